@@ -3,7 +3,7 @@
 ``python benchmarks/large_sets.py [p ...]``: value and gradient of float32 and float64 scores, ``P(y = 1) = 0.1``.
 *Random* scores are N(0, 1); *trained* ones are 0.8 higher or lower by the label; *zero* scores are those of the first
 cut of a fit. The columns are the seconds of the evaluator that sorts, on one thread, and those of the pieces to a
-certified gap over them, on one thread and on two. ``setwise.surrogates.in_pieces.large_set.LARGE`` is the size from
+certified gap over them, on one thread and on two. ``setwise.surrogates.pieces.lovasz.LARGE`` is the size from
 which on pieces are taken; here they always are.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from setwise.core.batch import Sets
 from setwise.kernels.threads import allowed
 from setwise.surrogates import LovaszHinge, MarginRescaling
-from setwise.surrogates.in_pieces import large_set
+from setwise.surrogates.pieces import lovasz
 from timing import race, table
 
 SURROGATES = {
@@ -36,7 +36,7 @@ def compared(name: str, size: int, kind: str, dtype: str) -> tuple[str, ...]:
         scores += np.where(y, 0.8, -0.8)
     scores = scores.astype(dtype)
     found = SURROGATES[name].on(Sets.single(y))
-    assert isinstance(found, large_set.LargeSet)
+    assert isinstance(found, lovasz.LargeSet)
 
     def run(gap: float, threads: int) -> None:
         with allowed(threads):
@@ -53,7 +53,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sizes", nargs="*", type=lambda text: int(float(text)), default=[1_000_000, 10_000_000])
     given = parser.parse_args()
-    large_set.LARGE = 1
+    lovasz.LARGE = 1
     rows = [HEAD]
     for size in given.sizes:
         for name in SURROGATES:

@@ -16,7 +16,7 @@ from setwise.core.surrogate import Piece, PiecedEvaluation, PiecedEvaluator
 from setwise.kernels.threads import allowed
 from setwise.losses import Jaccard, RocArea
 from setwise.surrogates import LovaszHinge, MarginRescaling
-from setwise.surrogates.in_pieces.bins import Plan
+from setwise.surrogates.pieces.bins import Plan
 from timing import race, table
 
 TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8, 0.0)

@@ -18,8 +18,8 @@ import numpy as np
 from setwise.core.surrogate import Piece, PiecedEvaluation, PiecedEvaluator
 from setwise.kernels.histograms import Histograms
 from setwise.surrogates import LovaszHinge, MarginRescaling
-from setwise.surrogates.in_pieces.bins import BinKeys, BinTotals, KeyRange
-from setwise.surrogates.in_pieces.questions import Bins, Margins, Ties
+from setwise.surrogates.pieces.bins import BinKeys, BinTotals, KeyRange
+from setwise.surrogates.pieces.margins import Bins, Margins, Ties
 from timing import table
 
 SURROGATES = {

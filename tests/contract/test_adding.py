@@ -53,7 +53,7 @@ from typing import ClassVar, final
 from setwise.core.surrogate import Surrogate
 from setwise.core.loss import Loss
 from setwise.losses import as_loss
-from setwise.surrogates.margin_rescaling import MarginRescaling
+from setwise.surrogates.rescaling import MarginRescaling
 
 
 @final
@@ -107,7 +107,7 @@ from typing import ClassVar, final
 
 from setwise.core.learner import Learner, Step
 from setwise.core.promises import padded
-from setwise.learners.planes import Planes
+from setwise.learners.masters import Planes
 
 
 @final

@@ -9,7 +9,7 @@ from setwise import MeasureClassifier
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import EMPTY_MODELS, WHICH_SURROGATE
 from setwise.losses import parse_losses
-from setwise.risks.census import Census, Extent
+from setwise.risks.distributed_risk import Census, Extent
 from setwise.surrogates import LovaszHinge, SlackRescaling
 
 TEXT = "A refuses B. Use C."

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import setwise
 from setwise.core.exceptions import Refusal
-from setwise.risks import census
+from setwise.risks import distributed_risk
 
 distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
 
@@ -263,7 +263,7 @@ def test_what_does_not_fit_is_refused(client, rows, labels, kind, words):
 @pytest.mark.slow
 @pytest.mark.parametrize(("loss", "few"), [("f1", 0), ("jaccard", 1 << 16), ("mcc", 0)])
 def test_the_ramp_of_one_set_is_as_good_as_in_one_place(client, loss, few, monkeypatch):
-    monkeypatch.setattr(census, "FEW", few)
+    monkeypatch.setattr(distributed_risk, "FEW", few)
     model = SetClassifier(loss, client=client).fit(spread(X), spread(Y))
     here = setwise.SetClassifier(loss).fit(X, Y)
     assert (model.surrogate_, model.C_) == (here.surrogate_, here.C_) == ("ramp", here.C_)

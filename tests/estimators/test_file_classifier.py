@@ -33,9 +33,8 @@ from setwise.estimators.placed.start import PlacedLogistic
 from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.losses import Jaccard, MeanOverClasses, RecallAtK
 from setwise.models import RowBlock
-from setwise.risks import DistributedRisk, census
-from setwise.risks.places import Each
-from setwise.risks.stored import Blocks, Stored
+from setwise.risks import DistributedRisk, distributed_risk
+from setwise.risks.places import Blocks, Each, Stored
 from setwise.surrogates import Ramp
 
 RNG = np.random.default_rng(0)
@@ -93,7 +92,7 @@ def assert_same(model, wanted):
 @pytest.mark.parametrize("few", [20, 1 << 16])
 def test_the_fit_equals_the_one_in_memory(loss, groups, kind, few, tmp_path, monkeypatch):
     # Sets of more than so many rows are evaluated in pieces.
-    monkeypatch.setattr(census, "FEW", few)
+    monkeypatch.setattr(distributed_risk, "FEW", few)
     ids = GROUPS[groups]
     memory = with_sets(ids, kind)
     model = FileClassifier(loss, "convex", tol=1e-3, memory=memory)
@@ -116,7 +115,7 @@ def test_the_fit_equals_the_one_in_memory(loss, groups, kind, few, tmp_path, mon
 @pytest.mark.slow
 @pytest.mark.parametrize("few", [20, 1 << 16])
 def test_the_ramp_of_one_set_is_as_good_as_in_memory(few, path, monkeypatch):
-    monkeypatch.setattr(census, "FEW", few)
+    monkeypatch.setattr(distributed_risk, "FEW", few)
     model, wanted = FileClassifier("f1", memory=BLOCKS).fit(path, "y"), setwise.SetClassifier("f1").fit(X, Y)
     assert (model.surrogate_, model.C_) == (wanted.surrogate_, wanted.C_)
     assert model.surrogate_ == "ramp"

@@ -9,7 +9,7 @@ from learners.risks import Maxima, hamming_risk, minimum, random_risk
 from setwise.core.exceptions import Refusal
 from setwise.core.risk import Cuts
 from setwise.learners import LEARNERS, BlockFrankWolfe, NSlack, OneSlack, Subgradient
-from setwise.learners.blocks import Blocks
+from setwise.learners.masters import Blocks
 
 EVERY = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
 CONVEX = pytest.mark.parametrize("make", [kind for kind in LEARNERS.values() if kind.needs_convex])
@@ -209,7 +209,7 @@ def test_random_state_decides_the_run(make):
 
 
 def test_one_slack_drops_idle_planes_and_still_converges(monkeypatch):
-    monkeypatch.setattr("setwise.learners.planes.Planes.PATIENCE", 3)
+    monkeypatch.setattr("setwise.learners.masters.Planes.PATIENCE", 3)
     risk = random_risk(n=30, planes=12, d=8, seed=7)
     fit = OneSlack(C=100.0, tol=1e-7).minimize(risk)
     assert fit.status == "converged"

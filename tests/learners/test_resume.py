@@ -11,7 +11,7 @@ from setwise.core import checkpoint
 from setwise.core.batch import Sets
 from setwise.core.checkpoint import Checkpoint, read_sealed, write_sealed
 from setwise.learners import LEARNERS, NRBM, BlockFrankWolfe, ConvexConcave, NSlack, OneSlack, Subgradient
-from setwise.learners.planes import Planes
+from setwise.learners.masters import Planes
 from setwise.models import Independent
 from setwise.risks import MeanRisk
 from setwise.surrogates import Ramp

@@ -16,7 +16,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.surrogate import Evaluator, PiecedEvaluation, PiecedEvaluator, Surrogate
 from setwise.learners import NRBM, OneSlack
 from setwise.models import Independent, RowBlock
-from setwise.risks import DistributedRisk, MeanRisk, Shifted, census
+from setwise.risks import DistributedRisk, MeanRisk, Shifted, distributed_risk
 from setwise.risks.places import Here, KeptHere
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp
 
@@ -32,7 +32,7 @@ from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp
     ],
 )
 def test_ids_of_several_places_stay_different(parts, kind):
-    joined = census.joined_ids([np.asarray(part) for part in parts])
+    joined = distributed_risk.joined_ids([np.asarray(part) for part in parts])
     assert joined.dtype == kind
     assert joined.tolist() == [one for part in parts for one in np.asarray(part).tolist()]
 
@@ -48,7 +48,7 @@ def test_ids_of_several_places_stay_different(parts, kind):
 )
 def test_ids_that_cannot_be_told_apart_are_refused(parts, words):
     with pytest.raises(ValueError, match=words):
-        census.joined_ids([np.asarray(part) for part in parts])
+        distributed_risk.joined_ids([np.asarray(part) for part in parts])
 
 
 def scores_and_truth(piece):
@@ -149,7 +149,7 @@ def test_planes_equal_those_of_one_place(seed, n_sets, places, contiguous, few, 
         truth[np.unique(ids, return_index=True)[1]] = False
     weights = np.random.default_rng(seed).random(len(np.unique(ids))) + 0.1
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(census, "FEW", few)
+        patch.setattr(distributed_risk, "FEW", few)
         places, rows, labels, kept = apart(X, truth, ids, edges)
         risk = DistributedRisk(places, rows, labels, Pieced(surrogate), kept, weights)
     w = np.random.default_rng(seed + 1).normal(size=4)
@@ -164,7 +164,7 @@ SURROGATES = [MarginRescaling("f1", scale="size"), LovaszHinge("jaccard")]
 @pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize("how", [{}, {"dtype": np.float32}, {"sparse": True}, {"n_jobs": 2}], ids=str)
 def test_one_set_over_uneven_empty_and_one_class_places(surrogate, few, how, monkeypatch):
-    monkeypatch.setattr(census, "FEW", few)
+    monkeypatch.setattr(distributed_risk, "FEW", few)
     X, truth, _, _ = drawn(3, 60, 4, 1, 1, True)
     X = X.astype(np.float32).astype(np.float64)
     truth = np.arange(60) % 3 == 0
@@ -180,7 +180,7 @@ def test_one_set_over_uneven_empty_and_one_class_places(surrogate, few, how, mon
 @pytest.mark.parametrize("learner", [OneSlack(10.0), NRBM(10.0)], ids=["OneSlack", "NRBM"])
 @pytest.mark.parametrize("few", [0, 1000])
 def test_learners_reach_the_optimum_of_one_place(learner, few, monkeypatch):
-    monkeypatch.setattr(census, "FEW", few)
+    monkeypatch.setattr(distributed_risk, "FEW", few)
     X, _, ids, edges = drawn(5, 200, 4, 6, 5, True)
     truth = X[:, 0] + 0.3 * X[:, 1] > 0.4
     surrogate = LovaszHinge("jaccard")
@@ -211,10 +211,10 @@ def test_a_large_set_that_cannot_be_evaluated_in_pieces(monkeypatch):
 
     X, truth, _, _ = drawn(7, 40, 2, 1, 1, True)
     places, rows, labels, _ = apart(X, truth, None, [0, 10, 40])
-    monkeypatch.setattr(census, "FEW", 0)
+    monkeypatch.setattr(distributed_risk, "FEW", 0)
     risk = DistributedRisk(places, rows, labels, Whole())
     assert_same(risk.cut(np.ones(3)), together(X, truth, None, LovaszHinge("jaccard")).cut(np.ones(3)))
-    monkeypatch.setattr(census, "MOST", 39)
+    monkeypatch.setattr(distributed_risk, "MOST", 39)
     with pytest.raises(Refusal, match="a set of 40 rows in several places is refused, at most 39"):
         DistributedRisk(places, rows, labels, Whole())
 
@@ -250,7 +250,7 @@ def test_what_does_not_fit(rows, truth, words):
 @pytest.mark.parametrize("loss", ["f1", "jaccard", "error_rate", "mcc"])
 @pytest.mark.parametrize("groups", [False, True])
 def test_the_ramp_in_pieces_is_that_of_one_place(loss, groups, scale, monkeypatch):
-    monkeypatch.setattr(census, "FEW", 0)
+    monkeypatch.setattr(distributed_risk, "FEW", 0)
     X, truth, ids, edges = drawn(10, 300, 4, 4, 5, True)
     ids = ids if groups else None
     surrogate, origin = Ramp(loss, scale=scale), np.array([0.3, -0.2, 0.5, 0.0, -1.0])
@@ -269,13 +269,13 @@ def test_the_ramp_in_pieces_is_that_of_one_place(loss, groups, scale, monkeypatc
 @pytest.mark.parametrize("loss", ["f1", "jaccard", "error_rate", "mcc"])
 @pytest.mark.parametrize("groups", [False, True])
 def test_large_sets_in_pieces_have_the_value_and_the_optimum_of_one_place(loss, groups, monkeypatch):
-    monkeypatch.setattr(census, "FEW", 0)
+    monkeypatch.setattr(distributed_risk, "FEW", 0)
     X, _, ids, edges = drawn(9, 300, 4, 4, 5, True)
     truth = X[:, 0] + 0.3 * X[:, 1] + np.random.default_rng(1).normal(size=300) > 0.8
     surrogate = MarginRescaling(loss, scale="size")
     places, rows, labels, kept = apart(X, truth, ids, edges)
     risk, wanted = DistributedRisk(places, rows, labels, surrogate, kept), together(X, truth, ids, surrogate)
-    assert not groups or (risk.census.kinds == census.SPREAD).any()
+    assert not groups or (risk.census.kinds == distributed_risk.SPREAD).any()
     rng, tried = np.random.default_rng(0), rounds(20, 6)
     for w in (np.zeros(5), rng.normal(size=5), 100.0 * rng.normal(size=5)):
         cut = risk.cut(w)

@@ -8,8 +8,8 @@ from setwise.core.risk import Cut, Cuts, Risk
 from setwise.learners import OneSlack
 from setwise.losses import Jaccard
 from setwise.models import Independent
-from setwise.models.row_block import RowBlock
-from setwise.risks import DistributedRisk, MeanRisk, census
+from setwise.models.rows import RowBlock
+from setwise.risks import DistributedRisk, MeanRisk, distributed_risk
 from setwise.risks.places import Here, KeptHere
 from setwise.surrogates import LovaszHinge, MarginRescaling
 
@@ -83,7 +83,7 @@ def test_three_pieces_are_the_whole_set(data):
 @pytest.mark.parametrize("loss", ["f1", "jaccard", "mcc"])
 def test_margin_rescaling_learns_over_places_what_it_learns_in_one(loss, monkeypatch):
     # No set is so small that its scores are gathered: the places send histograms.
-    monkeypatch.setattr(census, "FEW", 0)
+    monkeypatch.setattr(distributed_risk, "FEW", 0)
     rng = np.random.default_rng(2)
     X = rng.standard_normal((4000, 3))
     y = X @ [1.0, -1.0, 0.5] + rng.standard_normal(4000) > 1.5

@@ -8,7 +8,7 @@ import pytest
 from setwise.core.batch import Sets
 from setwise.learners import NRBM, OneSlack
 from setwise.models import Independent, RowBlock
-from setwise.risks import DistributedRisk, MeanRisk, census
+from setwise.risks import DistributedRisk, MeanRisk, distributed_risk
 from setwise.risks.places import Here, KeptHere
 from setwise.surrogates import LovaszHinge, MarginRescaling
 
@@ -18,7 +18,7 @@ SURROGATES = [LovaszHinge("jaccard"), MarginRescaling("auc"), MarginRescaling("a
 
 def risks(surrogate, monkeypatch):
     """The risk of rows in six places, one of them empty and one with a single row, and that of all in one place."""
-    monkeypatch.setattr(census, "FEW", 0)
+    monkeypatch.setattr(distributed_risk, "FEW", 0)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((EDGES[-1], 5))
     truth = X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.5 * rng.standard_normal(len(X)) > 1.2

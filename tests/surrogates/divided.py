@@ -6,7 +6,7 @@ import numpy as np
 
 from cases import KINDS, problem
 from setwise.core.surrogate import Piece
-from setwise.surrogates.in_pieces.bins import Leaves
+from setwise.surrogates.pieces.bins import Leaves
 
 
 def divided(rng, y, scores, n=None):

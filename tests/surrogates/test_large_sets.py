@@ -7,7 +7,7 @@ from setwise import SetClassifier
 from setwise.core.batch import Sets
 from setwise.kernels.threads import allowed
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp
-from setwise.surrogates.in_pieces import large_set
+from setwise.surrogates.pieces import lovasz
 
 SURROGATES = {
     "hinge of Jaccard": LovaszHinge("jaccard"),
@@ -22,8 +22,8 @@ SURROGATES = {
 @pytest.fixture
 def small(monkeypatch):
     """Sets of a hundred decisions are large, and pieces have 37 of them."""
-    monkeypatch.setattr(large_set, "LARGE", 100)
-    monkeypatch.setattr(large_set, "PIECE", 37)
+    monkeypatch.setattr(lovasz, "LARGE", 100)
+    monkeypatch.setattr(lovasz, "PIECE", 37)
 
 
 def scored(rng, size, kind):
@@ -68,7 +68,7 @@ def test_threads_change_no_bit_and_small_gaps_are_exact(name, small):
     one = found(scores, 1e-2)
     assert many.gradient.tobytes() == one.gradient.tobytes()
     assert many.values == one.values
-    large_set.LARGE = 1_000  # the fixture puts it back
+    lovasz.LARGE = 1_000  # the fixture puts it back
     whole = SURROGATES[name].on(Sets.single(y))
     assert found(scores, 1e-9).values == whole(scores).values == found.take(np.array([0]))(scores).values
 
@@ -76,7 +76,7 @@ def test_threads_change_no_bit_and_small_gaps_are_exact(name, small):
 def test_which_sets_are_large(small):
     y = np.arange(120) % 3 == 0
     evaluator = MarginRescaling("f1").on(Sets.single(y))
-    assert isinstance(evaluator, large_set.LargeSet)
+    assert isinstance(evaluator, lovasz.LargeSet)
     assert repr(evaluator) == repr(evaluator.whole)
     for batch in (
         Sets.single(y[:99]),
@@ -84,9 +84,9 @@ def test_which_sets_are_large(small):
         Sets(y, np.array([0, 120]), compared=np.full(120, 0.5)),
         Sets(np.where(y, 1, -1).astype(np.int8), np.array([0, 120])),
     ):
-        assert not isinstance(MarginRescaling("f1").on(batch), large_set.LargeSet)
+        assert not isinstance(MarginRescaling("f1").on(batch), lovasz.LargeSet)
     # Average precision has no pieces.
-    assert not isinstance(MarginRescaling("average_precision").on(Sets.single(y)), large_set.LargeSet)
+    assert not isinstance(MarginRescaling("average_precision").on(Sets.single(y)), lovasz.LargeSet)
 
 
 @pytest.mark.parametrize("surrogate", ["lovasz", "margin", "ramp"])
@@ -95,7 +95,7 @@ def test_fits_agree(surrogate, monkeypatch):
     X = rng.normal(size=(400, 3))
     y = X[:, 0] + 0.4 * rng.normal(size=400) > 0.5
     wanted = SetClassifier("jaccard", surrogate, C=50.0, tol=1e-3).fit(X, y)
-    monkeypatch.setattr(large_set, "LARGE", 100)
+    monkeypatch.setattr(lovasz, "LARGE", 100)
     found = SetClassifier("jaccard", surrogate, C=50.0, tol=1e-3).fit(X, y)
     assert found.status_ == wanted.status_
     assert found.objective_ == pytest.approx(wanted.objective_, rel=2e-3 if surrogate != "ramp" else 0.05)

@@ -20,8 +20,8 @@ from setwise.losses import (
     ZeroOne,
 )
 from setwise.surrogates import LovaszHinge
-from setwise.surrogates.in_pieces.bins import Plan
-from setwise.surrogates.in_pieces.lovasz import LovaszInPieces
+from setwise.surrogates.pieces.bins import Plan
+from setwise.surrogates.pieces.lovasz import LovaszInPieces
 from surrogates.divided import divided, gathered, leaves_of, problems, traffic
 
 PLANS = (Plan(), Plan(bins=3, most=8, few=0), Plan(bins=5, most=40, few=4))

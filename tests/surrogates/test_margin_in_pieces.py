@@ -30,7 +30,7 @@ from setwise.losses import (
     Tversky,
 )
 from setwise.surrogates import MarginRescaling, SlackRescaling
-from setwise.surrogates.in_pieces import boxes, margin, refining
+from setwise.surrogates.pieces import counts, margins
 
 
 def taken(loss):
@@ -211,7 +211,7 @@ def test_rounds_and_traffic_do_not_grow_with_the_set(loss):
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(), Tversky(0.3, 1.5), MCC(), KLD(), Q(), Jaccard() + HMean()])
 def test_few_bins_and_little_room(loss, monkeypatch):
     # So small sets take the ways of very large ones.
-    monkeypatch.setattr(margin, "GATHERED", 4)
+    monkeypatch.setattr(margins, "GATHERED", 4)
     rng = np.random.default_rng(6)
     problems = []
     for _ in range(5):
@@ -219,17 +219,17 @@ def test_few_bins_and_little_room(loss, monkeypatch):
         surrogate = MarginRescaling(loss)
         problems.append((surrogate(truth, scores).value, bound_to(surrogate, truth), split(scores, truth, rng)))
     for bins, segments in ((8, 64), (8, 2), (64, 3)):
-        monkeypatch.setattr(refining, "BINS", bins)
-        monkeypatch.setattr(refining, "SEGMENTS", segments)
+        monkeypatch.setattr(margins, "BINS", bins)
+        monkeypatch.setattr(margins, "SEGMENTS", segments)
         for value, evaluator, (_, _, pieces) in problems:
             found = evaluated(evaluator, pieces)
             assert found.upper == found.value == pytest.approx(value, rel=1e-9)
     # Where the search gives up, its bound holds.
-    monkeypatch.setattr(margin, "ROUNDS", 1)
-    monkeypatch.setattr(margin, "GATHERED_LATE", 4)
+    monkeypatch.setattr(margins, "ROUNDS", 1)
+    monkeypatch.setattr(margins, "GATHERED_LATE", 4)
     open_gaps = 0
     for room in (1 << 17, 2):
-        monkeypatch.setattr(boxes, "ROOM", room)
+        monkeypatch.setattr(counts, "ROOM", room)
         for value, evaluator, (scores, truth, pieces) in problems:
             found = evaluated(evaluator, pieces_of(scores, truth, pieces))
             assert found.value - 1e-9 <= value <= found.upper + 1e-9

@@ -4,8 +4,8 @@ import pytest
 from setwise.core.surrogate import Piece, evaluated
 from setwise.losses import LOSSES, RocArea
 from setwise.surrogates import MarginRescaling
-from setwise.surrogates.in_pieces.bins import Plan
-from setwise.surrogates.in_pieces.roc_area import RocAreaInPieces, roc_area_in_pieces
+from setwise.surrogates.pieces.bins import Plan
+from setwise.surrogates.pieces.lovasz import RocAreaInPieces, roc_area_in_pieces
 from surrogates.divided import divided, gathered, leaves_of, problems, traffic
 
 PLANS = (Plan(), Plan(bins=3, most=8, few=0), Plan(bins=5, most=40, few=4))

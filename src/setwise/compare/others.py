@@ -28,8 +28,7 @@ from setwise.estimators.choosing import OutOfFold
 from setwise.estimators.choosing.lever import Evidence, Rule
 from setwise.estimators.choosing.responses import Response
 from setwise.estimators.placed.rows import PlacedRows, mean_loss_of
-from setwise.risks.places import KeptHere
-from setwise.risks.stored import Blocks, Stored
+from setwise.risks.places import Blocks, KeptHere, Stored
 
 RUN = 1 << 14
 """Models say what they do about so many rows at a time, for they make copies of them."""

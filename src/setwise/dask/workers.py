@@ -10,7 +10,7 @@ from dask.delayed import Delayed, delayed
 from distributed import Client, Future, wait
 
 from setwise.core.checks import Values, as_count, as_kind
-from setwise.models.row_block import RowBlock
+from setwise.models.rows import RowBlock
 from setwise.risks.places import Each, Kept, Places
 
 PACK = 1 << 27

@@ -15,8 +15,8 @@ from setwise.core.terms import Trait
 from setwise.decisions.sweep import Falling, Sweep, Threshold
 from setwise.kernels.histograms import Histograms
 from setwise.kernels.thresholds import EQUAL
-from setwise.surrogates.in_pieces.profile import new_edges
-from setwise.surrogates.in_pieces.questions import Bins, Margins
+from setwise.surrogates.pieces.counts import new_edges
+from setwise.surrogates.pieces.margins import Bins, Margins
 
 GATHERED = 1 << 14
 """Up to this number of scores are asked for one by one."""

@@ -11,7 +11,7 @@ from setwise.core.attributes import cached_property
 from setwise.core.checks import Bools, Ints, Values
 from setwise.decisions.pmf import Pmf, convolved, count_of, trimmed
 from setwise.kernels.histograms import Chances, chances
-from setwise.surrogates.in_pieces.profile import new_edges
+from setwise.surrogates.pieces.counts import new_edges
 
 Asked = Callable[[Values], Any]
 """What a place computes of its probabilities (m,): a small answer of plain arrays. Questions can be pickled."""

@@ -19,7 +19,7 @@ from setwise.datasets.budget import Budget
 from setwise.estimators.placed.classifier import PlacedClassifier
 from setwise.estimators.placed.file_rows import placed_rows, reader_of
 from setwise.estimators.threads import threads
-from setwise.risks.stored import Blocks, Stored
+from setwise.risks.places import Blocks, Stored
 
 
 @final

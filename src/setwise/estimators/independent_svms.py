@@ -18,7 +18,7 @@ from setwise.estimators.large_label_problem import LargeLabelProblem
 from setwise.estimators.linear_baseline import LinearBaseline
 from setwise.estimators.linear_label_predictor import Objective
 from setwise.losses import SumLoss
-from setwise.models.kernels import PairBasis
+from setwise.models.kernel_features import PairBasis
 from setwise.surrogates import MarginRescaling
 
 

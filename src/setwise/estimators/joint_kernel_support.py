@@ -21,7 +21,7 @@ from setwise.estimators.label_predictor import LabelPredictor
 from setwise.estimators.large_labels import lowered, right_pairs
 from setwise.estimators.names import Names
 from setwise.estimators.rows import as_matrix, linear_scores
-from setwise.models.kernels import CHECKED, SLIP, Kernel
+from setwise.models.kernel_features import CHECKED, SLIP, Kernel
 from setwise.spaces import LargeSpace, Space
 from setwise.spaces.space import members
 

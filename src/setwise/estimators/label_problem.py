@@ -19,10 +19,9 @@ from setwise.estimators.notices import SMALL, largest_number
 from setwise.estimators.start import scaled
 from setwise.estimators.training import Problem
 from setwise.models import Independent, JointLabels, MultiLabel
-from setwise.models.kernels import JointKernel, Kernel, PairBasis, RowBasis
-from setwise.surrogates.margin_rescaling import MarginRescaling
-from setwise.surrogates.multilabel_hinge import MultilabelHinge, Rescaling
+from setwise.models.kernel_features import JointKernel, Kernel, PairBasis, RowBasis
 from setwise.surrogates.ramp import Ramp
+from setwise.surrogates.rescaling import MarginRescaling, MultilabelHinge, Rescaling
 
 
 @final

@@ -20,9 +20,8 @@ from setwise.estimators.large_labels import mean_loss, mean_loss_of_none
 from setwise.learners import OneSlack
 from setwise.risks import MeanRisk
 from setwise.spaces.large_space import LargeSpace
-from setwise.surrogates.margin_rescaling import MarginRescaling
-from setwise.surrogates.multilabel_hinge import MultilabelHinge, Rescaling
 from setwise.surrogates.ramp import Ramp
+from setwise.surrogates.rescaling import MarginRescaling, MultilabelHinge, Rescaling
 
 
 @final

@@ -10,7 +10,7 @@ from setwise.core.loss import Loss
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor
 from setwise.estimators.names import Names
-from setwise.models.kernels import JointKernel, Kernel
+from setwise.models.kernel_features import JointKernel, Kernel
 from setwise.spaces import LargeSpace, Space
 
 _SAME = ("loss", "learner", "tol", "max_iter", "fit_intercept", "intercept_scaling")

@@ -33,11 +33,11 @@ from setwise.estimators.vacuous import (
     warn_of_small_features,
 )
 from setwise.learners import ConvexConcave
-from setwise.models.kernels import PairBasis
+from setwise.models.kernel_features import PairBasis
 from setwise.spaces import LargeSpace
 from setwise.spaces.space import members
-from setwise.surrogates.multilabel_hinge import Rescaling
 from setwise.surrogates.ramp import Ramp
+from setwise.surrogates.rescaling import Rescaling
 
 
 @final

@@ -12,7 +12,7 @@ from setwise.core.surrogate import Surrogate
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor, Objective
 from setwise.estimators.names import Names
-from setwise.models.kernels import JointKernel, Kernel
+from setwise.models.kernel_features import JointKernel, Kernel
 from setwise.spaces import Space
 from setwise.spaces.large_space import LargeSpace
 

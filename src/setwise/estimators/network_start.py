@@ -26,7 +26,7 @@ from setwise.learners import OneSlack
 from setwise.losses.mistakes import ErrorRate
 from setwise.models import GraphModel
 from setwise.risks import MeanRisk
-from setwise.surrogates.margin_rescaling import MarginRescaling
+from setwise.surrogates.rescaling import MarginRescaling
 
 FACTORS = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 """The weights of edges that are tried, as multiples of the mean size of the scores of nodes."""

@@ -17,8 +17,8 @@ from setwise.losses.combinations import MeanOverClasses, OneClass, with_class_we
 from setwise.losses.label_sets import MaxLoss
 from setwise.surrogates import SURROGATES
 from setwise.surrogates.lovasz_hinge import LovaszHinge
-from setwise.surrogates.margin_rescaling import MarginRescaling
 from setwise.surrogates.ramp import Ramp
+from setwise.surrogates.rescaling import MarginRescaling
 
 
 def loss_for(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from setwise.core.networks import Graphs, contrast
 from setwise.experiments.experiment import Settings, need_data
-from setwise.graphs.features import NODE_FEATURES
+from setwise.graphs.graph import NODE_FEATURES
 from setwise.models import GraphModel
 
 

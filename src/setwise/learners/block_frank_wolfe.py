@@ -9,7 +9,7 @@ import numpy as np
 from setwise.core.checks import Ints, Values, as_count, as_number, as_random_state
 from setwise.core.learner import Learner, Step
 from setwise.core.risk import Risk
-from setwise.learners.blocks import Blocks, batch_size, batches
+from setwise.learners.masters import Blocks, batch_size, batches
 
 SHARE = 32
 """The number of batches of a pass; the planes of a batch are all made at one point."""

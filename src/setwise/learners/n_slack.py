@@ -10,7 +10,7 @@ from setwise.core.checks import Values, as_number
 from setwise.core.learner import Learner, Step
 from setwise.core.promises import padded, refuse_planes_above
 from setwise.core.risk import Cut, Risk
-from setwise.learners.blocks import Blocks, batch_size, batches
+from setwise.learners.masters import Blocks, batch_size, batches
 
 PLANES = 50
 """The largest number of planes of a part."""

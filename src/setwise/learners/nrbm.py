@@ -10,8 +10,8 @@ from setwise.core.checks import Values
 from setwise.core.learner import Learner, Step
 from setwise.core.promises import padded
 from setwise.core.risk import Cut, Risk
+from setwise.learners.masters import Planes
 from setwise.learners.one_slack import MASTER_SHARE, SHORTEST, OneSlack
-from setwise.learners.planes import Planes
 
 
 @final

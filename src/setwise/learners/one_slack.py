@@ -10,7 +10,7 @@ from setwise.core.checks import Values
 from setwise.core.learner import Learner, Step
 from setwise.core.promises import padded
 from setwise.core.risk import Risk
-from setwise.learners.planes import Planes
+from setwise.learners.masters import Planes
 
 SHORTEST = 0.05
 """The least share of the way from the best point to the master's solution at which the next plane is made."""

@@ -11,8 +11,7 @@ from setwise.core.checks import Values, as_random_state
 from setwise.core.learner import Learner, Step
 from setwise.core.promises import padded
 from setwise.core.risk import Risk
-from setwise.learners.blocks import batch_size, batches
-from setwise.learners.planes import Planes
+from setwise.learners.masters import Planes, batch_size, batches
 
 SHARE = 32
 """The number of batches of an epoch; each batch gives one step."""

@@ -1,5 +1,9 @@
-"""The weighted mean of a surrogate over the sets of a batch, as a function of the weights of a model."""
+"""The weighted mean of a surrogate over the sets of a batch, as a function of the weights of a model.
 
+Or as a function of steps from a start; and it may remember its planes, so that another fit begins with them.
+"""
+
+from dataclasses import replace
 from itertools import pairwise
 from typing import final
 
@@ -7,7 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.batch import segments
-from setwise.core.checks import Floats, Ints, Values, as_count, as_number, as_reals
+from setwise.core.checks import Floats, Ints, Values, as_count, as_kind, as_number, as_point, as_reals
+from setwise.core.exceptions import Refusal
+from setwise.core.pages import NOT_CONVEX
+from setwise.core.promises import ROUNDING
 from setwise.core.risk import Cut, Cuts, Features, Risk, Singles
 from setwise.core.surrogate import Evaluation, Evaluator
 from setwise.kernels.threads import allowed, map_units
@@ -158,3 +165,114 @@ def _runs(offsets: Ints, size: int) -> list[Ints]:
     edges = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1], size)))
     edges = np.append(edges[edges < len(offsets) - 1], len(offsets) - 1)
     return [np.arange(a, b) for a, b in pairwise(edges)]
+
+
+@final
+class Shifted(Risk):
+    """``R(origin + v)``, a function of v.
+
+    Source: this library.
+
+    Parameters
+    ----------
+    inner : R, with a fixed number of weights
+    origin : (d,)
+
+    Raises
+    ------
+    TypeError : for an ``inner`` that is no risk
+    ValueError : for an ``origin`` of another shape, or that is not finite
+
+    Examples
+    --------
+    >>> from setwise.core.batch import Sets
+    >>> from setwise.models import Independent
+    >>> from setwise.risks import MeanRisk, Shifted
+    >>> from setwise.surrogates import LovaszHinge
+    >>> inner = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> risk = Shifted(inner, origin=[2.0])
+    >>> inner.cut(np.array([0.5])).value, risk.cut(np.array([-1.5])).value  # both at w = 0.5
+    (0.5, 0.5)
+    """
+
+    def __init__(self, inner: Risk, origin: Values) -> None:
+        as_kind(inner, "inner", Risk, "DistributedRisk(places, rows, truth, surrogate)")
+        self.inner: Risk = inner
+        self.origin = as_reals(origin, "origin", (inner.size,))
+        self.size, self.n_parts = inner.size, inner.n_parts
+        self.lower = None if inner.lower is None else inner.lower - self.origin
+        self.convex, self.floors = inner.convex, inner.floors
+
+    def cut(self, w: Values, tol: float = 0.0) -> Cut:
+        cut = self.inner.cut(self.origin + as_point(w, self.size), tol)
+        return replace(cut, offset=cut.offset + float(cut.slope @ self.origin))
+
+    def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
+        cuts = self.inner.cuts(self.origin + as_point(w, self.size), parts, tol)
+        return replace(cuts, offsets=cuts.offsets + cuts.slopes @ self.origin)
+
+    def majorant(self, w: Values) -> "Shifted":
+        return Shifted(self.inner.majorant(self.origin + as_point(w, self.size)), self.origin)
+
+
+MOST = 100
+"""The number of planes that are remembered between fits."""
+
+
+@final
+class Remembering(Risk):
+    """The same convex risk, whose ``planes`` are those that were made of it; offsets and slopes do not depend on C.
+
+    Along a path of C each fit begins with the planes of the fits before it, and needs few new ones. Between two fits
+    :meth:`keep` drops all but the planes that are highest at the last solution, which would hardly matter again.
+
+    Source: own; that planes do not depend on C is read off their definition.
+
+    Parameters
+    ----------
+    inner : a convex risk
+
+    Raises
+    ------
+    TypeError : for anything but a risk
+    Refusal : for a risk that is not convex
+
+    Examples
+    --------
+    >>> from setwise.core.batch import Sets
+    >>> from setwise.learners import OneSlack
+    >>> from setwise.models import Independent
+    >>> from setwise.risks import MeanRisk, Remembering
+    >>> from setwise.surrogates import LovaszHinge
+    >>> inner = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> risk = Remembering(inner)
+    >>> risk.keep(OneSlack(C=0.5).minimize(risk).w)
+    >>> warm, cold = OneSlack(C=0.6).minimize(risk), OneSlack(C=0.6).minimize(inner)
+    >>> len(warm.history) <= len(cold.history), round(warm.objective, 3), round(cold.objective, 3)
+    (True, 0.42, 0.42)
+    """
+
+    def __init__(self, inner: Risk) -> None:
+        if not as_kind(inner, "inner", Risk, "MeanRisk(features, evaluator)").convex:
+            raise Refusal("Remembering refuses a risk that is not convex: its planes do not lie below it.", NOT_CONVEX)
+        self.inner, self.size, self.n_parts = inner, inner.size, inner.n_parts
+        self.lower, self.floors, self.planes = inner.lower, inner.floors, ()
+        self._made: list[Cut] = []
+
+    def cut(self, w: Values, tol: float = 0.0) -> Cut:
+        cut = self.inner.cut(w, tol)
+        self.size = self.inner.size
+        # The offset is value - <slope, w>, so it has the rounding of the larger of these two.
+        length = float(np.sqrt(cut.slope @ cut.slope) * np.sqrt(w @ w))
+        self._made.append(replace(cut, rounding=cut.rounding + ROUNDING * (abs(cut.value) + length)))
+        return cut
+
+    def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
+        return self.inner.cuts(w, parts, tol)
+
+    def keep(self, w: Values) -> None:
+        """Make the planes made so far those that the next fit begins with, but at most 100, the highest at ``w``."""
+        w, known = as_point(w, self.size), [*self.planes, *self._made]
+        heights = np.array([cut.offset + float(cut.slope @ w[: len(cut.slope)]) for cut in known])
+        best = np.sort(np.argsort(-heights, kind="stable")[:MOST])
+        self.planes, self._made = tuple(known[i] for i in best), []

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from setwise.core.batch import Sets
 from setwise.core.checks import Values, shown
 from setwise.core.risk import Features
-from setwise.models.independent import Independent
+from setwise.models.rows import Independent
 from setwise.spaces.large_space import LargeSpace, Scored, as_arrays, as_right, offsets_of
 
 

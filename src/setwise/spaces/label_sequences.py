@@ -11,8 +11,8 @@ from setwise.core.attributes import cached_property
 from setwise.core.checks import Ints
 from setwise.core.label_sequences import Sequences
 from setwise.core.risk import Features
+from setwise.models.joint_labels import WithConstant
 from setwise.models.sequence_model import SequenceModel
-from setwise.models.with_constant import WithConstant
 from setwise.spaces.finite import as_distinct
 from setwise.spaces.large_space import LargeSpace, as_arrays, as_right, as_written, named, offsets_of
 from setwise.spaces.space import code_of, members

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from setwise.core.checks import Ints
 from setwise.core.matchings import Assignments
 from setwise.core.risk import Features
-from setwise.models.independent import Independent
-from setwise.models.with_constant import WithConstant
+from setwise.models.joint_labels import WithConstant
+from setwise.models.rows import Independent
 from setwise.spaces.large_space import LargeSpace, as_arrays, as_numbers, as_right, as_written, named, offsets_of
 
 

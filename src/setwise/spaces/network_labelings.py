@@ -12,8 +12,8 @@ from setwise.core.network_labelings import Labelings
 from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.risk import Features
 from setwise.graphs.graph import Graph
-from setwise.models.graph_model import GraphModel
-from setwise.models.with_constant import WithConstant
+from setwise.models.joint_labels import WithConstant
+from setwise.models.networks import GraphModel
 from setwise.spaces.large_space import LargeSpace, as_numbers, as_right, as_written, named, offsets_of
 from setwise.spaces.space import members
 

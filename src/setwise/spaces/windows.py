@@ -13,7 +13,7 @@ from setwise.core.checks import Ints, Values, as_array, as_count, as_kind, as_nu
 from setwise.core.inference import Solution
 from setwise.core.structure import Structure
 from setwise.inference.by_windows import ByWindows
-from setwise.models.independent import Independent
+from setwise.models.rows import Independent
 from setwise.spaces.large_space import LargeSpace, Scored, named
 
 

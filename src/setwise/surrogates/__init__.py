@@ -8,8 +8,8 @@ from typing import Any
 
 from setwise.core.registry import discover
 from setwise.core.surrogate import Difference, Evaluation, Evaluator, Linear, SetEvaluation, Surrogate
-from setwise.surrogates.evaluators import Slack, Support
 from setwise.surrogates.extension import is_extension, margin_scale
+from setwise.surrogates.rescaling import Slack, Support
 
 SURROGATES = discover(__name__, Surrogate)  # type: ignore[type-abstract]
 """All classes of surrogates by their short names.

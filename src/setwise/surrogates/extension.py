@@ -11,9 +11,8 @@ from setwise.core.loss import Loss
 from setwise.core.pages import WHICH_SURROGATE
 from setwise.losses import as_loss
 from setwise.surrogates.lovasz_hinge import LovaszHinge
-from setwise.surrogates.margin_rescaling import MarginRescaling
 from setwise.surrogates.ramp import Ramp
-from setwise.surrogates.slack_rescaling import SlackRescaling
+from setwise.surrogates.rescaling import MarginRescaling, SlackRescaling
 
 
 def is_extension(

@@ -18,9 +18,8 @@ from setwise.core.terms import Trait
 from setwise.kernels.lovasz import MARGINS, NO_LIMIT, lovasz_values, modular_hinge, quotient_extension
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import as_loss
-from setwise.surrogates.in_pieces.binding import structure_of_totals
-from setwise.surrogates.in_pieces.large_set import of_large_set
-from setwise.surrogates.in_pieces.lovasz import LovaszInPieces
+from setwise.surrogates.pieces.bins import structure_of_totals
+from setwise.surrogates.pieces.lovasz import LovaszInPieces, of_large_set
 
 
 @final

@@ -14,11 +14,9 @@ from setwise.core.structure import Structure
 from setwise.core.surrogate import Difference, Evaluation, Evaluator, PiecedEvaluator, Surrogate
 from setwise.inference.auto import Auto
 from setwise.losses import as_loss
-from setwise.surrogates.evaluators import Slack, Support
-from setwise.surrogates.in_pieces.large_set import of_large_set
-from setwise.surrogates.in_pieces.ramp import RampInPieces
-from setwise.surrogates.margin_rescaling import MarginRescaling
-from setwise.surrogates.scale import check_scale, scale_for
+from setwise.surrogates.pieces.lovasz import of_large_set
+from setwise.surrogates.pieces.margins import RampInPieces
+from setwise.surrogates.rescaling import MarginRescaling, Slack, Support, check_scale, scale_for
 
 
 @final

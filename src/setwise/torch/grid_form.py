@@ -14,7 +14,7 @@ from setwise.core.pages import GRIDS
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
 from setwise.probabilistic import PerturbedLikelihood
-from setwise.surrogates.evaluators import Support
+from setwise.surrogates.rescaling import Support
 from setwise.torch.forms import Keyed
 from setwise.torch.grid_rows import GridRows
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from setwise.core.checks import as_choice, as_count, as_flag, as_number
 from setwise.core.loss import Loss
-from setwise.surrogates.scale import check_scale
+from setwise.surrogates.rescaling import check_scale
 from setwise.torch.arguments import Arguments, Empty
 from setwise.torch.forms import registered
 from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared

@@ -36,8 +36,8 @@ from setwise.models import RowBlock
 from setwise.risks import DistributedRisk, Risk, Shifted
 from setwise.risks.places import Kept
 from setwise.surrogates.lovasz_hinge import LovaszHinge
-from setwise.surrogates.margin_rescaling import MarginRescaling
 from setwise.surrogates.ramp import Ramp
+from setwise.surrogates.rescaling import MarginRescaling
 
 SHARED = ("loss", "surrogate", "learner", "C", "tol", "max_iter", "fit_intercept", "intercept_scaling", "pos_label")
 

@@ -16,8 +16,7 @@ from setwise.datasets.budget import Budget
 from setwise.datasets.parquet_blocks import ParquetBlocks
 from setwise.estimators.placed.rows import PlacedRows
 from setwise.estimators.target import as_ids, as_target
-from setwise.risks.places import KeptHere
-from setwise.risks.stored import Blocks, Stored
+from setwise.risks.places import Blocks, KeptHere, Stored
 
 Reader = ArrayBlocks | ParquetBlocks
 

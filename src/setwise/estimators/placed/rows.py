@@ -14,7 +14,7 @@ from setwise.core.terms import Trait
 from setwise.estimators.placed.sets import mean_loss_of_sets
 from setwise.estimators.said import table_parts
 from setwise.estimators.target import is_missing
-from setwise.risks.census import joined_ids
+from setwise.risks.distributed_risk import joined_ids
 from setwise.risks.places import Kept, Places
 
 

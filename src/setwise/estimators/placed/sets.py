@@ -13,7 +13,7 @@ from setwise.core.pages import PLACES_REFUSE
 from setwise.core.surrogate import Piece, Question, ended
 from setwise.decisions.swapped_pairs import twice_swapped
 from setwise.losses.rankings import RocArea
-from setwise.risks.census import FEW, MOST, extent_of, joined_ids
+from setwise.risks.distributed_risk import FEW, MOST, extent_of, joined_ids
 from setwise.risks.places import Kept, Places
 
 

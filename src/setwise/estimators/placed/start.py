@@ -16,7 +16,7 @@ from setwise.estimators.logistic import refuse_tiny
 from setwise.estimators.placed.threshold import best_threshold_of
 from setwise.estimators.start import scaled
 from setwise.models import RowBlock
-from setwise.risks.distributed import tree_sum
+from setwise.risks.distributed_risk import tree_sum
 from setwise.risks.places import Kept, Places
 
 STEPS = 100

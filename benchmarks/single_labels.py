@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.label_sequences import Sequences
-from setwise.core.matchings import Assignments
 from setwise.core.single_labels import FlipCosts
 from setwise.core.structure import Structure
-from setwise.inference import ByMatchings, BySequences
 from setwise.losses import GivenCosts, NearestHamming
+from setwise.spaces import ByMatchings, BySequences
+from setwise.spaces.matchings import Assignments
+from setwise.spaces.sequences import Sequences
 
 LIMIT, INPUTS, RIGHT = 300, 20, 3
 

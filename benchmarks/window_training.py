@@ -21,9 +21,9 @@ from setwise.core.learner import Record
 from setwise.datasets import object_scenes
 from setwise.experiments.gradient_words import GradientWords
 from setwise.learners import NSlack
-from setwise.losses import MaxLoss, Overlap
+from setwise.losses import MaxLoss
 from setwise.risks import MeanRisk
-from setwise.spaces import Windows, WordImage
+from setwise.spaces import Overlap, Windows, WordImage
 from setwise.surrogates import MultilabelHinge
 
 SHAPE, POINTS, WORDS, CONSTANT = (240, 320), 3000, 1000, 16.0

@@ -14,14 +14,13 @@ from collections import Counter
 
 import numpy as np
 
-import setwise.inference.by_windows as by_windows
+import setwise.spaces.boxes as by_windows
 from setwise.core.structure import Structure
-from setwise.inference import ByWindows
-from setwise.inference.window_search import Found, search
 from setwise.learners import BlockFrankWolfe
-from setwise.losses import MaxLoss, Overlap
+from setwise.losses import MaxLoss
 from setwise.risks import MeanRisk
-from setwise.spaces import Windows, WordImage, window_average_precision, window_f1
+from setwise.spaces import ByWindows, Overlap, Windows, WordImage, window_average_precision, window_f1
+from setwise.spaces.boxes import Found, search
 from setwise.surrogates import MultilabelHinge
 from timing import table
 

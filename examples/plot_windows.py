@@ -28,8 +28,8 @@ from sklearn.cluster import MiniBatchKMeans
 
 from setwise import MultilabelStructuredPredictor
 from setwise.datasets import object_scenes
-from setwise.losses import MaxLoss, Overlap
-from setwise.spaces import Windows, WordImage, window_f1, window_precision, window_recall
+from setwise.losses import MaxLoss
+from setwise.spaces import Overlap, Windows, WordImage, window_f1, window_precision, window_recall
 
 HEIGHT, WIDTH, STEP, SIDE, WORDS = 120, 180, 4, 12, 200
 

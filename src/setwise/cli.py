@@ -263,6 +263,7 @@ def _list(options: argparse.Namespace) -> int:
     from setwise.inference import INFERENCES
     from setwise.learners import LEARNERS
     from setwise.losses import LOSSES, loss_forms
+    from setwise.spaces import SEARCHES
     from setwise.surrogates import SURROGATES
 
     # Parameters that --loss takes stand in brackets behind the description.
@@ -270,7 +271,7 @@ def _list(options: argparse.Namespace) -> int:
     for title, entries in (
         ("losses", {name: _line(kind) + taken.get(name, "") for name, kind in LOSSES.items()}),
         ("surrogates", {name: _line(kind) for name, kind in SURROGATES.items()}),
-        ("inference", {name: _line(kind) for name, kind in INFERENCES.items()}),
+        ("inference", {name: _line(kind) for name, kind in sorted({**INFERENCES, **SEARCHES}.items())}),
         ("learners", {name: _line(kind) for name, kind in LEARNERS.items()}),
         ("experiments", {e.name: e.about for e in experiments()}),
     ):

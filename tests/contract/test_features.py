@@ -5,16 +5,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from setwise.core.networks import ClassGraphs, Graphs
-from setwise.models import (
-    GraphModel,
-    GridModel,
-    Independent,
-    JointLabels,
-    LandmarkModel,
-    MultiLabel,
-    SequenceModel,
-    WithConstant,
-)
+from setwise.models import GraphModel, GridModel, Independent, JointLabels, LandmarkModel, MultiLabel, WithConstant
+from setwise.spaces import SequenceModel
 
 OFFSETS = np.array([0, 3, 4, 9, 12])
 

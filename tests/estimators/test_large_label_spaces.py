@@ -16,8 +16,8 @@ from setwise.core.single_labels import Flips
 from setwise.estimators.label_ranking import LabelRanking
 from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.graphs import Graph
-from setwise.losses import EqualCosts, GivenCosts, MaxLoss, Nearest, NearestHamming, Overlap
-from setwise.spaces import Candidates, Finite, LabelSequences, Matchings, NetworkLabelings, Windows, WordImage
+from setwise.losses import EqualCosts, GivenCosts, MaxLoss, Nearest, NearestHamming
+from setwise.spaces import Candidates, Finite, LabelSequences, Matchings, NetworkLabelings, Overlap, Windows, WordImage
 from setwise.surrogates import MultilabelHinge, Ramp
 
 CHAIN = np.array([[0, 1], [1, 2]])

@@ -5,10 +5,10 @@ from itertools import pairwise, permutations, product
 import numpy as np
 
 from kernels.falling import drawn
-from setwise.core.label_sequences import Sequences
-from setwise.core.matchings import Assignments
-from setwise.core.network_labelings import Labelings
 from setwise.core.networks import ClassGraphs, Graphs
+from setwise.spaces.matchings import Assignments
+from setwise.spaces.network_labelings import Labelings
+from setwise.spaces.sequences import Sequences
 
 KINDS = ("sequences", "matchings", "networks", "classes")
 

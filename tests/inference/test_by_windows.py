@@ -5,13 +5,13 @@ import pytest
 
 from kernels.windows_by_hand import SCORES, all_windows, overlap_by_pixels, random_boxes
 from setwise.core.batch import Sets
-from setwise.core.boxes import Boxes, Overlap
 from setwise.core.exceptions import Refusal
 from setwise.core.structure import Structure
-from setwise.inference import Auto, ByWindows
-from setwise.inference.window_search import Points
+from setwise.inference import Auto
 from setwise.kernels.threads import allowed
 from setwise.losses import EqualCosts, MaxLoss, NearestHamming
+from setwise.spaces import ByWindows
+from setwise.spaces.boxes import Boxes, Overlap, Points
 from setwise.surrogates import MultilabelHinge
 
 

@@ -11,13 +11,14 @@ from inference.large_spaces import KINDS, objectives, own, slip_of, some_batch, 
 from kernels.falling import KINDS as SCORES
 from rounds import rounds
 from setwise.core.exceptions import Refusal
-from setwise.core.label_sequences import Sequences
-from setwise.core.matchings import Assignments
-from setwise.core.network_labelings import Labelings
 from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.structure import Structure
-from setwise.inference import Auto, ByMatchings, ByNetworks, BySequences, MaxFlow, TreeMaxProduct, TreeReweighted
+from setwise.inference import Auto, MaxFlow, TreeMaxProduct, TreeReweighted
 from setwise.losses import EqualCosts, GivenCosts, Hamming, MaxLoss, NearestHamming
+from setwise.spaces import ByMatchings, ByNetworks, BySequences
+from setwise.spaces.matchings import Assignments
+from setwise.spaces.network_labelings import Labelings
+from setwise.spaces.sequences import Sequences
 
 METHODS = {
     "sequences": BySequences,

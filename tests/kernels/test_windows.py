@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kernels.windows_by_hand import SCORES, all_windows, overlap_by_pixels, random_boxes
-from setwise.inference.window_search import Points, lines, search
 from setwise.kernels.windows import grid_sums, overlaps, row_pair_values
+from setwise.spaces.boxes import Points, lines, search
 
 NO_BOXES, NO_LIMITS = np.zeros((0, 4), np.int64), np.zeros(0)
 

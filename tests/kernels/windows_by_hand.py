@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from setwise.inference.window_search import lines
+from setwise.spaces.boxes import lines
 
 
 def all_windows(points):

@@ -9,12 +9,13 @@ import pytest
 from kernels.windows_by_hand import overlap_by_pixels, random_boxes
 from setwise import MultilabelStructuredPredictor
 from setwise.core.structure import Structure
-from setwise.inference import ByWindows
 from setwise.kernels.windows import overlaps
 from setwise.learners import OneSlack
-from setwise.losses import MaxLoss, Overlap
+from setwise.losses import MaxLoss
 from setwise.risks import MeanRisk
 from setwise.spaces import (
+    ByWindows,
+    Overlap,
     Windows,
     WordImage,
     window_average_precision,

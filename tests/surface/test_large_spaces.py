@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from setwise.core.label_sequences import Sequences
-from setwise.core.matchings import Assignments
-from setwise.core.network_labelings import Labelings
 from setwise.core.networks import Graphs
 from setwise.graphs import Graph
 from setwise.spaces import Candidates, LabelSequences, Matchings, NetworkLabelings
+from setwise.spaces.matchings import Assignments
+from setwise.spaces.network_labelings import Labelings
+from setwise.spaces.sequences import Sequences
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, PARTS, Odd, Parameter, try_all, without
 
 NETWORKS = Graphs(np.zeros(4, bool), np.array([0, 2, 4]), np.array([[0, 1], [2, 3]]))

@@ -19,11 +19,11 @@ from setwise.models import (
     LandmarkModel,
     MultiLabel,
     RowBlock,
-    SequenceModel,
     WithConstant,
 )
 from setwise.risks import DistributedRisk, MeanRisk, Remembering, Shifted
 from setwise.risks.places import Here, KeptHere
+from setwise.spaces import SequenceModel
 from setwise.surrogates import LovaszHinge
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, OFFSETS, PARTS, Odd, Parameter, numbers, try_all, without
 

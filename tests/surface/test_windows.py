@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from setwise.core.boxes import Boxes
 from setwise.core.structure import Structure
-from setwise.inference import ByWindows
-from setwise.losses import EqualCosts, GivenCosts, NearestHamming, Overlap
+from setwise.losses import EqualCosts, GivenCosts, NearestHamming
 from setwise.spaces import (
+    ByWindows,
+    Overlap,
     Windows,
     WordImage,
     window_average_precision,
@@ -18,6 +18,7 @@ from setwise.spaces import (
     window_precision,
     window_recall,
 )
+from setwise.spaces.boxes import Boxes
 from surface.malformed import COUNTS, NUMBERS, OBJECTS, PARTS, Odd, Parameter, numbers, try_all, without
 
 IMAGE, SPACE = WordImage(4, 4, [[0, 0, 1]]), Windows(2)

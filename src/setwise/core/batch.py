@@ -5,6 +5,7 @@ Sets of independent decisions lie in flat arrays, one after another, and may dif
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self, final
 from weakref import WeakKeyDictionary
@@ -80,6 +81,10 @@ class Batch(ABC):
     def largest(self) -> int | Ints:
         """The largest label that a decision may have, one for all or one for each; the least is 0."""
         return self.n_labels - 1
+
+    def methods(self, auto: Any) -> Sequence[Any]:
+        """The methods of inference that know this kind of batch alone; ``auto`` maximizes in the problems they make."""
+        return ()
 
     @property
     def total(self) -> int:

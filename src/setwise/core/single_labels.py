@@ -225,7 +225,7 @@ class EqualCosts(FlipCosts):
 
     Examples
     --------
-    >>> from setwise.core.label_sequences import Sequences
+    >>> from setwise.spaces.sequences import Sequences
     >>> from setwise.losses import EqualCosts, MaxLoss
     >>> # Labels 0, 1 at two places are right.
     >>> one = Sequences(lengths=[2], k=3, truths=[[[0, 1]]])
@@ -274,7 +274,7 @@ class NearestHamming(FlipCosts):
 
     Examples
     --------
-    >>> from setwise.core.label_sequences import Sequences
+    >>> from setwise.spaces.sequences import Sequences
     >>> from setwise.losses import MaxLoss, NearestHamming
     >>> # Two sequences of two labels are right.
     >>> one = Sequences(lengths=[2], k=3, truths=[[[0, 1], [2, 2]]])
@@ -327,7 +327,7 @@ class GivenCosts(FlipCosts):
 
     Examples
     --------
-    >>> from setwise.core.label_sequences import Sequences
+    >>> from setwise.spaces.sequences import Sequences
     >>> from setwise.losses import GivenCosts, MaxLoss
     >>> def first(truths, label):
     ...     return float((truths[:, 0] != label[0]).all())  # whether the first is wrong

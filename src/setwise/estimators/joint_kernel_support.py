@@ -23,7 +23,7 @@ from setwise.estimators.names import Names
 from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.models.kernel_features import CHECKED, SLIP, Kernel
 from setwise.spaces import LargeSpace, Space
-from setwise.spaces.space import members
+from setwise.spaces.spaces import members
 
 
 @final

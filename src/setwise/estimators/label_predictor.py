@@ -21,7 +21,7 @@ from setwise.estimators.versioned import Versioned
 from setwise.losses import as_loss
 from setwise.spaces import LargeSpace, Space
 from setwise.spaces.large_space import Scored
-from setwise.spaces.space import members
+from setwise.spaces.spaces import members
 
 _HIDDEN = ("_model", "_constant", "_radius", "_rows", "_alpha")
 """Results of a fit that are no public attributes."""

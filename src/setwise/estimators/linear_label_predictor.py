@@ -35,7 +35,7 @@ from setwise.estimators.vacuous import (
 from setwise.learners import ConvexConcave
 from setwise.models.kernel_features import PairBasis
 from setwise.spaces import LargeSpace
-from setwise.spaces.space import members
+from setwise.spaces.spaces import members
 from setwise.surrogates.ramp import Ramp
 from setwise.surrogates.rescaling import Rescaling
 

@@ -13,8 +13,9 @@ from setwise.core.checks import Ints, Values
 from setwise.estimators import SSVM, JointKernelSupport, MultilabelStructuredPredictor
 from setwise.experiments.gradient_words import GradientWords, grid
 from setwise.kernels.windows import match_windows, overlaps
-from setwise.losses import MaxLoss, Overlap
+from setwise.losses import MaxLoss
 from setwise.spaces import (
+    Overlap,
     Windows,
     WordImage,
     window_average_precision,

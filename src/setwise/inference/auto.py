@@ -3,15 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from setwise.core.boxes import Boxes
 from setwise.core.inference import Inference, Maximizer, check_structure
 from setwise.core.networks import Network
 from setwise.core.structure import Structure
 from setwise.inference.areas import ByArea
-from setwise.inference.by_matchings import ByMatchings
-from setwise.inference.by_networks import ByNetworks
-from setwise.inference.by_sequences import BySequences
-from setwise.inference.by_windows import ByWindows
 from setwise.inference.class_decomposition import ByClass, ClassDecomposition
 from setwise.inference.counts import CountSearch
 from setwise.inference.cuts import OneWayCut, SecondBest
@@ -101,8 +96,9 @@ class Auto(Inference):
     def choice(self, structure: Structure, slack: bool = False) -> Inference | None:
         """Returns the method that :meth:`prepare` binds, or None where all refuse."""
         # Those around the table hold an inference for the problems they make, which is this one again.
-        before, after = (ByPieces(self), WithoutEdges(self)), (ByNetworks(self), ByClass(self), KnownLabels(self))
-        for method in (*before, *FIRST, ClassDecomposition(self), *LAST, *after):
+        before, after = (ByPieces(self), WithoutEdges(self)), (ByClass(self), KnownLabels(self))
+        own = structure.batch.methods(self)
+        for method in (*before, *FIRST, ClassDecomposition(self), *LAST, *own, *after):
             if method.refuses(structure, slack) is None:
                 return method
         return None
@@ -110,9 +106,10 @@ class Auto(Inference):
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:
         if self.choice(structure, slack) is not None:
             return None
-        if isinstance(structure.batch, Boxes):
-            # One method alone knows windows, and it says why it does not fit.
-            return ByWindows().refuses(structure, slack)
+        own = structure.batch.methods(self)
+        if own:
+            # It alone knows such labelings, and it says why it does not fit.
+            return str(own[0].refuses(structure, slack))
         if slack and isinstance(structure.batch, Network):
             return (
                 f"Auto refuses slack rescaling of {structure!r} on {type(structure.batch).__name__}: there it is known "
@@ -158,8 +155,5 @@ LAST: tuple[Inference, ...] = (
     DualDecomposition(loss=Greedy()),
     Greedy(),
     ByOrder(),
-    BySequences(),
-    ByMatchings(),
-    ByWindows(),
 )
 """The methods of the table in their order, without those that hold an :class:`Auto` themselves."""

@@ -7,7 +7,6 @@ Every loss in this folder is registered when the folder is imported: ``LOSSES`` 
 from dataclasses import MISSING, fields
 from typing import Any
 
-from setwise.core.boxes import Overlap
 from setwise.core.checks import shown
 from setwise.core.loss import Loss
 from setwise.core.registry import discover
@@ -28,7 +27,7 @@ LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
 globals().update({kind.__name__: kind for kind in LOSSES.values()})
 
 __all__ = [
-    "LOSSES", "EqualCosts", "GivenCosts", "Loss", "Nearest", "NearestHamming", "Overlap", "Trait",
+    "LOSSES", "EqualCosts", "GivenCosts", "Loss", "Nearest", "NearestHamming", "Trait",
     "as_loss", "loss_forms", "parse_losses", "plain_losses",
     *(kind.__name__ for kind in LOSSES.values()),
 ]  # fmt: skip

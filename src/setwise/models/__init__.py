@@ -5,7 +5,6 @@ from setwise.models.joint_labels import JointLabels, WithConstant
 from setwise.models.kernel_features import JointKernel, Kernel
 from setwise.models.networks import GraphModel, GridModel, LandmarkModel
 from setwise.models.rows import Independent, MultiLabel, RowBlock
-from setwise.models.sequence_model import SequenceModel
 
 __all__ = [
     "Features",
@@ -18,6 +17,5 @@ __all__ = [
     "LandmarkModel",
     "MultiLabel",
     "RowBlock",
-    "SequenceModel",
     "WithConstant",
 ]

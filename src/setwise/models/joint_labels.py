@@ -115,7 +115,7 @@ class JointLabels(Features):
 class WithConstant(Features):
     """The scores of ``inner``, and behind those of each set the score ``constant * c``, whose weight c comes last in w.
 
-    Batches of single labels, as :class:`setwise.core.label_sequences.Sequences`, have such a score: the threshold above
+    Batches of single labels, as :class:`setwise.spaces.sequences.Sequences`, have such a score: the threshold above
     which a label is predicted.
 
     Source: this library.

@@ -1,19 +1,32 @@
 """Spaces: which labels there are, the features that labels share, and how sets of labels become matrices of truths."""
 
-from setwise.spaces.candidates import Candidates
-from setwise.spaces.finite import Finite
-from setwise.spaces.hierarchical import hierarchical_f1, hierarchical_precision, hierarchical_recall
-from setwise.spaces.hierarchy import Hierarchy
+from setwise.core.inference import Inference
+from setwise.core.registry import discover
+from setwise.spaces.boxes import ByWindows, Overlap
+from setwise.spaces.hierarchy import Hierarchy, hierarchical_f1, hierarchical_precision, hierarchical_recall
 from setwise.spaces.label_scores import label_f1, label_precision, label_recall, mean_average_precision
-from setwise.spaces.label_sequences import LabelSequences
-from setwise.spaces.large_space import LargeSpace
-from setwise.spaces.matchings import Matchings
-from setwise.spaces.network_labelings import NetworkLabelings
-from setwise.spaces.space import Space
+from setwise.spaces.large_space import Candidates, LargeSpace
+from setwise.spaces.matchings import ByMatchings, Matchings
+from setwise.spaces.network_labelings import ByNetworks, NetworkLabelings
+from setwise.spaces.sequences import BySequences, LabelSequences, SequenceModel
+from setwise.spaces.spaces import Finite, Space
 from setwise.spaces.window_scores import window_average_precision, window_f1, window_precision, window_recall
 from setwise.spaces.windows import Windows, WordImage
 
+SEARCHES = discover(__name__, Inference)  # type: ignore[type-abstract]
+"""The methods of inference that know the labelings of one space alone, by their short names.
+
+>>> from setwise.spaces import SEARCHES
+>>> SEARCHES["by_windows"].about
+'branch and bound over windows'
+"""
+
 __all__ = [
+    "SEARCHES",
+    "ByMatchings",
+    "ByNetworks",
+    "BySequences",
+    "ByWindows",
     "Candidates",
     "Finite",
     "Hierarchy",
@@ -21,6 +34,8 @@ __all__ = [
     "LargeSpace",
     "Matchings",
     "NetworkLabelings",
+    "Overlap",
+    "SequenceModel",
     "Space",
     "Windows",
     "WordImage",

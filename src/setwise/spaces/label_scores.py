@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from setwise.core.checks import Bools, Ints, Values, as_choice, as_kind, as_reals
-from setwise.spaces.space import Space
+from setwise.spaces.spaces import Space
 
 AVERAGES = ("rows", "pooled")
 

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from setwise.core.boxes import LARGEST_SIDE, Boxes, as_lists, check_boxes
 from setwise.core.checks import Ints, Values, as_array, as_count, as_kind, as_number, shown
 from setwise.core.inference import Solution
 from setwise.core.structure import Structure
-from setwise.inference.by_windows import ByWindows
 from setwise.models.rows import Independent
+from setwise.spaces.boxes import LARGEST_SIDE, Boxes, ByWindows, as_lists, check_boxes
 from setwise.spaces.large_space import LargeSpace, Scored, named
 
 

@@ -313,7 +313,7 @@ class MultilabelHinge(Surrogate):
 
     That is slack rescaling of the max loss, over the labelings that differ from the truth in one label at most. It is
     not below the max loss, and not above slack or margin rescaling over all labelings. On labels that are too many to
-    list, as those of :class:`setwise.core.label_sequences.Sequences`, inference searches for the worst one.
+    list, as those of :class:`setwise.spaces.sequences.Sequences`, inference searches for the worst one.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ from setwise.core.checks import Values
 from setwise.kernels.sampling import LOGISTIC
 from setwise.kernels.threads import allowed, map_units
 from setwise.probabilistic import Cut, LogSupermodular
-from setwise.probabilistic.bounds.perturbed import perturbed
+from setwise.probabilistic.perturbations import perturbed
 from setwise.probabilistic.training import Labelings, Rates, Weights, learn
 from timing import table
 

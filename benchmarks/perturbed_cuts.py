@@ -24,9 +24,7 @@ import numpy as np
 from setwise.kernels.sampling import LOGISTIC
 from setwise.kernels.threads import allowed
 from setwise.probabilistic import Cut, LogSupermodular, base_point
-from setwise.probabilistic.bounds.logistic import controlled
-from setwise.probabilistic.bounds.perturbed import perturbed
-from setwise.probabilistic.noise import noise_of, seed_of
+from setwise.probabilistic.perturbations import controlled, noise_of, perturbed, seed_of
 from timing import race, table
 
 try:

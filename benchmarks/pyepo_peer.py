@@ -27,8 +27,7 @@ from scipy.sparse import coo_array, eye_array, hstack, vstack
 from perturbed_cuts import Peer, instance, maxflow
 from setwise.kernels.sampling import GAUSSIAN
 from setwise.probabilistic import LogSupermodular, perturbed_maxima
-from setwise.probabilistic.bounds.perturbed import perturbed
-from setwise.probabilistic.noise import seed_of
+from setwise.probabilistic.perturbations import perturbed, seed_of
 from timing import race, table
 
 SAMPLES, SEED = 100, 135

@@ -12,7 +12,7 @@ from setwise.estimators.restoration import numbered
 from setwise.kernels.sampling import LOGISTIC
 from setwise.losses import FBeta, Hamming, Jaccard
 from setwise.probabilistic import Cut
-from setwise.probabilistic.noise import noise_of
+from setwise.probabilistic.perturbations import noise_of
 
 ROWS = subsets(6)
 FUNCTIONS = np.stack([Cut.grid(2, 3, way).values(ROWS) for way in ((0, 1), (1, 0))], axis=1)

@@ -20,8 +20,7 @@ from setwise.probabilistic import (
     perturbed_maxima,
     superdifferential,
 )
-from setwise.probabilistic.bounds.perturbed import perturbed
-from setwise.probabilistic.noise import noise_of, seed_of
+from setwise.probabilistic.perturbations import noise_of, perturbed, seed_of
 
 
 def numerical(model, bound, step=1e-5):
@@ -200,7 +199,7 @@ def test_exact_is_enumeration_and_elimination(kind, monkeypatch):
         found = [listed]
         if model.pairwise is not None:
             with monkeypatch.context() as patch:
-                patch.setattr("setwise.probabilistic.bounds.exact.ENUMERATED", 0)
+                patch.setattr("setwise.probabilistic.exact_sums.ENUMERATED", 0)
                 found.append(exact(model))
         for one in found:
             assert one.value == pytest.approx(total, abs=1e-9 * (1 + abs(total)))

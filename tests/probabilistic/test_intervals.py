@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from setwise.probabilistic.bounds.logistic import _around
+from setwise.probabilistic.perturbations import _around
 
 
 @pytest.mark.parametrize("n", [2, 3, 40])

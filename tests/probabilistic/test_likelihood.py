@@ -26,7 +26,7 @@ from setwise.probabilistic import (
     SetFunctionOf,
     l_field,
 )
-from setwise.probabilistic.noise import noise_of
+from setwise.probabilistic.perturbations import noise_of
 from setwise.risks import MeanRisk
 from setwise.surrogates import MarginRescaling
 

@@ -7,8 +7,7 @@ from rounds import rounds
 from setwise.core.enumerate import subsets
 from setwise.kernels.sampling import LOGISTIC
 from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, SetFunctionOf, exact, logistic
-from setwise.probabilistic.bounds.perturbed import perturbed
-from setwise.probabilistic.noise import noise_of, seed_of
+from setwise.probabilistic.perturbations import noise_of, perturbed, seed_of
 from setwise.probabilistic.training import AnyLabelings, Labelings, Rates, Weights, joint, learn
 
 CUTS = [Cut.grid(2, 3, (0, 1)), Cut.grid(2, 3, (1, 0))]

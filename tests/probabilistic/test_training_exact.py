@@ -8,8 +8,7 @@ from scipy.special import logsumexp
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
 from setwise.probabilistic import Cut
-from setwise.probabilistic.training import Labelings, Rates, Weights, learn
-from setwise.probabilistic.training_exact import learn_exactly
+from setwise.probabilistic.training import Labelings, Rates, Weights, learn, learn_exactly
 
 GRID = [Cut.grid(2, 3, (0, 1)), Cut.grid(2, 3, (1, 0))]
 LISTED = [Cut(6, one.edges) for one in GRID]

@@ -19,9 +19,9 @@ from setwise.probabilistic import (
     sample,
     tree_reweighted,
 )
-from setwise.probabilistic.bounds.trees import covering_forests
-from setwise.probabilistic.noise import seed_of
-from setwise.probabilistic.perfect import Coupling
+from setwise.probabilistic.perturbations import seed_of
+from setwise.probabilistic.sampling import Coupling
+from setwise.probabilistic.tree_bounds import covering_forests
 
 
 @pytest.mark.parametrize("kind", ["cut", "two cuts", "cut and modular"])

@@ -10,7 +10,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.pages import DENOISER
 from setwise.estimators.binary_images import Images
 from setwise.estimators.log_likelihood import Part
-from setwise.probabilistic.bounds.l_field import EPSILON
+from setwise.probabilistic.variational_bounds import EPSILON
 
 
 def observed(x: NDArray[Any]) -> Values:

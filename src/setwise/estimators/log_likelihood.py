@@ -9,7 +9,7 @@ from scipy.stats import t as student
 from setwise.core.checks import Bools, Values
 from setwise.kernels.threads import map_units
 from setwise.probabilistic import LogSupermodular, l_field, logistic, mean_field, superdifferential, tree_reweighted
-from setwise.probabilistic.bounds.l_field import EPSILON
+from setwise.probabilistic.variational_bounds import EPSILON
 
 LEVEL, STEPS = 0.95, 15
 """The level of intervals, and the steps of the upper bound by trees, which gains little from more."""

@@ -20,7 +20,7 @@ from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
 from setwise.kernels.threads import allowed
 from setwise.probabilistic import BaseFunction, LogPartition, LogSupermodular, logistic, sample
-from setwise.probabilistic.functions import as_rows
+from setwise.probabilistic.base_functions import as_rows
 from setwise.probabilistic.training import Rates, Weights, joint, learn
 
 

@@ -16,7 +16,7 @@ from setwise.estimators.binary_images import as_images
 from setwise.kernels.sampling import LOGISTIC
 from setwise.losses import as_loss
 from setwise.probabilistic import LogSupermodular, sample
-from setwise.probabilistic.bounds.perturbed import perturbed, perturbed_labelings
+from setwise.probabilistic.perturbations import perturbed, perturbed_labelings
 
 
 class Numbered(NamedTuple):

@@ -11,8 +11,7 @@ from setwise.decisions import least_expected_loss, least_expected_loss_of_sample
 from setwise.estimators.binary_images import grid_cuts
 from setwise.experiments.lsm_images import Binary
 from setwise.probabilistic import LogSupermodular, logistic, sample
-from setwise.probabilistic.training import Rates, Weights
-from setwise.probabilistic.training_exact import learn_exactly
+from setwise.probabilistic.training import Rates, Weights, learn_exactly
 
 Values = NDArray[np.float64]
 SAMPLES, CHAINS = 100, 10

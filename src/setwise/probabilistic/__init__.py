@@ -1,22 +1,15 @@
 """Probabilities of labelings: log-supermodular (Shpakova and Bach 2016; LSM), and of bags whose counts are known."""
 
-from setwise.probabilistic.base_function import BaseFunction
-from setwise.probabilistic.bounds.exact import exact
-from setwise.probabilistic.bounds.l_field import base_point, l_field
-from setwise.probabilistic.bounds.log_partition import LogPartition
-from setwise.probabilistic.bounds.logistic import logistic
-from setwise.probabilistic.bounds.mean_field import mean_field
-from setwise.probabilistic.bounds.perturbed import Maxima, perturbed_maxima
-from setwise.probabilistic.bounds.superdifferential import superdifferential
-from setwise.probabilistic.bounds.tree_reweighted import tree_reweighted
-from setwise.probabilistic.count_likelihood import AllowedPartition, CountLikelihood
+from setwise.probabilistic.base_functions import BaseFunction, ConcaveOfSize, Cut, Modular, SetFunctionOf
+from setwise.probabilistic.counts import AllowedPartition, BagDivergence, CountLikelihood, ProportionLoss
 from setwise.probabilistic.energies import Energies
-from setwise.probabilistic.functions import ConcaveOfSize, Cut, Modular, SetFunctionOf
-from setwise.probabilistic.hidden_likelihood import HiddenLikelihood
-from setwise.probabilistic.likelihood import LFieldLikelihood, PerturbedLikelihood
+from setwise.probabilistic.exact_sums import exact
+from setwise.probabilistic.likelihood import HiddenLikelihood, LFieldLikelihood, PerturbedLikelihood
 from setwise.probabilistic.log_supermodular import LogSupermodular
-from setwise.probabilistic.perfect import Samples, sample
-from setwise.probabilistic.proportion_loss import BagDivergence, ProportionLoss
+from setwise.probabilistic.perturbations import Maxima, logistic, perturbed_maxima
+from setwise.probabilistic.sampling import Samples, sample
+from setwise.probabilistic.tree_bounds import tree_reweighted
+from setwise.probabilistic.variational_bounds import LogPartition, base_point, l_field, mean_field, superdifferential
 
 __all__ = [
     "AllowedPartition",

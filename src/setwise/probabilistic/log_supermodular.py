@@ -15,8 +15,7 @@ from setwise.core.pages import DISTRIBUTIONS
 from setwise.inference.max_flow import wirings
 from setwise.kernels.max_flow import arcs_of
 from setwise.kernels.networks import Arcs, Lattice
-from setwise.probabilistic.base_function import BaseFunction
-from setwise.probabilistic.functions import ConcaveOfSize, Cut, Modular, as_rows, as_sizes, joined
+from setwise.probabilistic.base_functions import BaseFunction, ConcaveOfSize, Cut, Modular, as_rows, as_sizes, joined
 from setwise.probabilistic.minimizers import Minimizer, Minimum, Oracle, minimizer_of
 
 

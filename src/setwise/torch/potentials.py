@@ -8,7 +8,7 @@ from torch import Tensor
 
 from setwise.core.checks import shown
 from setwise.kernels.networks import SHIFTS
-from setwise.probabilistic.noise import seed_of
+from setwise.probabilistic.perturbations import seed_of
 from setwise.torch.layout import as_scores
 from setwise.torch.wording import refuse_tracing
 

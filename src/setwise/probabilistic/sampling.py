@@ -13,9 +13,9 @@ from setwise.inference.max_flow import wirings
 from setwise.kernels.networks import Lattice
 from setwise.kernels.sampling import MOST, continued, couple, couple_by_table, thresholds
 from setwise.kernels.threads import map_units
-from setwise.probabilistic.bounds.l_field import EXAMPLE
 from setwise.probabilistic.log_supermodular import LogSupermodular
-from setwise.probabilistic.noise import seed_of
+from setwise.probabilistic.perturbations import seed_of
+from setwise.probabilistic.variational_bounds import EXAMPLE
 
 FIRST = 4
 """Samples whose sweeps tell where the chains of all others begin."""

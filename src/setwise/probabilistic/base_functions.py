@@ -1,8 +1,13 @@
-"""The base functions: cuts, concave functions of the size, modular functions, and those of the user."""
+"""Base functions: submodular functions of binary labels that vanish where all of them are 0.
 
+Cuts of lattices and of other graphs, concave functions of the size, modular functions, and those of the user. Several
+cuts share one network.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,8 +16,119 @@ from setwise.core.checks import LARGEST, Bools, Ints, Values, as_array, as_count
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
 from setwise.core.pages import DISTRIBUTIONS
-from setwise.probabilistic.base_function import BaseFunction, Conditioned
-from setwise.probabilistic.lattices import STEPS, Image, graph_of, lattice_of
+from setwise.inference.max_flow import wirings
+from setwise.kernels.max_flow import arcs_of
+
+
+class Conditioned(NamedTuple):
+    """A function of the free labels: ``f(A + y) - f(A) = function(y) + <linear, y>``, where A are the labels set to 1.
+
+    Attributes
+    ----------
+    function : of the same kind, of the labels that are free
+    linear : (free,)
+    constant : f(A), the value where all free labels are 0
+    """
+
+    function: "BaseFunction"
+    linear: Values
+    constant: float
+
+
+class BaseFunction(ABC):
+    """A submodular function f of p labels, ``f(y) + f(z) >= f(min(y, z)) + f(max(y, z))``, with ``f(0) = 0``.
+
+    These are the f_k of :class:`setwise.probabilistic.LogSupermodular` (LSM 2.1 and 4). A function of one's own is a
+    :class:`setwise.probabilistic.SetFunctionOf`, or derives from this class.
+
+    Attributes
+    ----------
+    total : p, the number of labels
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut
+    >>> function = Cut(3, [[0, 1], [1, 2]])
+    >>> function.values(np.array([[True, False, True], [True, True, False]]))
+    array([2., 1.])
+    >>> function.gains(np.array([0, 1, 2]))  # of the labels in this order: the values are 1, 1, 0
+    array([ 1.,  0., -1.])
+    """
+
+    total: int
+
+    @abstractmethod
+    def values(self, labels: Bools) -> Values:
+        """The value f of each row of ``labels`` (n, p), (n,)."""
+
+    def gains(self, order: Ints) -> Values:
+        """What each label adds to f where the labels become 1 in the given order, (p,)."""
+        rows = np.zeros((self.total + 1, self.total), dtype=bool)
+        for k, i in enumerate(order):
+            rows[k + 1 :, i] = True
+        return np.diff(self.values(rows))
+
+    def turns(self, labels: Bools) -> Values:
+        """What f gains where each label is turned alone, ``f(y ^ e_i) - f(y)`` at y = ``labels`` (p,), (p,)."""
+        return self.values(labels ^ np.eye(self.total, dtype=bool)) - self.values(labels[None])
+
+    @property
+    def largest(self) -> float:
+        """A number that is not below the sum of the absolute numbers that a value of f is summed up of."""
+        return float(np.abs(self.gains(np.arange(self.total))).sum())
+
+    @abstractmethod
+    def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
+        """The function of the labels that are -1 in ``fixed`` (p,), at least one, where the others are 0 and 1."""
+
+
+STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
+"""The directions of the edges of an image, in rows and columns, ordered as in :class:`setwise.core.networks.Grids`."""
+
+
+class Image(NamedTuple):
+    """The edges of an image that have these directions, which are among ``STEPS``."""
+
+    height: int
+    width: int
+    steps: tuple[tuple[int, int], ...]
+
+    @property
+    def edges(self) -> Ints:
+        """The two pixels of each edge, (m, 2), direction by direction; pixels count row by row."""
+        height, width, steps = self
+        numbers = np.arange(height * width).reshape(height, width)
+        edges = [np.zeros((0, 2), np.int64)]
+        for down, right in steps:
+            left = slice(max(-right, 0), width - max(right, 0))
+            there = slice(max(right, 0), width - max(-right, 0))
+            edges.append(np.stack([numbers[: height - down, left].ravel(), numbers[down:, there].ravel()], axis=1))
+        return np.concatenate(edges)
+
+
+def graph_of(total: int, edges: Ints) -> Graphs:
+    """One set of ``total`` nodes with these edges, whose labels say nothing."""
+    return Graphs(np.zeros(total, dtype=bool), np.array([0, total]), edges)
+
+
+def lattice_of(images: Sequence[Image], factors: Values) -> tuple[Graphs, Values]:
+    """The lattice of images of one height and width, and the weights of its edges.
+
+    The weight of an edge is the sum of the factors of the images that have its direction.
+    """
+    height, width, _ = images[0]
+    sums = dict.fromkeys(STEPS, 0.0)
+    for factor, one in zip(factors, images, strict=True):
+        for step in one.steps:
+            sums[step] += float(factor)
+    straight = {step for one in images for step in one.steps} <= set(STEPS[:2])
+    neighbors = 4 if straight else 8
+    weights = [
+        np.full((height - down) * max(width - abs(right), 0), sums[down, right])
+        for down, right in STEPS[: neighbors // 2]
+    ]
+    return Graphs.images([np.zeros((height, width), dtype=bool)], neighbors), np.concatenate(weights)
+
 
 SLIP = 1e-15
 """Second differences above 0 by no more than this share of the largest value are rounding; all bounds allow for it."""
@@ -343,3 +459,22 @@ def joined(total: int, cuts: Sequence[Cut], factors: Values) -> tuple[Graphs, Va
     pairs, place = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True)
     sums = np.bincount(place.ravel(), weights, len(pairs)).astype(np.float64)
     return graph_of(total, pairs), sums
+
+
+class Wiring(NamedTuple):
+    """The network of the cuts among some base functions, and the capacities of each, (K, arcs); 0 for all others."""
+
+    network: Any
+    capacities: Values
+
+
+def wiring_of(terms: Sequence[BaseFunction], p: int) -> Wiring | None:
+    """The cuts among the terms as one network; None if a term is neither a cut nor modular."""
+    if not all(isinstance(one, Cut | Modular) for one in terms):
+        return None
+    cuts = [one for one in terms if isinstance(one, Cut)]
+    (wires,) = wirings(joined(p, cuts, np.ones(len(cuts)))[0], p)
+    capacities = np.zeros((len(terms), arcs_of(wires.network, p)))
+    for row, own in zip(np.flatnonzero([isinstance(one, Cut) for one in terms]), np.eye(len(cuts)), strict=True):
+        wires.place(joined(p, cuts, own)[1], capacities[row])
+    return Wiring(wires.network, capacities)

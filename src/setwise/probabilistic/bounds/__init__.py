@@ -1,1 +1,0 @@
-"""Bounds of the sum over all labelings, each with the probabilities of single labels that belong to it."""

@@ -8,7 +8,7 @@ pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask
 import dask.array as da
 
 from setwise.dask import SetClassifier
-from setwise.decisions import swapped_pairs
+from setwise.decisions import threshold_pieces
 from setwise.estimators.placed import sets
 
 RNG = np.random.default_rng(0)
@@ -29,5 +29,5 @@ def test_the_area_of_rows_that_stay_where_they_are(client, groups, monkeypatch):
     here = model.to_local().score(X, Y, groups)
     monkeypatch.setattr(sets, "FEW", 100)
     monkeypatch.setattr(sets, "MOST", 150)
-    monkeypatch.setattr(swapped_pairs, "SENT", 50)
+    monkeypatch.setattr(threshold_pieces, "SENT", 50)
     assert model.score(spread(X), spread(Y), ids) == pytest.approx(here, abs=1e-12)

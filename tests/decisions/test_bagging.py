@@ -7,7 +7,7 @@ from decisions.made_up import KINDS, cut_points, losses_at, ragged, scores
 from rounds import rounds
 from setwise.core.batch import Sets
 from setwise.decisions import bagged_threshold, best_threshold, bootstrap_threshold
-from setwise.decisions.bagging import HILL
+from setwise.decisions.resampling import HILL
 from setwise.losses import MCC, EarlyDetection, FBeta, GMean, Jaccard
 
 LOSSES = [FBeta(), Jaccard(), GMean(), MCC()]

@@ -7,7 +7,7 @@ from cases import waves
 from setwise.core.batch import Sets
 from setwise.decisions import best_threshold, bootstrap_threshold
 from setwise.decisions.resampling import OfDecisions, OfSets, counts_of, resampling
-from setwise.decisions.sweep import bound, sweep_all
+from setwise.decisions.thresholds import bound, sweep_all
 from setwise.kernels.thresholds import weighted_counts, weighted_mean_along
 from setwise.losses import (
     MCC,

@@ -11,7 +11,7 @@ from rounds import rounds
 from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
-from setwise.decisions.cuts import TOL, best_cut, rule_of_cuts
+from setwise.decisions.expected_loss import TOL, best_cut, rule_of_cuts
 from setwise.losses import (
     AE,
     KLD,

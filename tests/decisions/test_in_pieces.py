@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from setwise.core.exceptions import Refusal
 from setwise.core.surrogate import Piece, ended
-from setwise.decisions import best_threshold, in_pieces
-from setwise.decisions.in_pieces import ThresholdInPieces
+from setwise.decisions import best_threshold, threshold_pieces
+from setwise.decisions.threshold_pieces import ThresholdInPieces
 from setwise.losses import AE, KLD, ErrorRate, FBeta, GMean, Jaccard, Tversky, as_loss
 
 LOSSES = [Jaccard(), FBeta(), FBeta(2.0), ErrorRate(), Tversky(0.3, 0.7), GMean(), as_loss("mcc"), 0.5 * Jaccard()]
@@ -45,8 +45,8 @@ def test_no_threshold_has_a_smaller_loss(seed, p, levels, pieces, gathered, bins
     scores *= 10.0 ** rng.integers(-300, 300, p) if rng.random() < 0.1 else 1.0
     edges = np.sort(rng.integers(0, p + 1, pieces - 1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(in_pieces, "GATHERED", gathered)
-        patch.setattr(in_pieces, "BINS", bins)
+        patch.setattr(threshold_pieces, "GATHERED", gathered)
+        patch.setattr(threshold_pieces, "BINS", bins)
         found = searched(loss, truth, scores, edges)
     wanted = best_threshold(truth, scores, loss)
     assert found.loss == pytest.approx(wanted.loss, abs=1e-12)
@@ -63,7 +63,7 @@ def test_losses_that_may_fall_are_gathered(loss, monkeypatch):
     scores = rng.normal(size=500) + truth
     found, wanted = searched(loss, truth, scores, [100, 130]), best_threshold(truth, scores, loss)
     assert (found.loss, found.threshold) == (wanted.loss, wanted.threshold)
-    monkeypatch.setattr(in_pieces, "MOST", 499)
+    monkeypatch.setattr(threshold_pieces, "MOST", 499)
     with pytest.raises(Refusal, match="refused for 500 scores in pieces, at most 499"):
         searched(loss, truth, scores, [100])
 

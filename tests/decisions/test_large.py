@@ -6,12 +6,10 @@ import pytest
 from cases import in_turn
 from decisions.cases import COUNTS, slow
 from setwise.decisions import expected_loss, least_expected_loss
-from setwise.decisions.blocks import Blocks
-from setwise.decisions.by_bounds import WORK, ByBounds, _Search
-from setwise.decisions.by_sums import BySums
-from setwise.decisions.by_window import ByWindow, expected
+from setwise.decisions.branch_and_bound import WORK, ByBounds, _Search
+from setwise.decisions.distributions import Blocks, Pmf, convolved, count_of
 from setwise.decisions.formula import formula_of
-from setwise.decisions.pmf import Pmf, convolved, count_of
+from setwise.decisions.large_sets import BySums, ByWindow, expected
 from setwise.kernels.poisson_binomial import count, count_by_pairs
 from setwise.losses import (
     MCC,
@@ -136,7 +134,7 @@ def test_nasty_large_sets_reach_the_gap_with_little_work(kind, loss, tol, most):
 
 
 def test_a_search_that_stops_early_says_so(monkeypatch):
-    monkeypatch.setattr("setwise.decisions.by_bounds.WORK", 1 << 20)
+    monkeypatch.setattr("setwise.decisions.branch_and_bound.WORK", 1 << 20)
     found = least_expected_loss(np.full(40_000, 0.5), MCC())
     assert found.bounds[0] <= 1.0 - 1e-3
     assert abs(found.values[0] - 1.0) < 1e-9

@@ -10,9 +10,9 @@ from decisions.test_moments import nasty
 from rounds import rounds
 from setwise.core.exceptions import Refusal
 from setwise.core.surrogate import ended
-from setwise.decisions import expected_loss, least_expected_loss, least_in_pieces, level_region, levels
+from setwise.decisions import expected_loss, expected_loss_pieces, least_expected_loss, levels
+from setwise.decisions.expected_loss_pieces import LeastInPieces
 from setwise.decisions.formula import formula_of
-from setwise.decisions.least_in_pieces import LeastInPieces
 from setwise.decisions.levels import Range
 from setwise.estimators.placed.least import predicted
 from setwise.losses import (
@@ -76,7 +76,7 @@ def kinds(p, rng):
 def test_it_is_the_decision_for_all(loss, small, monkeypatch):
     rng = np.random.default_rng(0)
     if small:
-        monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
+        monkeypatch.setattr(expected_loss_pieces, "GATHERED", 0)
         monkeypatch.setattr(levels, "BINS", 8)
     # Without a search it is the rule itself.
     for turn in range(rounds(200, 36) if small else rounds(30, 20)):
@@ -96,11 +96,11 @@ def test_it_is_the_decision_for_all(loss, small, monkeypatch):
 
 @pytest.mark.parametrize("loss", [Tversky(1e-3, 1.0), Tversky(0.3, 0.8), Jaccard() + Hamming(), MCC()], ids=repr)
 def test_what_takes_too_long_is_bounded_from_both_sides(loss, monkeypatch):
-    monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
+    monkeypatch.setattr(expected_loss_pieces, "GATHERED", 0)
     monkeypatch.setattr(levels, "BINS", 8)
     rng, open_ = np.random.default_rng(0), 0
     for turn in range(rounds(150, 50)):
-        monkeypatch.setattr(level_region, "WORK", int(rng.choice([0, 4, 64])))
+        monkeypatch.setattr(levels, "WORK", int(rng.choice([0, 4, 64])))
         p = int(rng.choice([1, 3, 10, 40]))
         cases = list(kinds(p, rng).values())
         q, tol = cases[turn % len(cases)], float(rng.choice([0.0, 1e-2]))
@@ -115,7 +115,7 @@ def test_what_takes_too_long_is_bounded_from_both_sides(loss, monkeypatch):
 
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(zero_division=0.0), BalancedError(), MCC(), Hamming()], ids=repr)
 def test_no_labeling_has_a_smaller_expected_loss(loss, monkeypatch):
-    monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
+    monkeypatch.setattr(expected_loss_pieces, "GATHERED", 0)
     for p in (1, 2, 5):
         cases = probabilities(p, n=40)
         every = truths(cases) @ losses_of_all(loss, p)
@@ -157,8 +157,8 @@ def test_ties_are_cut_where_that_is_better():
 
 
 def test_where_nothing_can_be_sent_the_bound_says_so(monkeypatch):
-    monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
-    monkeypatch.setattr(least_in_pieces, "MOST", 1)
+    monkeypatch.setattr(expected_loss_pieces, "GATHERED", 0)
+    monkeypatch.setattr(expected_loss_pieces, "MOST", 1)
     q = np.random.default_rng(3).random(400) ** 2
     found, labels = searched(Jaccard(), q, [100], 0.0)
     exact = least_expected_loss(q, Jaccard(), tol=0.0).values[0]
@@ -197,8 +197,8 @@ def test_nothing_to_decide(q):
 
 
 def test_more_equal_probabilities_than_may_be_sent(monkeypatch):
-    monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
-    monkeypatch.setattr(least_in_pieces, "MOST", 100)
+    monkeypatch.setattr(expected_loss_pieces, "GATHERED", 0)
+    monkeypatch.setattr(expected_loss_pieces, "MOST", 100)
     q = np.random.default_rng(5).choice([0.05, 0.2, 0.45, 0.8], 3_000)
     for loss in (Jaccard(), FBeta(), PrecisionAtK(1_000), BalancedError()):
         found, labels = searched(loss, q, [500, 700], 1e-2)
@@ -213,8 +213,8 @@ def test_more_equal_probabilities_than_may_be_sent(monkeypatch):
 @pytest.mark.parametrize("loss", [MCC(), GMean(), FBeta() + 0.5 * ErrorRate()], ids=repr)
 @pytest.mark.parametrize("size", [12_000, pytest.param(30_000, marks=pytest.mark.slow)])
 def test_sets_that_are_too_large_to_be_sent(loss, size, kind, monkeypatch):
-    monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
-    monkeypatch.setattr(least_in_pieces, "MOST", 1)
+    monkeypatch.setattr(expected_loss_pieces, "GATHERED", 0)
+    monkeypatch.setattr(expected_loss_pieces, "MOST", 1)
     rng = np.random.default_rng(8)
     q = {
         "skewed": rng.random(size) ** 2,

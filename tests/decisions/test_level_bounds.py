@@ -8,12 +8,9 @@ import pytest
 from decisions.cases import slow
 from decisions.test_least_in_pieces import kinds
 from decisions.test_moments import FRACTIONS
-from setwise.decisions.block_bounds import BlockBounds
+from setwise.decisions.distributions import count_of
 from setwise.decisions.formula import formula_of
-from setwise.decisions.level_bounds import LevelBounds
-from setwise.decisions.level_region import binomial
-from setwise.decisions.levels import InBins, Levels, no_positives
-from setwise.decisions.pmf import count_of
+from setwise.decisions.levels import BlockBounds, InBins, LevelBounds, Levels, binomial, no_positives
 from setwise.kernels.histograms import chances
 from setwise.losses import MCC, ErrorRate, FBeta, GMean, HMean, Jaccard, Tversky
 

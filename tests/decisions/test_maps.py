@@ -9,9 +9,9 @@ from rounds import rounds
 from setwise.core.batch import Classes
 from setwise.core.exceptions import Refusal
 from setwise.decisions import expected_loss, least_expected_loss, least_expected_loss_of_map
-from setwise.decisions.choice import rule_for
+from setwise.decisions.expected_loss import rule_for
 from setwise.decisions.formula import formula_of
-from setwise.decisions.map_search import MapSearch
+from setwise.decisions.maps import MapSearch
 from setwise.losses import (
     BalancedError,
     Capped,

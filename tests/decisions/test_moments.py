@@ -6,9 +6,8 @@ import pytest
 from decisions.cases import slow
 from decisions.test_large import sets
 from setwise.decisions import expected_loss, least_expected_loss
-from setwise.decisions.by_moments import ByMoments
-from setwise.decisions.by_window import ByWindow
 from setwise.decisions.formula import formula_of
+from setwise.decisions.large_sets import ByMoments, ByWindow
 from setwise.losses import MCC, BalancedError, ClassWeighted, FBeta, GMean, Jaccard, Tversky
 
 FRACTIONS = [

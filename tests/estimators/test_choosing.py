@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from setwise import MeasureClassifier
 from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold
-from setwise.decisions.replicates import formula_of, replicated_losses
+from setwise.decisions.task import formula_of, replicated_losses
 from setwise.estimators.choosing import Task, choose, gain_of, problem_of, repeated_choice
 from setwise.estimators.choosing.choice import chosen_of, errors_needed
 from setwise.estimators.choosing.label_by_label import LabelByLabel

@@ -6,8 +6,8 @@ import pytest
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.surrogate import Piece, ended
-from setwise.decisions import swapped_pairs
-from setwise.decisions.swapped_pairs import twice_swapped
+from setwise.decisions import threshold_pieces
+from setwise.decisions.threshold_pieces import twice_swapped
 from setwise.estimators.placed import sets as of_sets
 from setwise.estimators.placed.sets import area_factor, mean_loss_of_sets
 from setwise.losses import NDCG, AreaWeighted, AveragePrecision, Jaccard, RocArea
@@ -53,8 +53,8 @@ def scores_of(kind, p, rng):
     "kind", ["normal", "float32", "tied", "constant", "huge", "tiny", "far apart", "zeros", "near"]
 )
 def test_the_number_of_swapped_pairs(kind, sent, monkeypatch):
-    monkeypatch.setattr(swapped_pairs, "SENT", sent)
-    monkeypatch.setattr("setwise.decisions.in_pieces.BINS", 16)
+    monkeypatch.setattr(threshold_pieces, "SENT", sent)
+    monkeypatch.setattr("setwise.decisions.threshold_pieces.BINS", 16)
     rng = np.random.default_rng(0)
     for _ in range(25):
         p = int(rng.integers(1, 60))
@@ -65,7 +65,7 @@ def test_the_number_of_swapped_pairs(kind, sent, monkeypatch):
 
 
 def test_scores_are_sent_in_turn(monkeypatch):
-    monkeypatch.setattr(swapped_pairs, "SENT", 1_000)
+    monkeypatch.setattr(threshold_pieces, "SENT", 1_000)
     rng, log = np.random.default_rng(1), []
     truth = rng.random(40_000) < 0.3
     scores = rng.normal(size=40_000) + truth
@@ -82,7 +82,7 @@ def test_scores_are_sent_in_turn(monkeypatch):
 def test_numbers_beyond_int64():
     # 2^33 positives lie below as many negatives, and equal as many others.
     counts = np.array([[1 << 33, 0], [1 << 33, 1 << 33]])
-    found = swapped_pairs._twice(counts, np.array([True, True]))
+    found = threshold_pieces._twice(counts, np.array([True, True]))
     assert found == 3 * (1 << 66)
 
 
@@ -105,7 +105,7 @@ def test_the_mean_over_sets(loss, kind, monkeypatch):
         monkeypatch.setattr(of_sets, "FEW", int(rng.choice([1, 10, 50])))
         most = 40 if area_factor(loss) is not None else 400
         monkeypatch.setattr(of_sets, "MOST", most)
-        monkeypatch.setattr(swapped_pairs, "SENT", int(rng.choice([5, 1000])))
+        monkeypatch.setattr(threshold_pieces, "SENT", int(rng.choice([5, 1000])))
         p = int(rng.integers(1, 400))
         truth = rng.random(p) < rng.choice([0.0, 0.3, 1.0])
         scores = np.round(rng.normal(size=p), int(rng.integers(0, 5)))

@@ -12,7 +12,7 @@ from setwise.compare.order import order_of
 from setwise.compare.plan import FIRST, PLAIN, Key, Plan
 from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
-from setwise.decisions.replicates import replicated_losses
+from setwise.decisions.task import replicated_losses
 from setwise.estimators.choosing import Candidate, Task, choose
 from setwise.estimators.choosing.choice import REPLICATES, chosen_of, errors_needed
 from setwise.estimators.choosing.lever import Lever, Rule

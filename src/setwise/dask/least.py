@@ -13,7 +13,7 @@ from setwise.core.loss import Loss
 from setwise.dask.clusters import cluster
 from setwise.dask.partitions import partitions
 from setwise.dask.workers import Workers, packs_of
-from setwise.decisions.decision import DecisionInPieces
+from setwise.decisions.expected_loss import DecisionInPieces
 from setwise.estimators.placed.least import NAME, as_probabilities, least_of, predicted, ties_of
 from setwise.losses import as_loss
 
@@ -26,7 +26,7 @@ def least_expected_loss(
     It is :func:`setwise.decisions.least_expected_loss` of the joined vector: the k most probable decisions are
     predicted. The probabilities stay on the workers, which send histograms of them, the distributions of two counts,
     whose length is that of a few standard deviations, and at most some thousand single probabilities; see
-    :class:`setwise.decisions.least_in_pieces.LeastInPieces`.
+    :class:`setwise.decisions.expected_loss_pieces.LeastInPieces`.
 
     Parameters
     ----------

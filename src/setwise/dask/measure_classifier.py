@@ -58,8 +58,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, OnCluster):
     """A fitted classifier with the threshold of least loss, of all rows on a Dask cluster as one set.
 
     The threshold is that of :func:`setwise.decisions.best_threshold` for all rows at once. Their scores stay on the
-    workers, which send histograms of them; see :class:`setwise.decisions.in_pieces.ThresholdInPieces`. The rows should
-    be others than those that the classifier was fitted to, as for ``setwise.MeasureClassifier(cv="prefit")``.
+    workers, which send histograms of them; see :class:`setwise.decisions.threshold_pieces.ThresholdInPieces`. The rows
+    should be others than those that the classifier was fitted to, as for ``setwise.MeasureClassifier(cv="prefit")``.
 
     Parameters
     ----------

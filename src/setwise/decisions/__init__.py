@@ -1,12 +1,9 @@
 """What to predict once scores or probabilities are known: thresholds, and labelings of least expected loss."""
 
-from setwise.decisions.bagging import bagged_threshold
-from setwise.decisions.bootstrap import BootstrapThreshold, bootstrap_threshold
-from setwise.decisions.decision import Decision, DecisionInPieces
+from setwise.decisions.expected_loss import Decision, DecisionInPieces, expected_loss, least_expected_loss
 from setwise.decisions.floors import Floor, UnmetFloor
 from setwise.decisions.gfm import gfm
 from setwise.decisions.label_thresholds import LabelThresholds, label_thresholds
-from setwise.decisions.least import expected_loss, least_expected_loss
 from setwise.decisions.maps import least_expected_loss_of_map
 from setwise.decisions.operating_point import (
     OperatingPoint,
@@ -16,6 +13,7 @@ from setwise.decisions.operating_point import (
     recall_at_false_positive_rate,
     recall_at_precision,
 )
+from setwise.decisions.resampling import BootstrapThreshold, bagged_threshold, bootstrap_threshold
 from setwise.decisions.samples import least_expected_loss_of_samples
 from setwise.decisions.thresholds import Threshold, best_threshold, threshold_curve
 

@@ -1,21 +1,360 @@
-"""One threshold for each column of a label matrix."""
+"""One threshold for each column of a label matrix, for a loss of columns, of rows, or of all decisions as one set."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import final
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.batch import Sets
-from setwise.core.checks import Values, as_choice
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Batch, Sets
+from setwise.core.checks import Bools, Floats, Ints, Values, as_array, as_choice, as_scores
+from setwise.core.counts import Counts
+from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
-from setwise.decisions.by_row import best_of_rows
-from setwise.decisions.columns import Columns
-from setwise.decisions.pooled import best_of_pool
-from setwise.decisions.sweep import bound, sweep_each
+from setwise.core.pages import THRESHOLDS_REFUSE
+from setwise.core.structure import Structure
+from setwise.decisions.thresholds import Falling, bound, sweep_all, sweep_each
+from setwise.kernels.segments import running_sums
+from setwise.kernels.thresholds import EQUAL
 from setwise.losses import as_loss
+
+LARGEST_ROUNDS = 100
+"""Columns are changed one after another at most so often; the loss falls in each round but the last."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """A label matrix with scores.
+
+    Parameters
+    ----------
+    rows : n sets of p decisions, the rows of the matrix
+    scores : (n, p) float32 or float64
+    """
+
+    rows: Sets
+    scores: Floats
+
+    @classmethod
+    def of(cls, Y: Any, scores: ArrayLike) -> Columns:
+        """A matrix (n, p) of labels 0 and 1, or a batch of sets of equal size, with scores (n, p)."""
+        if isinstance(Y, Batch) and not isinstance(Y, Sets):
+            raise TypeError(f"Y must be labels of shape (n, p), or a batch of the kind Sets; got {type(Y).__name__}.")
+        rows = Y if isinstance(Y, Sets) else Sets.rows(Y)
+        if (rows.sizes != rows.sizes[0]).any():
+            raise ValueError(f"Y must have sets of one size; got {rows.sizes.min()} to {rows.sizes.max()} decisions.")
+        shape, given = (len(rows), int(rows.sizes[0])), as_array(scores, "scores")
+        if given.shape != shape:
+            raise ValueError(f"scores must have shape {shape}, one per decision; got shape {given.shape}.")
+        return cls(rows, as_scores(given.ravel(), rows.total).reshape(shape))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers n of rows and p of columns."""
+        return len(self.rows), int(self.rows.sizes[0])
+
+    @cached_property
+    def sets(self) -> Sets:
+        """The batch in which each column is one set."""
+        n, p = self.shape
+        return Sets(np.ascontiguousarray(self.rows.labels.reshape(n, p).T).ravel(), n * np.arange(p + 1))
+
+    @cached_property
+    def order(self) -> Falling:
+        """The decisions of each column in falling order of their scores; O(n p log n)."""
+        return Falling.each(self.sets, np.ascontiguousarray(self.scores.T).ravel())
+
+    @cached_property
+    def places(self) -> Ints:
+        """The places of the decisions of :attr:`order` in the flat matrix, row by row, (m,)."""
+        n, p = self.shape
+        column, row = np.divmod(self.order.items.astype(np.int64), n)
+        return row * p + column
+
+    def labels(self, thresholds: Values) -> Bools:
+        """The labels that thresholds (p,) predict, (n, p)."""
+        return np.asarray(self.scores >= thresholds)
+
+
+LARGEST_TABLE = 1 << 21
+"""The losses of rows are read from a table if it has at most so many values."""
+
+
+def best_of_rows(columns: Columns, loss: Loss) -> tuple[Values, float, bool]:
+    """Thresholds that no change of a single one makes better, the mean loss of the rows, and whether it is the least.
+
+    The best common threshold is the start. Then each column in turn is swept while the others stay.
+    """
+    n, p = columns.shape
+    structure = bound(loss, columns.rows, "label_thresholds")
+    common = sweep_all(structure, columns.scores.ravel()).best()[0]
+    thresholds, value = np.full(p, common.threshold), common.loss
+    rows = row_losses(structure, columns.labels(thresholds))
+    for _ in range(LARGEST_ROUNDS if p > 1 else 0):
+        before = value
+        for c in range(p):
+            order = columns.order.segment(c)
+            without, within = rows.pair(c)
+            # A decision that is predicted too changes the loss of its own row alone.
+            start = np.array([without.mean()])
+            losses = start[0] + np.cumsum((within - without)[order.items - c * n]) / n
+            cut = order.best(losses, start)
+            lower = float(order.at(losses, start, cut)[0])
+            if lower < value - EQUAL * abs(value):
+                thresholds[c], value = order.between(cut)[0], lower
+                rows = rows.changed(c, columns.scores[:, c] >= thresholds[c])
+        if value >= before:
+            break
+    # A sum of costs of single decisions is a sum over columns, and each of them was given its best threshold.
+    exact = p == 1 or not structure.split()[1].terms
+    return thresholds, float(structure.values(columns.labels(thresholds).ravel()).mean()), exact
+
+
+class RowLosses(ABC):
+    """The losses of the rows of a label matrix at a labeling, as one of its columns changes."""
+
+    @abstractmethod
+    def pair(self, c: int) -> tuple[Values, Values]:
+        """The losses of all rows if column c is predicted nowhere, and if it is predicted everywhere, (n,) each."""
+
+    @abstractmethod
+    def changed(self, c: int, labels: Bools) -> RowLosses:
+        """The same with other labels (n,) in column c."""
+
+
+def row_losses(structure: Structure, labels: Bools) -> RowLosses:
+    """The rows of a structure at a labeling (n, p), in the form that is the fastest for their loss."""
+    counts = structure.counts
+    if counts is None or counts.areas is not None:
+        return AnyRows(structure, labels)
+    first, table = _table(counts)
+    if not len(table):
+        return AnyRows(structure, labels)
+    truth = np.asarray(structure.batch.labels).reshape(labels.shape).T
+    width = counts.N.astype(np.int64) + 1
+    steps, chosen = np.where(truth == 1, -width, 1 * (truth == 0)), np.ascontiguousarray(labels.T)
+    missed = width * ((truth == 1).sum(axis=0))
+    return TabledRows(table, first + missed + (steps * chosen).sum(axis=0), steps, chosen)
+
+
+def _table(counts: Counts) -> tuple[Ints, Values]:
+    """The place of ``fn = fp = 0`` of each row, (n,), in a table of all values of the loss; none if it is too large.
+
+    Rows with the same P and N share a part of the table, in which ``fn`` goes down and ``fp`` across.
+    """
+    P, N = counts.P.astype(np.int64), counts.N.astype(np.int64)
+    _, rows, kinds = np.unique(P * (N.max() + 1) + N, return_index=True, return_inverse=True)
+    sizes = (P[rows] + 1) * (N[rows] + 1)
+    shared = counts.linear is None or (counts.linear == counts.linear[rows][kinds]).all()
+    if not shared or sizes.sum() > LARGEST_TABLE:
+        return np.zeros(0, np.int64), np.zeros(0)
+    firsts = np.cumsum(sizes) - sizes
+    owners = np.repeat(np.arange(len(rows)), sizes)
+    fn, fp = np.divmod(np.arange(len(owners)) - firsts[owners], N[rows][owners] + 1)
+    return firsts[kinds], counts.of(fn.astype(np.float64), fp.astype(np.float64), rows[owners])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TabledRows(RowLosses):
+    """Rows whose loss is a function of counts, given as a table; a column costs O(n).
+
+    Parameters
+    ----------
+    table : the values of the loss
+    places : (n,) the place of each row in the table
+    steps : (p, n) by how much the place changes when a decision is predicted
+    labels : (p, n) the labeling
+    """
+
+    table: Values
+    places: Ints
+    steps: Ints
+    labels: Bools
+
+    def pair(self, c: int) -> tuple[Values, Values]:
+        none = self.places - self.steps[c] * self.labels[c]
+        return self.table[none], self.table[none + self.steps[c]]
+
+    def changed(self, c: int, labels: Bools) -> TabledRows:
+        more, whole = labels.astype(np.int64) - self.labels[c], self.labels.copy()
+        whole[c] = labels
+        return replace(self, places=self.places + more * self.steps[c], labels=whole)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AnyRows(RowLosses):
+    """Rows of any loss, which is evaluated anew: a column costs O(n p) or more."""
+
+    structure: Structure
+    labels: Bools
+
+    def pair(self, c: int) -> tuple[Values, Values]:
+        none, every = self.labels.copy(), self.labels.copy()
+        none[:, c], every[:, c] = False, True
+        return self.structure.values(none.ravel()), self.structure.values(every.ravel())
+
+    def changed(self, c: int, labels: Bools) -> AnyRows:
+        whole = self.labels.copy()
+        whole[:, c] = labels
+        return replace(self, labels=whole)
+
+
+ROUNDING = 1e-15
+"""The values of a sum over columns are exact up to this, relative to the largest of them."""
+
+DIRECTIONS = 2.0 ** np.arange(-4, 5)
+"""Costs of a miss against those of a false alarm, as shares of the rate at which both classes weigh the same."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """A sum of mistakes along each column, (m,), and its values where none is predicted, (p,)."""
+
+    along: Values
+    start: Values
+
+    @classmethod
+    def of(cls, order: Falling, each: Values, missed: bool, alarms: bool) -> Tally:
+        """The sum of ``each`` (m,) over the positives not predicted, and over the negatives predicted."""
+        found = np.where(order.labels, each if missed else 0.0, 0.0)
+        wrong = np.where(order.labels, 0.0, each if alarms else 0.0)
+        start = np.add.reduceat(np.append(found, 0.0), order.offsets[:-1]) * (np.diff(order.offsets) > 0)
+        left = np.repeat(start, np.diff(order.offsets)) - running_sums(found, order.offsets)
+        # A positive sum can't fall below 0; what is left of it is rounding.
+        return cls(np.maximum(left, 0.0) + running_sums(wrong, order.offsets), start)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """``counts(fn, fp) + cost`` of the columns of a matrix, whose mistakes are summed.
+
+    Parameters
+    ----------
+    order : the columns in falling order
+    counts : a function of the sums of fn and fp over the columns, or None
+    fn, fp, cost : the numbers, or areas, of false negatives and false positives, and the costs of mistakes
+    """
+
+    order: Falling
+    counts: Counts | None
+    fn: Tally
+    fp: Tally
+    cost: Tally
+
+    @classmethod
+    def of(cls, columns: Columns, loss: Loss) -> Pool:
+        """The loss of all decisions of the matrix as one set."""
+        whole = Sets(columns.rows.labels, np.array([0, columns.rows.total], dtype=np.int64))
+        structure = bound(loss, whole, "label_thresholds")
+        counts, costs = _parts(structure)
+        order, none = columns.order, np.zeros(len(columns.order.items))
+        area = np.ones(len(none)) if counts is None or counts.areas is None else counts.areas[columns.places]
+        cost = none if costs is None else costs[columns.places]
+        tallies = Tally.of(order, area, True, False), Tally.of(order, area, False, True)
+        return cls(order, counts, *tallies, Tally.of(order, cost, True, True))
+
+    def value(self, cuts: Ints) -> float:
+        """The loss at one cut of each column."""
+        fn, fp, cost = (float(self.order.at(t.along, t.start, cuts).sum()) for t in (self.fn, self.fp, self.cost))
+        return float(self._of(np.array([fn]), np.array([fp]), np.array([cost]))[0])
+
+    def _of(self, fn: Values, fp: Values, cost: Values) -> Values:
+        if self.counts is None:
+            return cost
+        # Rounded sums of areas may leave the range of the totals, outside of which the formula is not defined.
+        return self.counts.of(np.clip(fn, 0.0, self.counts.P), np.clip(fp, 0.0, self.counts.N)) + cost
+
+    def weighted(self, miss: float, alarm: float, cost: float) -> Ints:
+        """The cut of each column that minimizes ``miss * fn + alarm * fp + cost * costs``, (p,)."""
+        along, start = (
+            miss * fn + alarm * fp + cost * paid
+            for fn, fp, paid in zip(*((t.along, t.start) for t in (self.fn, self.fp, self.cost)), strict=True)
+        )
+        return self.order.best(along, start, ROUNDING)
+
+    def column(self, cuts: Ints, c: int) -> int:
+        """The best cut of one column while the others stay."""
+        a, b = self.order.offsets[c], self.order.offsets[c + 1]
+        along, start = [], []
+        for t in (self.fn, self.fp, self.cost):
+            here = self.order.at(t.along, t.start, cuts)
+            others = here.sum() - here[c]
+            along.append(others + t.along[a:b])
+            start.append(np.array([others + t.start[c]]))
+        return int(self.order.segment(c).best(self._of(*along), self._of(*start))[0])
+
+
+def _parts(structure: Structure) -> tuple[Counts | None, Values | None]:
+    """The function of counts and the costs that the loss is the sum of."""
+    if structure.counts is not None and structure.counts.predicted is None:
+        return structure.counts, None
+    costs, rest = structure.split()
+    if len(rest.terms) > 1 or not all(isinstance(t, Counts) and t.predicted is None for t in rest.terms):
+        raise Refusal(
+            f"average='micro' refuses {structure!r}: it is neither a function of counts nor a sum of costs. Use "
+            "average='samples'.",
+            THRESHOLDS_REFUSE,
+        )
+    return (rest.terms[0] if rest.terms else None), costs  # type: ignore[return-value]
+
+
+def best_of_pool(columns: Columns, loss: Loss) -> tuple[Values, float, bool]:
+    """The thresholds of least loss of all decisions as one set, this loss, and whether it is the least."""
+    pool = Pool.of(columns, loss)
+    counts = pool.counts
+    if counts is None:
+        cuts, exact = pool.weighted(0.0, 0.0, 1.0), True
+    elif not counts.formulas and counts.linear is not None:
+        cuts, exact = pool.weighted(counts.linear[0, 0], counts.linear[0, 1], 0.0), True
+    elif counts.quotient is not None and not pool.cost.start.any() and not pool.cost.along.any():
+        cuts, exact = _of_quotient(pool, counts.quotient[0][0], counts.quotient[1][0]), True
+    else:
+        cuts, exact = _one_by_one(pool, counts), columns.shape[1] == 1
+    return columns.order.between(cuts), float(pool.value(cuts)), exact
+
+
+def _of_quotient(pool: Pool, top: Values, bottom: Values) -> Ints:
+    """The cuts that minimize a quotient of linear functions of the counts (Dinkelbach 1967)."""
+    cuts = np.zeros(len(pool.fn.start), dtype=np.int64)
+    # The denominator vanishes only without mistakes, which is then best: the loss increases.
+    if bottom[0] <= 0.0:
+        return cuts
+    value = pool.value(cuts)
+    while True:
+        # All quotients are at least v where min (numerator - v denominator) is 0, and that is a sum over columns.
+        found = pool.weighted(top[1] - value * bottom[1], top[2] - value * bottom[2], 0.0)
+        lower = pool.value(found)
+        if lower >= value:
+            return found if lower == value else cuts
+        cuts, value = found, lower
+
+
+def _one_by_one(pool: Pool, counts: Counts) -> Ints:
+    """Cuts that no change of a single column makes better, from the best weighting of misses and false alarms."""
+    rate = max(float(counts.N[0]), 1.0) / max(float(counts.P[0]), 1.0)
+    starts = [pool.weighted(rate * share, 1.0, 1.0) for share in DIRECTIONS]
+    value, cuts = min(((pool.value(cuts), i) for i, cuts in enumerate(starts)))
+    best = starts[cuts]
+    for _ in range(LARGEST_ROUNDS):
+        before = value
+        for c in range(len(best)):
+            changed = best.copy()
+            changed[c] = pool.column(best, c)
+            lower = pool.value(changed)
+            if lower < value:
+                best, value = changed, lower
+        if value >= before - EQUAL * abs(before):
+            break
+    return best
 
 
 @final

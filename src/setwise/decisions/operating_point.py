@@ -14,7 +14,7 @@ from setwise.core.checks import Bools, Ints, Values
 from setwise.core.loss import Loss
 from setwise.decisions.fixed_sequence import SetSums, Share
 from setwise.decisions.floors import SHARES, SIDES, SLACK, Asked, Floor, UnmetFloor, as_floors, share, together
-from setwise.decisions.sweep import Falling, Sweep, as_sets, bound, sweep_all
+from setwise.decisions.thresholds import Falling, Sweep, as_sets, bound, sweep_all
 from setwise.kernels.thresholds import falling_counts
 
 RESOLUTION = 1e-4

@@ -1,14 +1,259 @@
-"""The threshold of scores at which a loss of labels is least."""
+"""The loss of sets of decisions at all cut points of their scores, and the threshold at which it is least."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
+from dataclasses import dataclass
+from typing import Any, final
 
-from setwise.core.batch import Sets
-from setwise.core.checks import Values
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Batch, Orders, Sets
+from setwise.core.checks import Bools, Floats, Ints, Values, as_scores
+from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
-from setwise.decisions.sweep import Threshold, as_sets, bound, sweep_all, thresholds_between
+from setwise.core.pages import THRESHOLDS_REFUSE
+from setwise.core.structure import Structure
+from setwise.kernels.sorting import sort_falling
+from setwise.kernels.thresholds import EQUAL, best_cuts, group_places, mean_along
+from setwise.losses import as_loss
+
+
+@final
+@dataclass(frozen=True)
+class Threshold:
+    """A threshold of scores, at which ``score >= threshold`` is predicted positive, and its loss.
+
+    Attributes
+    ----------
+    threshold : inf predicts none and -inf all; otherwise the midpoint of two distinct neighboring scores, or the upper
+        one of them where no number lies between
+    loss : the mean loss over the sets at this threshold
+    low, high : all thresholds t with ``low <= t <= high`` have this loss on these scores, up to rounding
+    exact : whether it is known that no other threshold has a smaller loss on these scores
+
+    Examples
+    --------
+    >>> from setwise.decisions import best_threshold
+    >>> best_threshold([1, 0, 0], [3.0, 1.0, 0.0], "jaccard")
+    Threshold(threshold=2.0, loss=0.0, low=1.0000000000000002, high=3.0, exact=True)
+    """
+
+    threshold: float
+    loss: float
+    low: float
+    high: float
+    exact: bool = True
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Falling:
+    """Decisions in falling order of their scores, in segments; those of unknown label are left out.
+
+    Parameters
+    ----------
+    items : (m,) their places in the batch
+    labels : (m,) their labels
+    scores : (m,) their scores, float32 or float64
+    offsets : (n+1,) the segments, each of which may be empty
+    """
+
+    items: NDArray[np.int32]
+    labels: Bools
+    scores: Floats
+    offsets: Ints
+
+    @classmethod
+    def each(cls, sets: Sets, scores: ArrayLike) -> Falling:
+        """Every set as a segment of its own; O(p log p)."""
+        kept, labels, values, offsets = _known(sets, as_scores(scores, sets.total))
+        items, labels, values, _ = sort_falling(values, labels, offsets)
+        return cls(items if kept is None else kept[items], labels, values, offsets)
+
+    @classmethod
+    def together(cls, sets: Sets, scores: ArrayLike) -> Falling:
+        """All sets as one segment; O(total log total)."""
+        kept, labels, values, _ = _known(sets, as_scores(scores, sets.total))
+        whole = np.array([0, len(values)], dtype=np.int64)
+        items, labels, values, _ = sort_falling(values, labels, whole)
+        return cls(items if kept is None else kept[items], labels, values, whole)
+
+    def segment(self, i: int) -> Falling:
+        """One segment alone."""
+        a, b = self.offsets[i], self.offsets[i + 1]
+        return Falling(self.items[a:b], self.labels[a:b], self.scores[a:b], np.array([0, b - a]))
+
+    def neighbors(self, cuts: Ints) -> tuple[Floats, Floats]:
+        """The score above one cut of each segment, inf where none is predicted, and that below it, or -inf."""
+        if not len(self.scores):
+            return np.full(len(cuts), np.inf), np.full(len(cuts), -np.inf)
+        at, sizes = self.offsets[:-1] + cuts, np.diff(self.offsets)
+        last = len(self.scores) - 1
+        upper = np.where(cuts > 0, self.scores[np.clip(at - 1, 0, last)], np.inf)
+        return upper, np.where(cuts < sizes, self.scores[np.clip(at, 0, last)], -np.inf)
+
+    def cuts_at(self, thresholds: Values) -> Ints:
+        """The cuts of the only segment that predict what thresholds do."""
+        return np.searchsorted(self.rising, -thresholds, side="right")
+
+    @cached_property
+    def rising(self) -> Floats:
+        """The negative scores, which rise."""
+        return -self.scores
+
+    @property
+    def allowed(self) -> Ints:
+        """The cuts of the only segment that do not separate equal scores, none and all included; they rise."""
+        return np.flatnonzero(np.append(np.inf, self.scores) != np.append(self.scores, -np.inf))
+
+    def between(self, cuts: Ints) -> Values:
+        """The threshold of one cut of each segment, (n,)."""
+        upper, lower = self.neighbors(cuts)
+        return thresholds_between(upper, lower, self.scores.dtype)
+
+    def best(self, losses: Values, start: Values, equal: float = EQUAL) -> Ints:
+        """The cut of least loss of each segment, (n,), see :class:`Sweep`; O(m)."""
+        return best_cuts(self.scores, losses, start, self.offsets, equal)[0]
+
+    def at(self, values: Values, start: Values, cuts: Ints) -> Values:
+        """What is ``start`` (n,) at first and ``values`` (m,) after each decision, at one cut of each segment, (n,)."""
+        inside = np.maximum(self.offsets[:-1] + cuts - 1, 0)
+        return np.where(cuts > 0, values[inside] if len(values) else 0.0, start)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """The losses of segments of sorted scores at all their cut points.
+
+    Parameters
+    ----------
+    order : the decisions in falling order
+    losses : (m,) the loss once each decision and those before it in its segment are predicted positive
+    start : (n,) the loss of each segment where none is predicted
+    """
+
+    order: Falling
+    losses: Values
+    start: Values
+
+    def best(self) -> list[Threshold]:
+        """The threshold of least loss of each segment; O(m)."""
+        return self._thresholds(*best_cuts(self.order.scores, self.losses, self.start, self.order.offsets, EQUAL), True)
+
+    def threshold(self, cut: int) -> Threshold:
+        """The threshold at a cut of the only segment."""
+        at = np.array([cut])
+        return self._thresholds(at, at, at, False)[0]
+
+    def _thresholds(self, cuts: Ints, first: Ints, last: Ints, exact: bool) -> list[Threshold]:
+        """One threshold for each segment, at a cut in a flat run."""
+        upper, _ = self.order.neighbors(first)
+        _, lower = self.order.neighbors(last)
+        # A threshold equal to the score below would predict that one too, so the interval begins above it.
+        with np.errstate(over="ignore"):
+            low = np.where(lower > -np.inf, np.nextafter(lower, np.inf, dtype=self.order.scores.dtype), lower)
+        found = zip(self.order.between(cuts), self.at(cuts), low, upper, strict=True)
+        return [Threshold(float(t), float(loss), float(a), float(b), exact) for t, loss, a, b in found]
+
+    def at(self, cuts: Ints) -> Values:
+        """The loss at one cut of each segment, (n,)."""
+        return self.order.at(self.losses, self.start, cuts)
+
+
+def thresholds_between(upper: Floats, lower: Floats, dtype: Any) -> Values:
+    """The midpoints of neighboring scores as numbers of their type; inf, -inf where there is no score on one side."""
+    with np.errstate(invalid="ignore"):
+        middle = (0.5 * upper.astype(np.float64) + 0.5 * lower.astype(np.float64)).astype(dtype)
+    # The midpoint of two floats may be rounded onto the lower one, which would then be predicted too.
+    middle = np.where(middle > lower, middle, upper)
+    # Where none is predicted there is no score above; this comes first, so that no score at all gives inf.
+    return np.where(upper == np.inf, np.inf, np.where(lower == -np.inf, -np.inf, middle)).astype(np.float64)
+
+
+def as_sets(y: Any) -> Sets:
+    """``y`` as a batch: one set for an array (p,) of 0 and 1."""
+    if isinstance(y, Batch) and not isinstance(y, Sets):
+        raise TypeError(f"y must be labels 0 and 1 of shape (p,), or a batch of the kind Sets; got {type(y).__name__}.")
+    return y if isinstance(y, Sets) else Sets.single(y, "y")
+
+
+def bound(loss: Loss | str, sets: Sets, caller: str) -> Structure:
+    """The loss bound to sets, if a threshold can decide about their labels."""
+    loss = as_loss(loss)
+    if loss.reads == "scores":
+        raise Refusal(
+            f"{caller} refuses {loss!r}: it evaluates an order of scores, not labels. Use FBeta() or another.",
+            THRESHOLDS_REFUSE,
+        )
+    return loss.structure(sets)
+
+
+def sweep_each(structure: Structure, order: Falling) -> Sweep:
+    """The losses of every set at its own cut points, in an order with one segment for each set; O(m) for counts."""
+    losses = _losses(structure, Orders(order.items, order.labels, order.offsets))
+    return Sweep(order, losses, losses_of_none(structure))
+
+
+def sweep_all(structure: Structure, scores: ArrayLike) -> Sweep:
+    """The mean loss of all sets at the cut points of all their scores; O(total log total) for a loss of counts."""
+    sets = _sets_of(structure)
+    if len(sets) == 1:
+        return sweep_each(structure, Falling.each(sets, scores))
+    order = Falling.together(sets, scores)
+    losses, start, owners, places = losses_by_set(structure, order)
+    return Sweep(order, mean_along(losses, start, owners, places), np.array([start.mean()]))
+
+
+def losses_by_set(structure: Structure, order: Falling) -> tuple[Values, Values, Ints, Ints]:
+    """How each decision of a common order changes the loss of its own set.
+
+    Decision j of the order changes the loss of set ``owners[j]`` to ``losses[places[j]]``; ``start`` (n,) holds the
+    losses where none is predicted. Returns losses, start, owners, places.
+    """
+    owners = structure.batch.owners[order.items]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=len(structure.batch)))])
+    places = group_places(owners, offsets)
+    each = Orders(np.empty_like(order.items), np.empty_like(order.labels), offsets)
+    each.items[places], each.labels[places] = order.items, order.labels
+    return _losses(structure, each), losses_of_none(structure), owners, places
+
+
+def _sets_of(structure: Structure) -> Sets:
+    assert isinstance(structure.batch, Sets)
+    return structure.batch
+
+
+def _known(sets: Sets, scores: Floats) -> tuple[NDArray[np.int32] | None, Bools, Floats, Ints]:
+    """The decisions of known label, None for all, with their labels, scores and offsets."""
+    if sets.known is None:
+        return None, sets.truth, scores, sets.offsets
+    kept = np.flatnonzero(sets.known).astype(np.int32)
+    return kept, sets.truth[kept], scores[kept], np.searchsorted(kept, sets.offsets).astype(np.int64)
+
+
+def _losses(structure: Structure, orders: Orders) -> Values:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _finite(structure, structure.sweep_of(orders))
+
+
+def losses_of_none(structure: Structure) -> Values:
+    """The loss of every set where none is predicted, (n,)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _finite(structure, structure.values(np.zeros(structure.batch.total, dtype=bool)))
+
+
+def _finite(structure: Structure, values: Values) -> Values:
+    if (values == -np.inf).any():
+        raise Refusal(
+            f"a threshold refuses {structure!r}: it allows only some numbers of predicted positives.", THRESHOLDS_REFUSE
+        )
+    if not np.isfinite(values).all():
+        raise OverflowError(f"{structure!r} overflows float64 on these sets; scale its parameters down.")
+    return values
+
 
 __all__ = ["Threshold", "best_threshold", "threshold_curve"]
 

@@ -12,8 +12,7 @@ from setwise.core.checks import as_array, as_choice, as_count, as_kind, as_label
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import LEVERS
-from setwise.decisions.replicates import replicated_losses
-from setwise.decisions.task import Task
+from setwise.decisions.task import Task, replicated_losses
 from setwise.losses import as_loss
 from setwise.plotting.style import BLUE, GRAY, ORANGE, tidy
 

@@ -11,8 +11,8 @@ from setwise.core.batch import Sets
 from setwise.core.checks import Values, as_array, as_choice, as_count, as_kind, as_scores, as_text, shown
 from setwise.core.loss import Loss
 from setwise.decisions import BootstrapThreshold
-from setwise.decisions.bootstrap import bootstrap_curve
-from setwise.decisions.sweep import as_sets
+from setwise.decisions.resampling import bootstrap_curve
+from setwise.decisions.thresholds import as_sets
 from setwise.plotting.style import BLUE, GRAY, ORANGE, RED, tidy
 
 POINTS = 600

@@ -10,8 +10,7 @@ import numpy as np
 from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import LEVERS
-from setwise.decisions.replicates import replicated_losses
-from setwise.decisions.task import Task
+from setwise.decisions.task import Task, replicated_losses
 from setwise.estimators.choosing.lever import Lever, Rule
 from setwise.estimators.choosing.out_of_fold import OutOfFold
 

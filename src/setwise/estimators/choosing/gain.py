@@ -7,8 +7,7 @@ from typing import final
 import numpy as np
 
 from setwise.core.checks import Bools
-from setwise.decisions.replicates import replicated_losses
-from setwise.decisions.task import Task
+from setwise.decisions.task import Task, replicated_losses
 from setwise.estimators.choosing.choice import Choice
 from setwise.estimators.choosing.folds import Folds
 from setwise.estimators.choosing.out_of_fold import OutOfFold

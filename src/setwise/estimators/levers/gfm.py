@@ -12,7 +12,7 @@ from setwise.core.checks import Bools, Ints, Values, as_factor
 from setwise.core.loss import Loss
 from setwise.decisions import gfm
 from setwise.decisions.formula import formula_of
-from setwise.decisions.lines import is_affine
+from setwise.decisions.gfm import is_affine
 from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
 from setwise.estimators.choosing.tables import Scaling

@@ -8,8 +8,8 @@ import numpy as np
 from setwise.core.checks import Bools, Floats, Values, as_array, as_reals, refuse_outside
 from setwise.core.loss import Loss
 from setwise.core.surrogate import ended
-from setwise.decisions.decision import DecisionInPieces
-from setwise.decisions.least_in_pieces import LeastInPieces
+from setwise.decisions.expected_loss import DecisionInPieces
+from setwise.decisions.expected_loss_pieces import LeastInPieces
 from setwise.decisions.levels import Asked
 from setwise.risks.places import Each, Kept, Places
 

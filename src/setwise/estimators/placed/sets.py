@@ -11,7 +11,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.loss import Combination, Loss
 from setwise.core.pages import PLACES_REFUSE
 from setwise.core.surrogate import Piece, Question, ended
-from setwise.decisions.swapped_pairs import twice_swapped
+from setwise.decisions.threshold_pieces import twice_swapped
 from setwise.losses.rankings import RocArea
 from setwise.risks.distributed_risk import FEW, MOST, extent_of, joined_ids
 from setwise.risks.places import Kept, Places
@@ -22,7 +22,7 @@ def mean_loss_of_sets(places: Places, loss: Loss, truth: Kept, scores: Kept, ids
 
     Few rows are gathered. Of more, sets that lie in one place are evaluated there, and others are gathered, about
     ``MOST`` rows at a time. The ROC area of larger sets comes from histograms and from scores that are sent in turn,
-    see :func:`setwise.decisions.swapped_pairs.twice_swapped`.
+    see :func:`setwise.decisions.threshold_pieces.twice_swapped`.
 
     Raises
     ------

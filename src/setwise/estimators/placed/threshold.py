@@ -8,7 +8,7 @@ from setwise.core.checks import Bools, Values
 from setwise.core.loss import Loss
 from setwise.core.surrogate import Piece, Question, ended
 from setwise.decisions import Threshold
-from setwise.decisions.in_pieces import ThresholdInPieces
+from setwise.decisions.threshold_pieces import ThresholdInPieces
 from setwise.risks.places import Kept, Places
 
 

@@ -4,7 +4,7 @@ from scipy.special import expit
 
 from setwise.core.checks import Values
 from setwise.core.loss import Loss
-from setwise.decisions.cuts import best_cut, rule_of_cuts
+from setwise.decisions.expected_loss import best_cut, rule_of_cuts
 
 
 def threshold_for(loss: Loss, scores: Values) -> float:

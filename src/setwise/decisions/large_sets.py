@@ -1,18 +1,69 @@
-"""Decisions for sets of hundreds and thousands, where the distributions of the counts are kept without their tails."""
+"""Rules that decide sets of hundreds and thousands by a search over the number predicted.
 
+The distributions of the counts are kept without their tails. Losses that are sums of costs, and bounds by means and
+variances, need less. An interval of numbers has a lower bound where the loss rises with the counts.
+"""
+
+from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import final
 
 import numpy as np
 
+from setwise.core.attributes import cached_property
 from setwise.core.checks import Bools, Ints, Values
-from setwise.decisions.blocks import Blocks
+from setwise.decisions.distributions import TINY, Blocks, Pmf, convolved, count_of, tail_of
 from setwise.decisions.formula import Formula
-from setwise.decisions.intervals import BLOCK, bound_of_interval, fewest
-from setwise.decisions.pmf import TINY, Pmf, convolved, count_of
-from setwise.decisions.rule import Decided, Rule, falling, of_first
-from setwise.kernels.poisson_binomial import joint_sums, prefixes
+from setwise.decisions.small_sets import Decided, Rule, falling, of_first
+from setwise.kernels.poisson_binomial import bounds_by_moments, count, joint_sums, prefixes
+
+BLOCK = 1 << 14
+"""About so many values of the formula are computed at once, so that they stay in the cache of a processor."""
+
+COUNTED = 256
+"""The positives among at most so many decisions are counted to tell how few they may be."""
+
+
+def bound_of_interval(formula: Formula, number: int, most: int, top: Blocks, rest: Blocks) -> tuple[float, int]:
+    """``E f(max(fn - most, 0), max(number - tp, 0), tp + fn)`` from below, and the number of values it took.
+
+    With k..K predicted there are no fewer false negatives than with K, and no fewer false positives than with k. Let m
+    of the decisions k+1..K be positive. With the counts of K, ``tp_k = tp_K - m``, so there are at least fn_K false
+    negatives and ``k + m - tp_K`` false positives: the bound holds for ``most = 0`` wherever ``m >= number - k``. With
+    those of k, ``fn_K = fn_k - m``: it holds for ``number = k`` wherever ``m <= most``. The sum of tp and fn is the
+    number of positives either way, and they are independent. ``top`` counts tp and ``rest`` fn, in blocks.
+
+    In a block tp is at most ``high`` and fn at least ``low``. So there are at least ``max(low - most, 0)`` false
+    negatives and ``max(number - high, 0)`` false positives, and at most ``high + most`` true positives and ``p - number
+    - low`` true negatives. A ``diluted`` loss is least at these four counts. Otherwise it is at least its least value
+    at these mistakes over all P that the block allows.
+    """
+    low, high = rest.low[None, :], top.high[:, None]
+    fn, fp = np.maximum(low - most, 0.0), np.maximum(number - high, 0.0)
+    steps = 1
+    if not formula.diluted:
+        first, last = top.low[:, None] + low, high + rest.high[None, :]
+        steps = int((last - first).max()) + 1
+    total, rows = 0.0, max(1, BLOCK // (steps * len(rest.mass)))
+    for a in range(0, len(top.mass), rows):
+        part = slice(a, a + rows)
+        if formula.diluted:
+            values = formula.of_rights(high[part] + most, fn, fp[part], formula.size - number - low)
+        else:
+            positives = np.minimum(first[None, part] + np.arange(steps)[:, None, None], last[None, part])
+            values = formula.of(fn[None], fp[None, part], positives).min(axis=0)
+        total += float(top.mass[part] @ values @ rest.mass)
+    return total, steps * len(top.mass) * len(rest.mass)
+
+
+def fewest(q: Values, mean: float, variance: float, spare: float) -> int:
+    """A number that the positives among these decisions are below with a probability of at most ``spare``."""
+    if len(q) > COUNTED:
+        return max(0, int(np.floor(mean - tail_of(variance, spare) - 1e-9 * len(q))))
+    low, pmf, _ = count(q, 0.0)
+    return int(low) + int(np.searchsorted(np.cumsum(pmf), 0.999 * spare, side="right"))
+
 
 ADDED = 8
 """Joint probabilities are added up for so many blocks at once: in NumPy a call takes longer than a block."""
@@ -241,3 +292,141 @@ def along_misses(formula: Formula, k: Values, means: Values, none: Values, fn: V
         off = formula.at(k, np.zeros(len(k)), np.zeros(len(k))) - (first[:, 0] - slope[:, 0] * low[:, 0])
         out += none * pmf[:, 0] * off
     return np.asarray(out)
+
+
+class BySizes(Rule):
+    """``min_k`` of the expected loss of predicting the k most probable decisions, with a bound of the minimum.
+
+    Attributes
+    ----------
+    formula : the loss
+    """
+
+    formula: Formula
+
+    @abstractmethod
+    def least(self, q: Values, cuts: Ints) -> tuple[int, float, float]:
+        """The best number k among ``cuts`` (c,), rising, its expected loss, and a lower bound of the least one.
+
+        The probabilities (p,) fall.
+        """
+
+    def decide(self, q: Values) -> Decided:
+        order, ordered = falling(q)
+        sizes, values, bounds = np.empty(len(q), dtype=np.int64), np.empty(len(q)), np.empty(len(q))
+        every = np.arange(q.shape[1] + 1)
+        for i, row in enumerate(ordered):
+            sizes[i], values[i], bounds[i] = self.least(row, every)
+        return Decided(of_first(order, sizes), values, bounds)
+
+    def cut(self, q: Values, order: Ints, cuts: Ints) -> tuple[int, float]:
+        return self.least(np.ascontiguousarray(q[order]), cuts)[:2]
+
+    def expect(self, q: Values, labels: Bools) -> Values:
+        self.formula.check_labels(labels)
+        rows = zip(q, labels, strict=True)
+        return np.array([expected(self.formula, count_of(x[y]), count_of(x[~y]), int(y.sum())) for x, y in rows])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BySums(BySizes):
+    """``min_k E[sum_(i > k) c(P) y_i + sum_(i <= k) d(P) (1 - y_i)]``, exact; about O(p log p).
+
+    The expected loss of a labeling is that of predicting none, and ``w_i = E[d(P) (1 - y_i)] - E[c(P) y_i]`` for each
+    decision predicted. The k most probable decisions are the best k for every k, so w grows as the probabilities fall,
+    and the decisions with ``w_i < 0`` are found by bisection.
+    """
+
+    formula: Formula
+
+    def least(self, q: Values, cuts: Ints) -> tuple[int, float, float]:
+        every = count_of(q)
+        low, high = 0, len(q)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if self.weight(q, middle, every) < 0.0 else (low, middle)
+        # The expected loss falls up to this number and grows after it, so the best cut is next to it.
+        after = int(np.searchsorted(cuts, low))
+        near = [low] if cuts[after] == low else [int(k) for k in cuts[after - 1 : after + 1]]
+        values = [expected(self.formula, count_of(q[:k]), count_of(q[k:]), k) for k in near]
+        best = int(np.argmin(values))
+        return near[best], values[best], values[best]
+
+    def weight(self, q: Values, i: int, every: Pmf) -> float:
+        """``w_i``, where ``every`` counts the positives among all decisions."""
+        linear = self.formula.counts.linear
+        assert linear is not None
+        both = np.empty((1, len(every.pmf)))
+        # The probabilities that decision i and s - 1 others are positive.
+        joint_sums(q, i, i + 1, every.pmf, np.zeros(len(every.pmf)), both)
+        low = every.low - self.formula.first
+        costs = linear[low : low + len(every.pmf)]
+        return float((every.pmf - both[0]) @ costs[:, 1] - both[0] @ costs[:, 0])
+
+
+CERTAIN = 50.0
+"""Of so many expected positives at least one is there, up to a chance of 1e-21."""
+
+ROUNDING = 1e-10
+"""A bound on the rounding of the bounds, relative to the largest loss."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ByMoments(BySizes):
+    """``min_k E[A / D]``, A and D linear in tp and fn: the bounds of all k together cost O(p), after a sort.
+
+    With m the mean of D, ``A / D = A / m - A (D - m) / m^2 + (A / D) (D - m)^2 / m^2``. The last term is not negative,
+    and at most the largest loss times ``(D - m)^2 / m^2``, so
+
+        0 <= E[A / D] - (E[A] / m - Cov(A, D) / m^2) <= largest Var(D) / m^2,
+
+    which is of the order of 1/p. Numbers k are evaluated exactly, first that of the least guess between
+    both, then those of least bound, until the gap is ``tol``.
+
+    Parameters
+    ----------
+    formula : the loss, with a ``fraction``
+    tol : the gap at which the search may stop
+    """
+
+    formula: Formula
+    tol: float
+
+    def least(self, q: Values, cuts: Ints) -> tuple[int, float, float]:
+        lower, _, guess = (x[cuts] for x in self._bounds(q))
+        # The best guess is near the best; then the numbers of least bound decide.
+        best = int(guess.argmin())
+        value = self._value(q, int(cuts[best]))
+        lower[best] = value
+        for i in np.argsort(lower, kind="stable"):
+            if lower[i] >= value - self.tol:
+                break
+            lower[i] = self._value(q, int(cuts[i]))
+            if lower[i] < value:
+                best, value = int(i), float(lower[i])
+        return int(cuts[best]), value, min(value, float(lower.min()))
+
+    def _value(self, q: Values, k: int) -> float:
+        """The expected loss of predicting the first k."""
+        return expected(self.formula, count_of(q[:k]), count_of(q[k:]), k)
+
+    def _bounds(self, q: Values) -> tuple[Values, Values, Values]:
+        """Lower and upper bounds of the expected losses of predicting the first k, k = 0..p, and guesses of them."""
+        fraction, p = self.formula.fraction, self.formula.size
+        assert fraction is not None
+        none = float(np.exp(np.log1p(-np.minimum(q, 1.0 - 1e-16)).sum())) if q.sum() < CERTAIN else 0.0
+        lower, upper, guess = np.empty((3, p + 1))
+        bounds_by_moments(q, fraction.top, fraction.bottom, none, *self._without_positives, lower, upper, guess)
+        return lower, upper, guess
+
+    @cached_property
+    def _without_positives(self) -> tuple[Values, float, float]:
+        """The loss of each number predicted where nothing is positive, the largest loss, and a bound on rounding."""
+        k, zero = np.arange(self.formula.size + 1.0), np.zeros(self.formula.size + 1)
+        fraction = self.formula.fraction
+        assert fraction is not None
+        top, bottom = (part[0] + part[3] * k for part in (fraction.top, fraction.bottom))
+        largest = max(self.formula.largest, float((top / np.where(bottom > 0.0, bottom, 1.0)).max()))
+        return self.formula.of(zero, k, zero), largest, ROUNDING * largest

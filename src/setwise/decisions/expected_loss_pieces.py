@@ -9,28 +9,28 @@ from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
 from setwise.core.terms import Trait
-from setwise.decisions.block_bounds import BlockBounds
-from setwise.decisions.by_moments import CERTAIN
-from setwise.decisions.by_sums import BySums
-from setwise.decisions.choice import rule_for
-from setwise.decisions.decision import DecisionInPieces
+from setwise.decisions.distributions import Pmf, tail_of
+from setwise.decisions.expected_loss import DecisionInPieces, rule_for
 from setwise.decisions.formula import Formula, formula_of
-from setwise.decisions.level_bounds import LevelBounds
-from setwise.decisions.level_region import Region, cut_of, range_of
+from setwise.decisions.large_sets import CERTAIN, BySums
 from setwise.decisions.levels import (
     Around,
+    BlockBounds,
+    LevelBounds,
     Levels,
     Range,
+    Region,
     Talk,
+    cut_of,
     first_question,
     mistakes,
     no_positives,
     positives,
+    range_of,
     refined,
     summed,
     together,
 )
-from setwise.decisions.pmf import Pmf, tail_of
 
 GATHERED, MOST = 1 << 14, 1 << 22
 """Up to the first number of probabilities are sent one by one; where bounds of bins do not suffice, the second."""

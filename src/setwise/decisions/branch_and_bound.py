@@ -8,12 +8,9 @@ import numpy as np
 
 from setwise.core.attributes import cached_property
 from setwise.core.checks import Ints, Values
-from setwise.decisions.blocks import Blocks
-from setwise.decisions.by_sizes import BySizes
-from setwise.decisions.by_window import expected
+from setwise.decisions.distributions import Blocks, Halves
 from setwise.decisions.formula import Formula
-from setwise.decisions.halves import Halves
-from setwise.decisions.intervals import bound_of_interval, fewest
+from setwise.decisions.large_sets import BySizes, bound_of_interval, expected, fewest
 
 WORK = 1 << 30
 """After so many values of the loss the search stops, with the bound that it has."""

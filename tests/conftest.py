@@ -19,7 +19,7 @@ settings.load_profile("setwise")
 @pytest.fixture
 def fits(monkeypatch):
     """Counts fits of base models; Ctrl-C comes in the fit whose number stands in ``stop``."""
-    from setwise.estimators.choosing import out_of_fold
+    from setwise.estimators.selection import out_of_fold
 
     fit, seen = out_of_fold._fit, {"count": 0, "stop": 0}
 

@@ -33,7 +33,7 @@ def test_links_to_code_lead_to_pages(page, link, leads):
     [
         ("setwise.losses", "Jaccard", "src/setwise/losses/", "class Jaccard"),
         ("setwise", "SetClassifier.fit", "src/setwise/estimators/set_classifier.py", "def fit("),
-        ("setwise", "IndependentSVMs.fit", "src/setwise/estimators/linear_label_predictor.py", "def fit("),
+        ("setwise", "IndependentSVMs.fit", "src/setwise/estimators/label_predictor.py", "def fit("),
         ("setwise.datasets", "textured_objects", "src/setwise/datasets/", "def textured_objects("),
         ("setwise.surrogates", "SURROGATES", None, None),
     ],

@@ -12,7 +12,7 @@ PACKAGES = (
     "setwise.learners", "setwise.decisions", "setwise.probabilistic", "setwise.spaces", "setwise.graphs",
     "setwise.datasets", "setwise.estimators", "setwise.torch", "setwise.boosting", "setwise.dask", "setwise.plotting",
     "setwise.compare", "setwise.experiments", "setwise.core",
-    "setwise.estimators.levers",
+    "setwise.estimators.selection",
 )  # fmt: skip
 
 WITH_METHODS = ("setwise", "setwise.estimators", "setwise.dask")

@@ -125,8 +125,8 @@ def judged(path, loss, rule, **given):
 
 @pytest.mark.slow
 def test_groups_are_left_out_whole_and_decided_together(path):
-    from setwise.estimators.levers.decision import Decision
-    from setwise.estimators.levers.threshold import Threshold
+    from setwise.estimators.selection.decision import Decision
+    from setwise.estimators.selection.levers import Threshold
 
     for rule in (Threshold(), Decision()):
         loss, y, labels, ids, tuned = judged(path, "jaccard", rule, group="bag")
@@ -139,7 +139,7 @@ def test_groups_are_left_out_whole_and_decided_together(path):
 
 def test_scores_and_losses_that_are_no_counts_are_judged_too(path):
     from setwise.compare.order import Order
-    from setwise.estimators.levers.threshold import Threshold
+    from setwise.estimators.selection.levers import Threshold
     from setwise.losses import EarlyDetection
 
     loss, y, scores, _, _ = judged(path, "auc", Order(), drop="bag")

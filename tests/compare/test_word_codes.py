@@ -20,7 +20,7 @@ from setwise.compare.saving import saved_model
 from setwise.datasets import load_rows
 from setwise.datasets.columns import Category, Number
 from setwise.estimators import TableEncoder
-from setwise.estimators.choosing.tables import as_numbers, codes_of
+from setwise.estimators.selection.out_of_fold import as_numbers, codes_of
 from setwise.losses import FBeta
 
 WORDS = ("ash", "beech", "cedar", "oak", "yew")

@@ -14,7 +14,7 @@ from setwise.compare.table_words import table
 from setwise.compare.terminal import section, summary
 from setwise.compare.way_words import EXPLAINED, LEVERS, way
 from setwise.compare.words import headline, what_to_do
-from setwise.estimators.levers import LEVERS as ALL
+from setwise.estimators.selection import LEVERS as ALL
 from setwise.losses import EarlyDetection, FBeta, RocArea
 
 STAYED = Winner(REFERENCE, 0.1, 0.27, flat=FLAT, coefficients={"age": 1.5, "sex": -2.0}, code="model.fit(X, y)")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from setwise.core.learner import Fit
-from setwise.estimators.certain import certain, radius
+from setwise.estimators.linear_training import certain, radius
 
 
 def fit(lower, upper):

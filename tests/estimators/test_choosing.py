@@ -17,11 +17,10 @@ from setwise import MeasureClassifier
 from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold
 from setwise.decisions.task import formula_of, replicated_losses
-from setwise.estimators.choosing import Task, choose, gain_of, problem_of, repeated_choice
-from setwise.estimators.choosing.choice import chosen_of, errors_needed
-from setwise.estimators.choosing.label_by_label import LabelByLabel
-from setwise.estimators.levers import LEVERS, as_levers
-from setwise.estimators.threads import base_threads
+from setwise.estimators.base import base_threads
+from setwise.estimators.selection import LEVERS, Task, as_levers, choose, gain_of, problem_of, repeated_choice
+from setwise.estimators.selection.base_models import LabelByLabel
+from setwise.estimators.selection.choice import chosen_of, errors_needed
 from setwise.losses import EarlyDetection, FBeta, Hamming, Jaccard, RocArea
 
 
@@ -340,7 +339,7 @@ class Counting(LogisticRegression):
 
 @pytest.mark.parametrize(("small", "threads"), [(1 << 19, {1}), (10, {2})])
 def test_base_models_of_small_tables_get_one_thread(small, threads, monkeypatch):
-    monkeypatch.setattr("setwise.estimators.threads.SMALL_TABLE", small)
+    monkeypatch.setattr("setwise.estimators.base.SMALL_TABLE", small)
     Counting.seen.clear()
     X, y = noisy()
     with threadpool_limits(2):
@@ -375,7 +374,7 @@ def test_rows_of_every_kind_are_counted():
 
 
 def test_a_gain_that_the_luckiest_of_several_would_have_is_not_enough(monkeypatch):
-    module = "setwise.estimators.choosing.choice"
+    module = "setwise.estimators.selection.choice"
     monkeypatch.setattr(f"{module}.errors_needed", lambda gains, drawn_gains, errors: np.full(len(gains), np.inf))
     monkeypatch.setattr(f"{module}.chosen_of", lambda losses, gains, needed: int(np.isfinite(needed).any()))
     assert choice_of(*noisy())[2].chosen.lever == "threshold"

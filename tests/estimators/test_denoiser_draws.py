@@ -7,8 +7,8 @@ from setwise import BinaryDenoiser
 from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
-from setwise.estimators import restoration
-from setwise.estimators.restoration import numbered
+from setwise.estimators import binary_denoiser
+from setwise.estimators.binary_denoiser import numbered
 from setwise.kernels.sampling import LOGISTIC
 from setwise.losses import FBeta, Hamming, Jaccard
 from setwise.probabilistic import Cut
@@ -102,7 +102,7 @@ def test_threads_draw_the_same():
 
 
 def test_exact_samples_that_take_too_long_are_refused(monkeypatch):
-    draw = restoration.sample
-    monkeypatch.setattr(restoration, "sample", lambda *args, **more: draw(*args, budget=1, **more))
+    draw = binary_denoiser.sample
+    monkeypatch.setattr(binary_denoiser, "sample", lambda *args, **more: draw(*args, budget=1, **more))
     with pytest.raises(Refusal, match=r"draws='exact' refuses this image: .* Use draws='perturbed'"):
         fitted(coupling=5.0, decode="jaccard", draws="exact").transform(SEEN)

@@ -13,7 +13,7 @@ from setwise import GraphClassifier, SetClassifier
 from setwise.core.batch import Classes
 from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
-from setwise.estimators.network_start import SINGLY, best_bias, with_edges
+from setwise.estimators.graph_training import SINGLY, best_bias, with_edges
 from setwise.graphs import Graph, from_image
 from setwise.inference import MaxFlow
 from setwise.losses import ErrorRate, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass, as_loss

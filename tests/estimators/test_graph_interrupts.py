@@ -7,7 +7,7 @@ from setwise import GraphClassifier, SetClassifier
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
 from setwise.datasets import textured_objects
-from setwise.estimators import graph_threshold, network_start, set_classifier
+from setwise.estimators import graph_classifier, graph_training, set_classifier
 from setwise.graphs import Graph, from_image
 from setwise.losses import AreaWeighted, BorderConvexity, BoxFullness, Jaccard, OneClass
 
@@ -30,7 +30,7 @@ def interrupt(*args, **more):
 
 def test_ctrl_c_in_the_folds_of_the_threshold_keeps_the_weights(chains, monkeypatch):
     plain = GraphClassifier("jaccard", max_iter=5).fit(*chains)
-    monkeypatch.setattr(graph_threshold, "join", interrupt)
+    monkeypatch.setattr(graph_classifier, "join", interrupt)
     model = GraphClassifier("jaccard", max_iter=5, threshold="exact")
     words = "GraphClassifier was interrupted while its threshold was chosen"
     with pytest.warns(RuntimeWarning, match=words), pytest.raises(KeyboardInterrupt):
@@ -61,7 +61,7 @@ def test_ctrl_c_in_the_start_keeps_its_best_weights(chains, monkeypatch):
     for place in ("OneSlack", "_descend"):
         stop = interrupt if place == "_descend" else lambda *args: Interrupted()
         with monkeypatch.context() as patch:
-            patch.setattr(network_start, place, stop)
+            patch.setattr(graph_training, place, stop)
             for parameters in ({}, {"C": 0}, {"surrogate": "margin", "start": "logistic"}):
                 model = GraphClassifier("jaccard", **parameters)
                 with pytest.warns(RuntimeWarning, match=words), pytest.raises(KeyboardInterrupt):
@@ -74,7 +74,7 @@ def test_ctrl_c_in_the_start_keeps_its_best_weights(chains, monkeypatch):
 
 
 def test_ctrl_c_before_there_are_weights_goes_on(chains, monkeypatch):
-    monkeypatch.setattr(network_start, "Logistic", interrupt)
+    monkeypatch.setattr(graph_training, "Logistic", interrupt)
     model = GraphClassifier("jaccard")
     with pytest.raises(KeyboardInterrupt):
         model.fit(*chains)
@@ -167,7 +167,7 @@ def test_the_best_of_some_biases_is_the_best_of_these():
     loss = BoxFullness(np.array([0.5, 1.0]))
     for _ in range(10):
         turned = rng.standard_normal(8)
-        bias, least = network_start._best_of_some(turned, batch, loss)
+        bias, least = graph_training._best_of_some(turned, batch, loss)
         every = [loss.values(batch, turned < b).mean() for b in (*np.sort(turned), np.inf)]
         assert least == min(every)
         assert loss.values(batch, turned < bias).mean() == least

@@ -17,7 +17,7 @@ from setwise import SSVM, IndependentSVMs, MultilabelStructuredPredictor, Powers
 from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
-from setwise.estimators.label_ranking import LabelRanking
+from setwise.estimators.multilabel_baselines import LabelRanking
 from setwise.losses import Jaccard, MaxLoss, Nearest, SumLoss
 from setwise.models import JointKernel, Kernel
 from setwise.risks import MeanRisk

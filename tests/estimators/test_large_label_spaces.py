@@ -13,8 +13,8 @@ from sklearn.svm import OneClassSVM
 from setwise import SSVM, IndependentSVMs, JointKernelSupport, MultilabelStructuredPredictor, PowersetSSVM
 from setwise.core.exceptions import Refusal
 from setwise.core.single_labels import Flips
-from setwise.estimators.label_ranking import LabelRanking
-from setwise.estimators.vacuous import VacuousBoundWarning
+from setwise.estimators.linear_training import VacuousBoundWarning
+from setwise.estimators.multilabel_baselines import LabelRanking
 from setwise.graphs import Graph
 from setwise.losses import EqualCosts, GivenCosts, MaxLoss, Nearest, NearestHamming
 from setwise.spaces import Candidates, Finite, LabelSequences, Matchings, NetworkLabelings, Overlap, Windows, WordImage

@@ -21,13 +21,7 @@ from setwise import MeasureClassifier
 from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold, best_threshold, gfm
 from setwise.decisions.task import Task
-from setwise.estimators.choosing import choose, problem_of
-from setwise.estimators.choosing.calibration import isotonic, sigmoid
-from setwise.estimators.choosing.choice import cross_fitted
-from setwise.estimators.choosing.lever import Evidence
-from setwise.estimators.choosing.responses import Response
-from setwise.estimators.choosing.tables import Scaling, as_numbers
-from setwise.estimators.levers import (
+from setwise.estimators.selection import (
     GFM,
     LEVERS,
     ClassWeight,
@@ -37,7 +31,13 @@ from setwise.estimators.levers import (
     Stack,
     Threshold,
     as_levers,
+    choose,
+    problem_of,
 )
+from setwise.estimators.selection.base_models import Response, isotonic, sigmoid
+from setwise.estimators.selection.choice import cross_fitted
+from setwise.estimators.selection.levers import Evidence
+from setwise.estimators.selection.out_of_fold import Scaling, as_numbers
 from setwise.losses import EarlyDetection, ErrorRate, FBeta, Hamming, Jaccard
 
 

@@ -28,7 +28,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from setwise import GraphClassifier, MeasureClassifier, SetClassifier
 from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold, threshold_curve
-from setwise.estimators.levers import Threshold
+from setwise.estimators.selection import Threshold
 from setwise.losses import FBeta, Jaccard, plain_losses
 
 FAST = ["as_it_is", "threshold"]
@@ -401,7 +401,7 @@ def test_groups_reach_a_base_that_requests_them_and_no_other(rare, matrix):
 
 def test_ctrl_c_keeps_the_best_of_what_was_tried(rare, monkeypatch):
     X, y = rare
-    from setwise.estimators.levers.as_it_is import AsItIs
+    from setwise.estimators.selection.levers import AsItIs
 
     def interrupted(self, evidence, task):
         raise KeyboardInterrupt

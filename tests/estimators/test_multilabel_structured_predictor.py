@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 from estimators.label_programs import solved
 from setwise import MultilabelStructuredPredictor, SetClassifier
 from setwise.core.exceptions import Refusal
-from setwise.estimators.vacuous import VacuousBoundWarning
+from setwise.estimators.linear_training import VacuousBoundWarning
 from setwise.losses import MaxLoss, Nearest, SumLoss
 from setwise.risks import MeanRisk
 from setwise.spaces import Finite, Hierarchy

@@ -10,11 +10,11 @@ from setwise import FileClassifier, SetClassifier
 from setwise.core.checkpoint import read_sealed
 from setwise.datasets.budget import Budget
 from setwise.decisions import best_threshold
+from setwise.estimators.linear_training import VacuousBoundWarning
 from setwise.estimators.placed import start
 from setwise.estimators.placed.classifier import PlacedClassifier
 from setwise.estimators.placed.constants import least_constant_loss_of
 from setwise.estimators.placed.file_rows import placed_rows
-from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.losses import EarlyDetection, FBeta, Jaccard, RocArea
 from setwise.risks import DistributedRisk
 

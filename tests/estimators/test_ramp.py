@@ -21,7 +21,7 @@ from setwise import SetClassifier, SetClassifierCV
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold, label_thresholds
-from setwise.estimators.vacuous import VacuousBoundWarning
+from setwise.estimators.linear_training import VacuousBoundWarning
 from setwise.learners import ConvexConcave, OneSlack
 from setwise.losses import AveragePrecision, PrecisionAtK, RecallAtK, RocArea
 from setwise.surrogates import MarginRescaling, Ramp

@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 
 from setwise import MeasureClassifier
 from setwise.core.checkpoint import read_sealed, write_sealed
-from setwise.estimators.said import described, of_rows
+from setwise.estimators.checkpoints import described, of_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((120, 3))

@@ -21,10 +21,8 @@ from setwise import SetClassifier, SetClassifierCV
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold
-from setwise.estimators.logistic import CS
-from setwise.estimators.path import path
-from setwise.estimators.problem import problem_of
-from setwise.estimators.set_classifier_cv import beats_first, smallest_within_error
+from setwise.estimators.set_classifier_cv import beats_first, path, smallest_within_error
+from setwise.estimators.set_training import CS, problem_of
 from setwise.estimators.splits import folds
 from setwise.learners import OneSlack
 from setwise.losses import as_loss

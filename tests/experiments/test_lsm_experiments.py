@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from setwise.decisions import least_expected_loss_of_samples
-from setwise.estimators.binary_images import grid_cuts
+from setwise.estimators.log_supermodular_model import grid_cuts
 from setwise.experiments import find, lsm_figure2, lsm_table1, lsm_table2
 from setwise.experiments.experiment import Settings
 from setwise.experiments.lsm_figure1 import BOUNDS, clusters, fixed_pairs, model_of, steps_of, words_on

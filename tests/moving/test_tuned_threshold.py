@@ -18,7 +18,7 @@ from sklearn.model_selection import (
 
 from setwise import MeasureClassifier
 from setwise.decisions import best_threshold, threshold_curve
-from setwise.estimators.levers import Threshold
+from setwise.estimators.selection import Threshold
 from setwise.losses import ClassWeightedHamming, FBeta, as_loss
 
 PREFIT = {"cv": "prefit", "refit": False}

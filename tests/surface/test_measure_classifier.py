@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import ShuffleSplit
 
 from setwise import MeasureClassifier
-from setwise.estimators.levers import GFM, LEVERS, ClassWeight, Decision, Ramp, Stack, as_levers
+from setwise.estimators.selection import GFM, LEVERS, ClassWeight, Decision, Ramp, Stack, as_levers
 from setwise.losses import Jaccard, RocArea
 from setwise.plotting import CandidatesDisplay
 from surface.malformed import (

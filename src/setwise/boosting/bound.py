@@ -12,7 +12,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import BOOSTING
 from setwise.core.terms import Trait
-from setwise.estimators.target import as_ids
+from setwise.estimators.sets import as_ids
 from setwise.kernels.segments import tied_means
 from setwise.kernels.sorting import sort_falling
 

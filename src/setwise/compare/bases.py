@@ -14,7 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from setwise.compare.figures import listed
 from setwise.compare.problem import Problem
 from setwise.datasets.columns import Category
-from setwise.estimators.choosing.base_model import array_pipeline
+from setwise.estimators.selection.base_models import array_pipeline
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
 
 GRID = (1e-2, 1e-1, 1.0, 10.0, 100.0)

@@ -13,10 +13,9 @@ from setwise.compare.plan import FIRST, PLAIN, Key, Plan
 from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
 from setwise.decisions.task import replicated_losses
-from setwise.estimators.choosing import Candidate, Task, choose
-from setwise.estimators.choosing.choice import REPLICATES, chosen_of, errors_needed
-from setwise.estimators.choosing.lever import Lever, Rule
-from setwise.estimators.levers.as_it_is import AsItIs
+from setwise.estimators.selection import Candidate, Task, choose
+from setwise.estimators.selection.choice import REPLICATES, chosen_of, errors_needed
+from setwise.estimators.selection.levers import AsItIs, Lever, Rule
 
 
 @final

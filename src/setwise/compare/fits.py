@@ -13,10 +13,10 @@ from setwise.compare.plan import FIRST, PLAIN, Key, Plan
 from setwise.compare.problem import Problem
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.exceptions import Refusal
-from setwise.estimators.choosing import OutOfFold, Task
-from setwise.estimators.choosing import Problem as Rows
-from setwise.estimators.choosing.lever import Lever
-from setwise.estimators.target import as_ids
+from setwise.estimators.selection import OutOfFold, Task
+from setwise.estimators.selection import Problem as Rows
+from setwise.estimators.selection.levers import Lever
+from setwise.estimators.sets import as_ids
 
 Advance = Callable[[str, int], None]
 

@@ -12,7 +12,7 @@ from setwise.decisions import Floor, OperatingPoint, UnmetFloor, constrained_thr
 from setwise.decisions.floors import SLACK, Asked, together
 from setwise.decisions.operating_point import kept_at, nearest_threshold
 from setwise.decisions.task import Task
-from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
+from setwise.estimators.selection.levers import Base, Evidence, Lever, Rule
 
 
 @final

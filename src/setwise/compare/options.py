@@ -9,7 +9,7 @@ from setwise.compare.bases import BASES, GRID, QUICK_GRID
 from setwise.compare.floors import FlooredThreshold
 from setwise.compare.plan import Plan
 from setwise.compare.problem import Problem
-from setwise.estimators.levers import LEVERS
+from setwise.estimators.selection import LEVERS
 
 PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"
 """1 - tp / (tp + fp), and 1 - tp / (tp + fn), but for a weight of 1e-9 that breaks ties by the other mistakes."""

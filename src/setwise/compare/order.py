@@ -7,9 +7,9 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.checks import Values
-from setwise.estimators.choosing import Candidate, OutOfFold, Task
-from setwise.estimators.choosing.choice import chosen_of
-from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
+from setwise.estimators.selection import Candidate, OutOfFold, Task
+from setwise.estimators.selection.choice import chosen_of
+from setwise.estimators.selection.levers import Base, Evidence, Lever, Rule
 
 REPLICATES = 200
 """Draws of the bootstrap; each of them sorts all rows."""

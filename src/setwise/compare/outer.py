@@ -25,9 +25,9 @@ from setwise.core.exceptions import Refusal
 from setwise.core.pages import HOW_IT_CHOOSES, OPTIONS
 from setwise.decisions import UnmetFloor
 from setwise.decisions.task import Task
-from setwise.estimators.choosing import Problem as Rows
-from setwise.estimators.choosing import gain_of
-from setwise.estimators.choosing.folds import Folds
+from setwise.estimators.selection import Problem as Rows
+from setwise.estimators.selection import gain_of
+from setwise.estimators.splits import Folds
 
 
 def compare(

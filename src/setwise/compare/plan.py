@@ -9,8 +9,8 @@ from setwise.compare.measures import Measured
 from setwise.compare.order import Order
 from setwise.compare.problem import Problem
 from setwise.core.checks import as_count, as_kind, as_number, shown
-from setwise.estimators.levers import LEVERS, Lever
-from setwise.estimators.levers.threshold import Threshold
+from setwise.estimators.selection import LEVERS, Lever
+from setwise.estimators.selection.levers import Threshold
 
 Key = tuple[str, str]
 """A way to get predictions: the names of the base model and of the lever."""

@@ -14,8 +14,7 @@ from setwise.core.batch import Sets
 from setwise.core.checks import as_array, as_count, as_kind, as_labels, shown
 from setwise.core.loss import Loss
 from setwise.datasets.columns import Column
-from setwise.estimators.grouping import Grouping, group
-from setwise.estimators.target import as_ids
+from setwise.estimators.sets import Grouping, as_ids, group
 
 Rows = NDArray[np.int64]
 
@@ -169,7 +168,7 @@ class Problem:
 
     @property
     def sets(self) -> Sets:
-        """The true labels as sets, in the order of :class:`setwise.estimators.grouping.Grouping`."""
+        """The true labels as sets, in the order of :class:`setwise.estimators.sets.Grouping`."""
         batch = self._grouping.batch
         assert isinstance(batch, Sets)
         return batch

@@ -12,7 +12,7 @@ from setwise.compare.plan import Key, Plan
 from setwise.compare.problem import Problem
 from setwise.core.checkpoint import Checkpoint, OpenCheckpoint, fingerprint
 from setwise.core.files import in_line
-from setwise.estimators.said import described, of_rows
+from setwise.estimators.checkpoints import described, of_rows
 
 PLANNED = ("folds", "inner", "grid", "bases", "levers", "skipped")
 """The fields of a plan that the time may change; another run has other times, and would draw other rows."""

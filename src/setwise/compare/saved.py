@@ -22,7 +22,7 @@ from setwise.core.pages import OWN_MODEL
 from setwise.datasets.columns import Column
 from setwise.datasets.files import as_file
 from setwise.datasets.names import some
-from setwise.estimators.notices import warn_of_version
+from setwise.estimators.base import warn_of_version
 
 HOW_TO_INSTALL = "pip install skops"
 

@@ -12,8 +12,7 @@ from setwise.compare.measures import Measured
 from setwise.compare.plan import FIRST, LEAST_FOLDS, Key, Plan
 from setwise.compare.problem import Problem
 from setwise.compare.way_words import lever_title
-from setwise.estimators.choosing import OutOfFold, Task
-from setwise.estimators.levers import Lever
+from setwise.estimators.selection import Lever, OutOfFold, Task
 
 LEAST_ROWS, MOST_ROWS, SHARE = 300, 2000, 16
 """Times are measured on a sixteenth of the rows, but on so many at least and at most, and on a third of these."""

@@ -17,7 +17,7 @@ from setwise.compare.way_words import way as words
 from setwise.core.checks import Values
 from setwise.datasets.columns import Category
 from setwise.decisions import threshold_curve
-from setwise.estimators.choosing import Task
+from setwise.estimators.selection import Task
 
 NEARLY = 0.01
 """How much of a measure, or of the range of a cost, a threshold in the flat range may lose."""

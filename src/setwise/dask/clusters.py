@@ -9,7 +9,7 @@ from distributed import Client, default_client
 from sklearn.base import clone
 
 from setwise.core.pages import CLUSTER
-from setwise.estimators.versioned import Versioned
+from setwise.estimators.base import Versioned
 
 
 class OnCluster(Versioned):

@@ -13,7 +13,7 @@ from setwise.core.pages import PLACES_REFUSE
 from setwise.dask.clusters import cluster
 from setwise.dask.partitions import placed_columns
 from setwise.estimators.placed.rows import mean_loss_of
-from setwise.estimators.target import is_missing
+from setwise.estimators.sets import is_missing
 from setwise.losses import as_loss
 
 

@@ -14,12 +14,10 @@ from setwise.core.checks import Values
 from setwise.core.loss import Loss
 from setwise.dask.clusters import OnCluster, cluster
 from setwise.dask.partitions import mapped, placed_rows, untouched
-from setwise.estimators.choosing.base_model import check_prefit
-from setwise.estimators.choosing.responses import method_of, scores_of
-from setwise.estimators.constraints import CONSTRAINTS
-from setwise.estimators.names import Names
+from setwise.estimators.base import CONSTRAINTS, Names
 from setwise.estimators.placed.rows import mean_loss_of
 from setwise.estimators.placed.threshold import best_threshold_of
+from setwise.estimators.selection.base_models import check_prefit, method_of, scores_of
 from setwise.losses import as_loss
 
 

@@ -10,23 +10,23 @@ if TYPE_CHECKING:
     from setwise.estimators.gibbs import GibbsBound as GibbsBound
     from setwise.estimators.gibbs import gibbs_bound as gibbs_bound
     from setwise.estimators.graph_classifier import GraphClassifier as GraphClassifier
-    from setwise.estimators.independent_svms import IndependentSVMs as IndependentSVMs
-    from setwise.estimators.joint_kernel_support import JointKernelSupport as JointKernelSupport
+    from setwise.estimators.linear_training import VacuousBoundWarning as VacuousBoundWarning
     from setwise.estimators.log_supermodular_model import LogSupermodularModel as LogSupermodularModel
     from setwise.estimators.map_rule import MapRule as MapRule
     from setwise.estimators.map_rule import ShiftWarning as ShiftWarning
     from setwise.estimators.measure_classifier import MeasureClassifier as MeasureClassifier
+    from setwise.estimators.multilabel_baselines import SSVM as SSVM
+    from setwise.estimators.multilabel_baselines import IndependentSVMs as IndependentSVMs
+    from setwise.estimators.multilabel_baselines import JointKernelSupport as JointKernelSupport
+    from setwise.estimators.multilabel_baselines import PowersetSSVM as PowersetSSVM
     from setwise.estimators.multilabel_structured_predictor import (
         MultilabelStructuredPredictor as MultilabelStructuredPredictor,
     )
-    from setwise.estimators.powerset_ssvm import PowersetSSVM as PowersetSSVM
     from setwise.estimators.set_classifier import SetClassifier as SetClassifier
     from setwise.estimators.set_classifier_cv import SetClassifierCV as SetClassifierCV
-    from setwise.estimators.ssvm import SSVM as SSVM
     from setwise.estimators.svmperf import SVMperf as SVMperf
     from setwise.estimators.table_encoder import TableEncoder as TableEncoder
     from setwise.estimators.table_encoder import tree_categories as tree_categories
-    from setwise.estimators.vacuous import VacuousBoundWarning as VacuousBoundWarning
     from setwise.estimators.weak.weak_set_classifier import WeakSetClassifier as WeakSetClassifier
 
 _HOMES = {
@@ -34,20 +34,20 @@ _HOMES = {
     "FileClassifier": "file_classifier",
     "GibbsBound": "gibbs",
     "GraphClassifier": "graph_classifier",
-    "IndependentSVMs": "independent_svms",
-    "JointKernelSupport": "joint_kernel_support",
+    "IndependentSVMs": "multilabel_baselines",
+    "JointKernelSupport": "multilabel_baselines",
     "LogSupermodularModel": "log_supermodular_model",
     "MapRule": "map_rule",
     "MeasureClassifier": "measure_classifier",
     "MultilabelStructuredPredictor": "multilabel_structured_predictor",
-    "PowersetSSVM": "powerset_ssvm",
-    "SSVM": "ssvm",
+    "PowersetSSVM": "multilabel_baselines",
+    "SSVM": "multilabel_baselines",
     "SVMperf": "svmperf",
     "SetClassifier": "set_classifier",
     "SetClassifierCV": "set_classifier_cv",
     "ShiftWarning": "map_rule",
     "TableEncoder": "table_encoder",
-    "VacuousBoundWarning": "vacuous",
+    "VacuousBoundWarning": "linear_training",
     "WeakSetClassifier": "weak.weak_set_classifier",
     "gibbs_bound": "gibbs",
     "tree_categories": "table_encoder",

@@ -1,30 +1,192 @@
-"""BinaryDenoiser: binary images whose pixels were flipped, restored by a log-supermodular distribution."""
+"""BinaryDenoiser: binary images whose pixels were flipped, restored by a log-supermodular distribution.
+
+The share of flipped pixels is given, counted in pairs of images, or estimated. Images are decided by the probabilities
+of pixels, or as the most probable labeling.
+"""
 
 import warnings
+from dataclasses import dataclass
+from hashlib import blake2b
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.checks import Values
+from setwise.core.checks import Bools, Values, as_reals
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT, DENOISER
-from setwise.estimators.binary_images import Images, as_images, as_pair, as_two, by_shape, flat, grid_cuts
-from setwise.estimators.flips import as_shares, known_share, log_odds, noise_part, observed
-from setwise.estimators.log_likelihood import LogLikelihood, estimated, given_labels
-from setwise.estimators.names import Names
-from setwise.estimators.restoration import Restoration, loss_of, numbered
-from setwise.estimators.threads import threads
-from setwise.estimators.versioned import Versioned
+from setwise.decisions import least_expected_loss, least_expected_loss_of_samples
+from setwise.estimators.base import Names, Versioned, threads
+from setwise.estimators.log_supermodular_model import (
+    Images,
+    LogLikelihood,
+    Part,
+    as_images,
+    as_pair,
+    as_two,
+    by_shape,
+    estimated,
+    flat,
+    given_labels,
+    grid_cuts,
+)
+from setwise.kernels.sampling import LOGISTIC
 from setwise.kernels.threads import allowed, map_units
-from setwise.losses import plain_losses
-from setwise.probabilistic import LogSupermodular
+from setwise.losses import as_loss, plain_losses
+from setwise.probabilistic import LogSupermodular, sample
+from setwise.probabilistic.perturbations import perturbed, perturbed_labelings
 from setwise.probabilistic.training import Labelings, Rates, Weights, learn
+from setwise.probabilistic.variational_bounds import EPSILON
+
+
+def observed(x: NDArray[Any]) -> Values:
+    """1 for pixels seen as 1, -1 for those seen as 0, and 0 for those that were not seen."""
+    return np.where(x < 0, 0.0, 2.0 * x - 1.0)
+
+
+def log_odds(pi: Any) -> Any:
+    """``c = log((1 - pi) / pi)``, the weight of an observation, of a number or of each number of an array."""
+    # The quotient of the two would overflow for the least numbers.
+    return np.log1p(-pi) - np.log(pi)
+
+
+def noise_part(x: NDArray[np.int8], weights: Values, seen: NDArray[np.bool_]) -> Part:
+    """``log p(x | y)`` less ``<q, y>``, q the weighted observations, by the noise that belongs to these weights (p,).
+
+    What is not seen, by -1 or by a share of one half, adds nothing.
+    """
+    kept = (x.ravel() >= 0) & seen
+    terms = np.where(kept, np.where(x.ravel() == 1, -weights, 0.0) - np.logaddexp(0.0, -weights), 0.0)
+    return Part(float(terms.sum()), EPSILON * (len(terms) + 4) * float(np.abs(terms).sum()))
+
+
+def counted_share(noisy: Images, clean: Images) -> float:
+    """The share of flipped pixels among those that are both seen and known, at most one half."""
+    both = [(x >= 0) & (y >= 0) for x, y in zip(noisy, clean, strict=True)]
+    seen = sum(int(one.sum()) for one in both)
+    wrong = sum(int((one & (x != y)).sum()) for one, x, y in zip(both, noisy, clean, strict=True))
+    # One pixel more of each kind keeps c finite where no pixel is flipped, or none is seen.
+    return min((wrong + 1.0) / (seen + 2.0), 0.5)
+
+
+def known_share(noisy: Images, clean: Images | None) -> float:
+    """The share of flipped pixels of ``noise="known"``, which needs pixels whose clean value is known."""
+    if clean is None:
+        raise Refusal(
+            "noise='known' refuses noisy images alone: pass the share of flipped pixels, or 'learned'.", DENOISER
+        )
+    if any((y < 0).any() for y in clean) and not any(
+        ((x >= 0) & (y >= 0)).any() for x, y in zip(noisy, clean, strict=True)
+    ):
+        raise Refusal(
+            "noise='known' refuses images of which no pixel is both seen in X and known in y: pass the share of "
+            "flipped pixels, or 'learned'.",
+            DENOISER,
+        )
+    return counted_share(noisy, clean)
+
+
+def as_shares(noise: Any, images: Images) -> Values:
+    """Check the shares of flipped pixels of an image (h, w), whose shape all images must have."""
+    pi = as_reals(noise, "noise")
+    shapes = sorted({one.shape for one in images})
+    if shapes != [pi.shape]:
+        raise ValueError(
+            f"noise must be a number, or an array of the one shape of all images; got shape {pi.shape} for {shapes}."
+        )
+    if not ((pi > 0.0) & (pi <= 0.5)).all():
+        raise ValueError(
+            f"noise must hold numbers above 0 and at most .5, which is a pixel not seen; got {pi.min():.4g} to "
+            f"{pi.max():.4g}."
+        )
+    return pi
+
+
+class Numbered(NamedTuple):
+    """A distribution of an image, and the number of its noise."""
+
+    number: int
+    model: LogSupermodular
+
+
+def numbered(X: Any, models: list[LogSupermodular], seen: Bools) -> list[Numbered]:
+    """The distributions with numbers that are functions of what was ``seen`` of images: equal ones have equal noise.
+
+    ``seen`` (p,), or (1,), marks the pixels whose observations have a weight.
+    """
+    images = [np.where(seen, one.ravel(), -1).astype(np.int8).tobytes() for one in as_images(X, "X", unknown=True)]
+    numbers = [int.from_bytes(blake2b(one, digest_size=7).digest(), "little") for one in images]
+    return [Numbered(number, model) for number, model in zip(numbers, models, strict=True)]
+
+
+def loss_of(decode: str | Loss) -> Loss | None:
+    """The loss of which a decision is; None for the mean and for the most probable image."""
+    if isinstance(decode, str) and decode in ("mean", "max"):
+        return None
+    loss = as_loss(decode)
+    if loss.reads != "labels":
+        raise Refusal(f"decode refuses {loss!r}: it evaluates a ranking, and no labels of an image.", DENOISER)
+    return loss
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Restoration:
+    """Probabilities and labels of images, by ``decode``, ``draws`` and ``samples`` of the estimator.
+
+    Parameters
+    ----------
+    decode : ``"mean"``, ``"max"``, or a loss or its name
+    draws : ``"independent"``, ``"perturbed"`` or ``"exact"``
+    samples : the number of labelings that are drawn for an image
+    seed : that of training, from whose noise this differs
+    """
+
+    decode: str | Loss
+    draws: str
+    samples: int
+    seed: int
+
+    def probabilities(self, image: Numbered) -> Values:
+        """The probability of label 1 of each pixel, (p,)."""
+        if self.draws == "exact":
+            return np.asarray(self.drawn(image).mean(axis=0))
+        count, zero = self.samples + self.samples % 2, np.zeros(image.model.total)
+        found = perturbed(image.model, count, LOGISTIC, np.uint64(self.seed + 1), zero, image.number)
+        return np.asarray(found.ones / count)
+
+    def drawn(self, image: Numbered) -> Bools:
+        """Labelings of an image, (m, p)."""
+        if self.draws == "perturbed":
+            count = self.samples + self.samples % 2
+            return perturbed_labelings(image.model, count, np.uint64(self.seed + 1), image.number)
+        try:
+            seed = np.random.default_rng([self.seed, 2, image.number])
+            return sample(image.model, self.samples, random_state=seed).labels
+        except Refusal as error:
+            raise Refusal(
+                "draws='exact' refuses this image: the chains of exact samples have not met, for its pixels hold on to "
+                "each other too much. Use draws='perturbed'.",
+                DENOISER,
+            ) from error
+
+    def labels(self, image: Numbered) -> NDArray[np.bool_]:
+        """The decision, (p,)."""
+        loss = loss_of(self.decode)
+        if loss is None and self.decode == "max":
+            return image.model.minimum().labels
+        if loss is None:
+            return np.asarray(self.probabilities(image) > 0.5)
+        if self.draws == "independent":
+            return np.asarray(least_expected_loss(self.probabilities(image), loss).labels)
+        return np.asarray(least_expected_loss_of_samples(self.drawn(image), loss).labels)
+
 
 FIRST_GUESS = 1.0
 """The weight of an observation with which learning begins, that of a quarter of the pixels flipped."""

@@ -16,9 +16,9 @@ from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.surrogate import Surrogate
 from setwise.datasets.budget import Budget
+from setwise.estimators.base import threads
 from setwise.estimators.placed.classifier import PlacedClassifier
 from setwise.estimators.placed.file_rows import placed_rows, reader_of
-from setwise.estimators.threads import threads
 from setwise.risks.places import Blocks, Stored
 
 

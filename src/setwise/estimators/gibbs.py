@@ -9,7 +9,7 @@ from setwise.core.batch import Sets
 from setwise.core.checks import Values, as_flag, as_kind, as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import NEW_ROWS
-from setwise.estimators.linear_label_predictor import LinearLabelPredictor
+from setwise.estimators.label_predictor import LinearLabelPredictor
 from setwise.losses import MaxLoss
 from setwise.losses.label_sets import bound_costs
 from setwise.spaces import Space

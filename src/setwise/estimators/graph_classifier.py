@@ -1,45 +1,114 @@
-"""GraphClassifier: networks trained for a measure of whole sets of nodes."""
+"""GraphClassifier: networks trained for a measure of whole sets of nodes; how good they are, and their best bias."""
 
+import warnings
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
+from setwise.core.batch import Sets
 from setwise.core.checks import Floats, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.learner import Learner
 from setwise.core.loss import Loss
+from setwise.core.networks import Graphs
 from setwise.core.pages import GRAPH_CLASSIFIER, NETWORKS_REFUSE
 from setwise.core.surrogate import Surrogate
-from setwise.estimators.descent import Trained
-from setwise.estimators.fitting import keep_certificates, shift_of, solve
-from setwise.estimators.graph_constraints import GRAPH_CONSTRAINTS
-from setwise.estimators.graph_scores import GraphScores
-from setwise.estimators.graph_threshold import held_out_bias
-from setwise.estimators.grouping import Layout
-from setwise.estimators.network_problem import NetworkProblem, network_problem, predictor
-from setwise.estimators.networks import (
+from setwise.decisions import best_threshold
+from setwise.estimators.base import GRAPH_CONSTRAINTS, Versioned, threads, warn_of_end
+from setwise.estimators.graph_batches import (
     Networks,
     as_graphs,
     as_node_labels,
     encode,
     in_order,
     join,
+    known,
     node_classes,
     shape_of,
 )
-from setwise.estimators.node_areas import with_areas
-from setwise.estimators.notices import warn_of_end
-from setwise.estimators.objective import loss_for
-from setwise.estimators.threads import threads
-from setwise.estimators.versioned import Versioned
+from setwise.estimators.graph_training import NetworkProblem, network_problem, predictor
+from setwise.estimators.linear_training import Trained, VacuousBoundWarning, keep_certificates, shift_of, solve
+from setwise.estimators.objective import loss_for, with_areas
+from setwise.estimators.sets import Layout
+from setwise.estimators.splits import FOLDS
+from setwise.inference.cuts import flips
 from setwise.kernels.threads import allowed
 from setwise.losses import as_loss
 from setwise.models import GraphModel
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GraphScores:
+    """One minus the loss of predicted labels.
+
+    Attributes
+    ----------
+    score : one minus the mean loss over the sets: the graphs, or the groups of graphs
+    pooled : one minus the loss of all graphs together as one set
+    scores : (n,) one minus the loss of each set, in the order of the graphs or of the sorted ids of groups
+    predicted, true : the shares of the nodes with known labels, or of their areas, that are predicted positive and that
+        are positive; nan with more than two labels
+    """
+
+    score: float
+    pooled: float
+    scores: Values = field(repr=False)
+    predicted: float
+    true: float
+
+
+def held_out_bias(model: Any, problem: NetworkProblem, networks: Networks, labels: list[NDArray[Any]]) -> float:
+    """What is to be subtracted from the bias, for the least loss on graphs that models like ``model`` have not seen.
+
+    There are 5 folds of sets, or fewer where there are fewer sets; a single set is parted into its graphs. Each node of
+    a held-out graph turns positive at one bias (:func:`setwise.inference.cuts.flips`), so the best of all biases
+    is a best threshold.
+    """
+    owners = networks.owners if len(networks.batch) > 1 else np.arange(len(networks.graphs))
+    units = int(owners.max()) + 1
+    if units < 2:
+        raise Refusal(
+            "threshold='exact' refuses a single graph: it holds graphs out, and needs two at least.", GRAPH_CLASSIFIER
+        )
+    names = [labels[i] for i in networks.order]
+    turned = np.empty(networks.batch.total)
+    for k in range(min(FOLDS, units)):
+        held = owners % min(FOLDS, units) == k
+        one = clone(model).set_params(verbose=0, warm_start=False)
+        with warnings.catch_warnings():
+            # The fit on all graphs has warned of the same.
+            for kind in (VacuousBoundWarning, ConvergenceWarning):
+                warnings.simplefilter("ignore", kind)
+            kept = np.flatnonzero(~held)
+            seen = np.concatenate([names[i][known(names[i])] for i in kept])
+            if len(np.unique(seen)) < 2:
+                raise Refusal(
+                    "threshold='exact' holds graphs out, and the others have one label alone. Use threshold='zero'.",
+                    GRAPH_CLASSIFIER,
+                )
+            one._fit([networks.graphs[i] for i in kept], [names[i] for i in kept], networks.owners[kept], 0.0)
+        at = np.flatnonzero(held[np.repeat(np.arange(len(held)), np.diff(networks.node_offsets))])
+        turned[at] = _turned(one, [networks.graphs[i] for i in np.flatnonzero(held)])
+    assert isinstance(networks.sets, Sets)
+    found = best_threshold(networks.sets, -turned, problem.loss).threshold
+    spread = max(float(np.ptp(turned)), 1.0)
+    return float(np.clip(found, -turned.max() - spread, -turned.min() + spread))
+
+
+def _turned(model: Any, graphs: list[Any]) -> Values:
+    """The bias at which each node of the graphs turns positive, on top of that of the model."""
+    networks = join(tuple(graphs), None, None)
+    w = np.concatenate([model.coef_[0], model.intercept_, model.edge_coef_])
+    assert isinstance(networks.batch, Graphs)
+    return flips(networks.batch, GraphModel(networks.X, networks.Z, networks.batch).scores(w))
 
 
 @final

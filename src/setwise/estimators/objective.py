@@ -1,19 +1,28 @@
-"""The loss that fits a target, its surrogate, and the weights of the classes."""
+"""The objective of an estimator: the loss that fits a target, its surrogate, the weights of classes, and the learner.
 
+Losses of areas have the labels of nodes.
+"""
+
+from dataclasses import replace
+from math import sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 
-from setwise.core.checks import as_number
+from setwise.core.batch import Batch
+from setwise.core.checks import Ints, Values, as_number
 from setwise.core.exceptions import Refusal
+from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.pages import MORE_CLASSES, SETS, WEIGHTS
 from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
-from setwise.estimators.grouping import Grouping
-from setwise.losses.combinations import MeanOverClasses, OneClass, with_class_weights
+from setwise.estimators.sets import Grouping
+from setwise.learners import LEARNERS, NRBM, ConvexConcave, OneSlack
+from setwise.losses.combinations import AreaWeighted, MeanOverClasses, OneClass, with_class_weights
 from setwise.losses.label_sets import MaxLoss
 from setwise.surrogates import SURROGATES
 from setwise.surrogates.lovasz_hinge import LovaszHinge
@@ -121,3 +130,62 @@ def class_weights(class_weight: Any, grouping: Grouping, target: NDArray[Any]) -
     found = compute_class_weight(class_weight, classes=np.unique(classes), y=np.ravel(target))
     weights = dict(zip(np.unique(classes).tolist(), found.tolist(), strict=True))
     return weights[classes.tolist()[0]], weights[classes.tolist()[1]]
+
+
+RAMP, SCALED, OTHERS = 0.1, 300.0, 30.0
+"""Values of C="auto": of the ramp as a factor of ``n^2 / d^1.5``, of margin rescaling by size, and of the others."""
+
+LARGEST = 1e6
+"""The largest default of the ramp; no data was tried on which a larger C is better."""
+
+
+def default_c(surrogate: Surrogate, rows: int, features: int) -> float:
+    """The weight of the mean risk that ``C="auto"`` stands for; the ramp may go the farther, the more rows there are.
+
+    How far it is below the best of a grid, ``benchmarks/default_c.py`` measures.
+    """
+    if isinstance(surrogate, Ramp):
+        return min(RAMP * rows**2 / (features * sqrt(features)), LARGEST)
+    return SCALED if isinstance(surrogate, MarginRescaling) and surrogate.scale == "size" else OTHERS
+
+
+def learner_for(
+    model: Any, surrogate: Surrogate, convex: bool, usual: float, descent: type[Learner] = NRBM
+) -> Learner | None:
+    """The learner that the parameters of ``model`` name, for a risk that is convex or not; an object keeps its own.
+
+    There is none with C = 0, where nothing is learned. ``"auto"`` is OneSlack for convex risks and ``descent`` for
+    others. Where the ramp was not asked for, as under ``surrogate="auto"``, the learner that was named minimizes the
+    majorants of ConvexConcave. ``usual`` is what ``C="auto"`` stands for.
+    """
+    if not isinstance(model.learner, str):
+        found: Learner = model.learner
+        return found
+    C = usual if model.C == "auto" else model.C
+    if C == 0:
+        return None
+    common: dict[str, Any] = {"C": C, "tol": model.tol, "max_iter": int(model.max_iter)}
+    kind: Any = LEARNERS.get(model.learner, OneSlack if convex else descent)
+    if not convex and kind.needs_convex and model.surrogate == "auto":
+        common["inner"] = kind.name
+        kind = ConvexConcave
+    if "random_state" in kind.__dataclass_fields__ and model.random_state is not None:
+        common["random_state"] = int(check_random_state(model.random_state).randint(2**31 - 1))
+    learner: Learner = kind(**common)
+    return learner
+
+
+def with_areas(loss: Loss, areas: Values) -> Loss:
+    """The loss of areas in place of counts, for the labels of which it is a loss; ``areas`` are those of one batch."""
+    if isinstance(loss, MeanOverClasses | OneClass):
+        return replace(loss, loss=with_areas(loss.loss, areas))
+    return AreaWeighted(loss, areas)
+
+
+def part_of(loss: Loss, batch: Batch, parts: Ints) -> Loss:
+    """The loss for the chosen sets of its batch."""
+    if isinstance(loss, MeanOverClasses | OneClass):
+        return replace(loss, loss=part_of(loss.loss, batch, parts))
+    if isinstance(loss, AreaWeighted) and len(loss.areas) == batch.total:
+        return AreaWeighted(loss.loss, loss.areas[batch.decisions(parts)])
+    return loss

@@ -17,21 +17,19 @@ from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT
 from setwise.core.surrogate import Surrogate
-from setwise.estimators.certain import certain
-from setwise.estimators.constraints import CONSTRAINTS
-from setwise.estimators.descent import Trained
-from setwise.estimators.exact_threshold import held_out_thresholds
-from setwise.estimators.fitting import keep_certificates, shift_of, solve
-from setwise.estimators.grouping import group
-from setwise.estimators.notices import warn_of_end
-from setwise.estimators.problem import problem_of
-from setwise.estimators.resuming import Keep, keeper, no_file
-from setwise.estimators.routing import warn_of_dropped_groups, warn_of_forgotten_groups
-from setwise.estimators.rows import as_matrix, linear_scores
-from setwise.estimators.said import UNROUTED
-from setwise.estimators.target import as_target
-from setwise.estimators.training import Problem
-from setwise.estimators.versioned import Versioned
+from setwise.estimators.base import (
+    CONSTRAINTS,
+    Versioned,
+    as_matrix,
+    linear_scores,
+    warn_of_dropped_groups,
+    warn_of_end,
+    warn_of_forgotten_groups,
+)
+from setwise.estimators.checkpoints import UNROUTED
+from setwise.estimators.linear_training import Trained, certain, keep_certificates, shift_of, solve
+from setwise.estimators.set_training import Keep, Problem, held_out_thresholds, keeper, no_file, problem_of
+from setwise.estimators.sets import as_target, group
 from setwise.models.rows import check_rows
 
 

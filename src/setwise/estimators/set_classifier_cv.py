@@ -1,6 +1,10 @@
-"""SetClassifierCV: SetClassifier with the C that has the best score on held-out rows."""
+"""SetClassifierCV: SetClassifier with the C that has the best score on held-out rows.
+
+Fits for several C on the same rows each begin with what the one before has found.
+"""
 
 import warnings
+from collections.abc import Iterator, Sequence
 from itertools import chain, product
 from typing import Any, ClassVar, Self, final
 
@@ -8,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -15,17 +20,103 @@ from sklearn.utils.validation import check_is_fitted
 from setwise.core.checks import Values, as_reals, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import NAMES_AND_OBJECTS
-from setwise.estimators.exact_threshold import cross_fitted_scores, refuse_without_threshold
-from setwise.estimators.path import path
-from setwise.estimators.problem import problem_of
-from setwise.estimators.routing import warn_of_dropped_groups
+from setwise.estimators.base import Versioned, warn_of_dropped_groups
+from setwise.estimators.linear_training import VacuousBoundWarning, solve
+from setwise.estimators.objective import may_ramp
 from setwise.estimators.set_classifier import SetClassifier
+from setwise.estimators.set_training import (
+    CS,
+    Logistic,
+    Problem,
+    cross_fitted_scores,
+    plain_logistic,
+    problem_of,
+    refuse_without_threshold,
+    thresholds,
+)
 from setwise.estimators.splits import Split, as_splits, folds, refuse_unless_once
-from setwise.estimators.start import thresholds
-from setwise.estimators.training import Problem
-from setwise.estimators.tried import tried
-from setwise.estimators.vacuous import VacuousBoundWarning
-from setwise.estimators.versioned import Versioned
+from setwise.surrogates import Ramp
+
+
+def tried(
+    model: SetClassifier, problem: Problem, Cs: Values, groups: Any, sample_weight: Any, splits: list[Split]
+) -> list[tuple[SetClassifier, Values]]:
+    """Copies of ``model`` that differ in the surrogate and its start, each with the values of C to fit it with.
+
+    Where fits start at logistic regression, C = 0 comes first; with ``threshold="exact"`` it is the one of
+    :func:`tuned_start`, unless the model brings its own.
+    """
+    found, start = [], model.start
+    for surrogate in surrogates(model, problem):
+        one, values = clone(model).set_params(surrogate=surrogate), Cs
+        convex = surrogate != Ramp.name if isinstance(surrogate, str) else surrogate.on(problem.grouping.batch).convex
+        if problem.starts_at_logistic(convex):
+            values = np.union1d([0.0], Cs)
+            if model.threshold == "exact" and isinstance(start, str):
+                start = tuned_start(model, problem, groups, sample_weight, splits)
+            one.set_params(start=start)
+        found.append((one, values))
+    return found
+
+
+def surrogates(model: SetClassifier, problem: Problem) -> tuple[Any, ...]:
+    """The surrogates that are tried: for ``"auto"`` the ramp, and for several sets the convex one too.
+
+    For losses of rankings, for starts at w = 0, and where the ramp is refused, each fit decides for itself.
+    """
+    if model.surrogate != "auto" or model.start == "zero" or not may_ramp(problem.loss, problem.grouping):
+        return (model.surrogate,)
+    return (Ramp.name,) if len(problem.grouping.batch) == 1 else (Ramp.name, "convex")
+
+
+def tuned_start(
+    model: SetClassifier, problem: Problem, groups: Any, sample_weight: Any, splits: list[Split]
+) -> LogisticRegression:
+    """Logistic regression whose scores of held-out rows lose least with their best thresholds.
+
+    Its C is one of ``CS``, its classes are weighted equally or ``"balanced"``. Of equal losses the first one wins, the
+    smallest C with equal weights. Each row must be held out once.
+    """
+    loss, grouping = problem.loss, problem.grouping
+    columns = problem.X.shape[1]
+    models = [plain_logistic(columns, C=C, class_weight=w) for w in (None, "balanced") for C in CS]
+    held_out = np.zeros((len(models), *problem.shape))
+    for train, test in splits:
+        given = problem.X, problem.target, groups, sample_weight
+        X, y, sets, weights = (None if whole is None else whole[train] for whole in given)
+        part = problem_of(clone(model), X, y, sets, weights, model._intercept)
+        for one, scores in zip(models, held_out, strict=True):
+            found = Logistic(part.X, part.grouping, part.target, part.row_weights, part.intercept != 0.0, one)
+            scores[test] = found.scores(problem.X[test])
+    moved = [scores - thresholds(loss, grouping, problem.average, scores) for scores in held_out]
+    losses = [grouping.mean_loss(loss, scores, sample_weight) for scores in moved]
+    # Losses that differ by rounding are equal.
+    return models[int(np.argmin(np.round(losses, 12)))]
+
+
+def path(model: SetClassifier, data: Sequence[Any], Cs: Values) -> Iterator[SetClassifier]:
+    """Copies of ``model``, fitted for each C in turn; ``data`` are X, y, groups and sample_weight.
+
+    The sets, the surrogate and the logistic start are bound once. A fit of a convex surrogate begins at the weights of
+    the last one, with its planes. A fit of the ramp begins at the start, so that it is what ``fit`` alone gives. No
+    threshold is chosen.
+    """
+    X, y, groups, sample_weight = data
+    problem, last, seen = None, None, {}
+    for C in Cs:
+        one = clone(model).set_params(C=float(C), warm_start=False)
+        if problem is None:
+            problem = problem_of(one, X, y, groups, sample_weight, one._intercept, path=True).in_order()
+            # The number and the names of the features.
+            seen = {name: value for name, value in one.__dict__.items() if name.endswith("_in_")}
+        one.__dict__.update(seen)
+        trained = solve(one, problem, last)
+        one._keep(problem, trained, 0.0, groups is not None)
+        if trained.fit.status == "interrupted":
+            raise KeyboardInterrupt
+        last = None if np.isnan(trained.radius) else trained.w
+        yield one
+
 
 LUCK, FEWEST, MOST = 0.16, 3, 10
 """How often luck may look like a gain, and the least and the largest number of folds whose signs are drawn freely."""

@@ -15,13 +15,9 @@ from setwise.core.checks import as_factor
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import QUANTIFICATION
-from setwise.estimators.constraints import CONSTRAINTS
-from setwise.estimators.grouping import classes_of
-from setwise.estimators.names import Names
-from setwise.estimators.rows import as_matrix
+from setwise.estimators.base import CONSTRAINTS, Names, Versioned, as_matrix
 from setwise.estimators.set_classifier import SetClassifier
-from setwise.estimators.target import as_target
-from setwise.estimators.versioned import Versioned
+from setwise.estimators.sets import as_target, classes_of
 from setwise.losses import AE, KLD, NKLD, QF1, QGM, RAE, FBeta, Q, QAcc, ZeroOne
 from setwise.surrogates import MarginRescaling
 

@@ -57,7 +57,7 @@ from setwise.core.checks import Values
 from setwise.core.loss import Loss
 from setwise.datasets import LabeledImages, load_labeled_images
 from setwise.estimators import GraphClassifier
-from setwise.estimators.vacuous import VacuousBoundWarning
+from setwise.estimators.linear_training import VacuousBoundWarning
 from setwise.experiments.duel import verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.experiments.hol_images import MSRC_FOLDERS, data_part, splits

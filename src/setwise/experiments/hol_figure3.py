@@ -49,7 +49,7 @@ from sklearn.preprocessing import StandardScaler
 from setwise.core.checks import Values
 from setwise.core.loss import Loss
 from setwise.estimators import GraphClassifier
-from setwise.estimators.vacuous import VacuousBoundWarning
+from setwise.estimators.linear_training import VacuousBoundWarning
 from setwise.experiments.duel import Duel, verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.experiments.hol_calls import seconds, timed

@@ -12,7 +12,7 @@ from setwise.core.checks import Values
 from setwise.core.inference import Inference
 from setwise.core.loss import Loss
 from setwise.core.networks import Graphs
-from setwise.estimators.network_problem import Scaling
+from setwise.estimators.graph_training import Scaling
 from setwise.experiments.hol_images import Part
 from setwise.graphs import box_labels, known_part, trimap_labels
 from setwise.learners import NRBM, OneSlack

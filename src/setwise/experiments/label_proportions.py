@@ -47,7 +47,7 @@ from sklearn.preprocessing import StandardScaler
 
 from setwise.core.attributes import cached_property
 from setwise.core.checks import Bools, Ints, Values
-from setwise.estimators.weak.deciding import threshold_for
+from setwise.estimators.weak.bag_scores import threshold_for
 from setwise.estimators.weak.weak_set_classifier import WeakSetClassifier
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from setwise.experiments.lovasz_paper import mean_and_error

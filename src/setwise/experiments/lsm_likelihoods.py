@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from setwise.core.exceptions import Refusal
 from setwise.decisions import least_expected_loss, least_expected_loss_of_samples
-from setwise.estimators.binary_images import grid_cuts
+from setwise.estimators.log_supermodular_model import grid_cuts
 from setwise.experiments.lsm_images import Binary
 from setwise.probabilistic import LogSupermodular, logistic, sample
 from setwise.probabilistic.training import Rates, Weights, learn_exactly

@@ -19,10 +19,10 @@ from setwise.core.batch import Sets
 from setwise.core.checks import Bools, Values
 from setwise.core.loss import Loss
 from setwise.decisions import best_threshold, label_thresholds
-from setwise.estimators.choosing.choice import choose
-from setwise.estimators.choosing.out_of_fold import OutOfFold
-from setwise.estimators.choosing.problem import problem_of
-from setwise.estimators.levers import LEVERS, as_levers
+from setwise.estimators.selection import LEVERS, as_levers
+from setwise.estimators.selection.choice import choose
+from setwise.estimators.selection.out_of_fold import OutOfFold
+from setwise.estimators.selection.problem import problem_of
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, need_data
 from setwise.experiments.experiment import Table as Shown
 from setwise.experiments.measure_protocol import (

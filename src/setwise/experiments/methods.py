@@ -22,7 +22,7 @@ from setwise.core.loss import CountLoss, Loss
 from setwise.core.pages import RANKINGS
 from setwise.core.surrogate import Surrogate
 from setwise.estimators import SetClassifier, TableEncoder
-from setwise.estimators.threads import blas_threads
+from setwise.estimators.base import blas_threads
 from setwise.experiments.until import Until, check_time
 from setwise.losses import Hamming
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling

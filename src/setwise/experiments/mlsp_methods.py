@@ -9,11 +9,8 @@ from typing import Any, final
 import numpy as np
 
 from setwise.core.checks import Bools, Values
-from setwise.estimators.independent_svms import IndependentSVMs
-from setwise.estimators.joint_kernel_support import JointKernelSupport
+from setwise.estimators.multilabel_baselines import SSVM, IndependentSVMs, JointKernelSupport, PowersetSSVM
 from setwise.estimators.multilabel_structured_predictor import MultilabelStructuredPredictor
-from setwise.estimators.powerset_ssvm import PowersetSSVM
-from setwise.estimators.ssvm import SSVM
 from setwise.spaces import Space
 
 CS = tuple(2.0**k for k in (2, 5, 8, 11, 14))

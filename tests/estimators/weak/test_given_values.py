@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from setwise import WeakSetClassifier
-from setwise.estimators.weak.bag_values import Bagging, by_bag
-from setwise.estimators.weak.labels import PartLabels
-from setwise.estimators.weak.ranges import Ranges
+from setwise.estimators.weak.bags import Bagging, Ranges, by_bag
+from setwise.estimators.weak.knowledge import PartLabels
 
 NAN = np.nan
 GROUPS = np.repeat(np.arange(6), 5)

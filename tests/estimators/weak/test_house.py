@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from setwise import WeakSetClassifier
-from setwise.estimators.weak import smooth, training
+from setwise.estimators.weak import problem, selection
 
 UNKNOWN = "-1 marks unknown labels, as for the semi-supervised classifiers that this check leaves out by name"
 
@@ -101,7 +101,7 @@ def test_saving_keeps_everything(bags, tmp_path, monkeypatch, estimator):
 
 def interrupted_at(monkeypatch, evaluations):
     """Let Ctrl-C come after so many evaluations of an objective; returns a list with the number that is left."""
-    left, original = [evaluations], smooth._Objective.__call__
+    left, original = [evaluations], problem._Objective.__call__
 
     def call(self, w):
         left[0] -= 1
@@ -109,7 +109,7 @@ def interrupted_at(monkeypatch, evaluations):
             raise KeyboardInterrupt
         return original(self, w)
 
-    monkeypatch.setattr(smooth._Objective, "__call__", call)
+    monkeypatch.setattr(problem._Objective, "__call__", call)
     return left
 
 
@@ -152,7 +152,7 @@ def test_ctrl_c_between_the_fits_of_an_alternation_keeps_the_last(bags, monkeypa
 
         fit = __init__
 
-    monkeypatch.setattr(f"setwise.estimators.weak.alternation.{part}", Stop)
+    monkeypatch.setattr(f"setwise.estimators.weak.methods.{part}", Stop)
     model = WeakSetClassifier(method="alternation", C=1.0)
     with pytest.warns(RuntimeWarning, match="WeakSetClassifier was interrupted"), pytest.raises(KeyboardInterrupt):
         model.fit(X, groups=groups, counts=counts)
@@ -192,7 +192,7 @@ def test_ctrl_c_after_the_fit_keeps_it(bags, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training, "interval_of", stop)
+    monkeypatch.setattr(selection, "interval_of", stop)
     with pytest.warns(RuntimeWarning, match="after the fit of the weights"), pytest.raises(KeyboardInterrupt):
         model.fit(X, groups=groups, counts=counts)
     np.testing.assert_array_equal(model.coef_, full.coef_)

@@ -12,14 +12,11 @@ from setwise import WeakSetClassifier
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.surrogate import Surrogate
-from setwise.estimators.weak import judged_bags
-from setwise.estimators.weak.bag_values import Bagging
-from setwise.estimators.weak.bundle import CONSTANT, descend
-from setwise.estimators.weak.completions import Completions
-from setwise.estimators.weak.knowledge import Knowledge
-from setwise.estimators.weak.posterior import Posterior
-from setwise.estimators.weak.problem import Problem, Settings
-from setwise.estimators.weak.progress import Watch
+from setwise.estimators.weak import methods
+from setwise.estimators.weak.bags import Bagging
+from setwise.estimators.weak.knowledge import Knowledge, Posterior
+from setwise.estimators.weak.methods import Completions
+from setwise.estimators.weak.problem import CONSTANT_FEATURE, Problem, Settings, Watch, descend_by_bundles
 from setwise.losses import MCC, AreaWeighted, BoxFullness, CountRange, FBeta, Hamming, PrecisionAtK
 from setwise.risks import MeanRisk
 from setwise.surrogates import LovaszHinge, MarginRescaling, MultilabelHinge, Ramp, SlackRescaling
@@ -108,7 +105,7 @@ class Recorded(Watch):
 
 
 def objective(model, values, C):
-    w = np.append(model.w[:-1], model.w[-1] / CONSTANT)
+    w = np.append(model.w[:-1], model.w[-1] / CONSTANT_FEATURE)
     return 0.5 * w @ w + C * values.sum()
 
 
@@ -121,7 +118,7 @@ def test_rounds_of_completions_descend_on_what_enumeration_computes(surrogate, l
         C = rng.choice([0.1, 1.0, 10.0])
         problem = Problem(rng.standard_normal((len(knowledge.order), 2)), knowledge)
         watch, bags = Recorded(), Completions(knowledge, surrogate)
-        found = judged_bags.alternated(problem, 3 * rng.standard_normal(3), Settings(C, 0.0, 50, watch=watch), bags)
+        found = methods.alternated(problem, 3 * rng.standard_normal(3), Settings(C, 0.0, 50, watch=watch), bags)
         s, labels = found.scores(problem.X), bags.labels
         values = brute(knowledge, s, labels, loss, rescaled)
         np.testing.assert_allclose(found.objective, objective(found, values, C), rtol=1e-9)
@@ -184,7 +181,7 @@ def test_losses_that_say_what_is_known_are_judged_against_zero_completions(kind,
         knowledge = known_bags(rng)
         problem = Problem(rng.standard_normal((len(knowledge.order), 2)), knowledge)
         loss = knowledge.loss if named else 2 * knowledge.loss + Hamming()
-        found = descend(problem, kind(loss).on(knowledge.sets), rng.standard_normal(3), Settings(2.0))
+        found = descend_by_bundles(problem, kind(loss).on(knowledge.sets), rng.standard_normal(3), Settings(2.0))
         s, values = found.scores(problem.X), []
         for b in range(len(knowledge)):
             part = slice(knowledge.sets.offsets[b], knowledge.sets.offsets[b + 1])

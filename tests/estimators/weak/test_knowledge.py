@@ -4,10 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from setwise.estimators.weak.bag_values import Bagging, by_bag
-from setwise.estimators.weak.knowledge import Knowledge
-from setwise.estimators.weak.labels import PartLabels
-from setwise.estimators.weak.ranges import Ranges
+from setwise.estimators.weak.bags import Bagging, Ranges, by_bag
+from setwise.estimators.weak.knowledge import Knowledge, PartLabels
 
 GROUPS = np.array(["b", "a", "b", "c", "a", "b"])
 BAGS = Bagging.of(GROUPS, 6)

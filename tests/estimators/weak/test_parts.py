@@ -7,11 +7,10 @@ import pytest
 from scipy.special import expit
 
 from setwise import WeakSetClassifier
-from setwise.estimators.weak.advice import interval_of
-from setwise.estimators.weak.bag_values import Bagging
-from setwise.estimators.weak.calibration import calibrated
-from setwise.estimators.weak.knowledge import Knowledge
-from setwise.estimators.weak.posterior import Posterior
+from setwise.estimators.weak.bags import Bagging
+from setwise.estimators.weak.knowledge import Knowledge, Posterior
+from setwise.estimators.weak.problem import calibrated
+from setwise.estimators.weak.selection import interval_of
 
 
 def known_bag(rng):

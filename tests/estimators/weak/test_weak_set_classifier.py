@@ -22,8 +22,8 @@ from sklearn.preprocessing import StandardScaler
 from setwise import WeakSetClassifier
 from setwise.core.exceptions import Refusal
 from setwise.decisions import least_expected_loss
-from setwise.estimators.weak.deciding import threshold_for
-from setwise.estimators.weak.family import LinearFamily
+from setwise.estimators.weak.bag_scores import threshold_for
+from setwise.estimators.weak.families import LinearFamily
 from setwise.estimators.weak.methods import LINEAR
 from setwise.losses import ErrorRate, FBeta, Jaccard
 

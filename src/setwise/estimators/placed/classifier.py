@@ -16,21 +16,22 @@ from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
 from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
-from setwise.estimators.certain import radius
-from setwise.estimators.constraints import CONSTRAINTS
-from setwise.estimators.descent import Trained, at_the_start, interrupted_start
-from setwise.estimators.fitting import keep_certificates
-from setwise.estimators.learner import default_c, learner_for
-from setwise.estimators.notices import SHORT, warn_of_end, way_from_constant
-from setwise.estimators.objective import plain_surrogate
+from setwise.estimators.base import CONSTRAINTS, SHORT, Versioned, warn_of_end, way_from_constant
+from setwise.estimators.checkpoints import UNROUTED
+from setwise.estimators.linear_training import (
+    Trained,
+    at_the_start,
+    interrupted_start,
+    keep_certificates,
+    radius,
+    warn_of_vacuous_bound,
+)
+from setwise.estimators.objective import default_c, learner_for, plain_surrogate
 from setwise.estimators.placed.constants import least_constant_loss_of, says_nothing
 from setwise.estimators.placed.rows import PlacedRows, fingerprints, mean_loss_of
 from setwise.estimators.placed.start import PlacedLogistic, start_of
-from setwise.estimators.resuming import about_rows
-from setwise.estimators.said import UNROUTED
 from setwise.estimators.set_classifier import SetClassifier
-from setwise.estimators.vacuous import warn_of_vacuous_bound
-from setwise.estimators.versioned import Versioned
+from setwise.estimators.set_training import about_rows
 from setwise.losses import as_loss
 from setwise.models import RowBlock
 from setwise.risks import DistributedRisk, Risk, Shifted

@@ -10,8 +10,8 @@ from setwise.core.learner import Fit
 from setwise.core.loss import Loss
 from setwise.core.risk import Risk
 from setwise.core.terms import Trait
+from setwise.estimators.linear_training import VACUOUS, share_of_constant
 from setwise.estimators.placed.rows import PlacedRows, mean_loss_of
-from setwise.estimators.vacuous import VACUOUS, share_of_constant
 from setwise.risks.places import Kept
 
 

@@ -15,7 +15,7 @@ from setwise.datasets.array_blocks import ArrayBlocks
 from setwise.datasets.budget import Budget
 from setwise.datasets.parquet_blocks import ParquetBlocks
 from setwise.estimators.placed.rows import PlacedRows
-from setwise.estimators.target import as_ids, as_target
+from setwise.estimators.sets import as_ids, as_target
 from setwise.risks.places import Blocks, KeptHere, Stored
 
 Reader = ArrayBlocks | ParquetBlocks

@@ -11,9 +11,9 @@ from setwise.core.checkpoint import fingerprint
 from setwise.core.checks import Bools, Ints, Values, shown
 from setwise.core.loss import Loss
 from setwise.core.terms import Trait
+from setwise.estimators.checkpoints import table_parts
 from setwise.estimators.placed.sets import mean_loss_of_sets
-from setwise.estimators.said import table_parts
-from setwise.estimators.target import is_missing
+from setwise.estimators.sets import is_missing
 from setwise.risks.distributed_risk import joined_ids
 from setwise.risks.places import Kept, Places
 

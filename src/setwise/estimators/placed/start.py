@@ -12,9 +12,8 @@ from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.risk import Risk
-from setwise.estimators.logistic import refuse_tiny
 from setwise.estimators.placed.threshold import best_threshold_of
-from setwise.estimators.start import scaled
+from setwise.estimators.set_training import refuse_tiny, scaled
 from setwise.models import RowBlock
 from setwise.risks.distributed_risk import tree_sum
 from setwise.risks.places import Kept, Places

@@ -1,12 +1,215 @@
-"""The family of models that the parameters of the estimator ask for."""
+"""The models that methods for bags are fitted for: linear ones, and any classifier of scikit-learn, on soft labels."""
 
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, islice, repeat
+from typing import Any, final
 
-from setwise.core.checks import shown
+import numpy as np
+from scipy.special import logit
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from setwise.core.checks import Ints, Values, shown
 from setwise.core.surrogate import Surrogate
-from setwise.estimators.weak.family import Family, LinearFamily, SurrogateFamily
-from setwise.estimators.weak.judged_bags import loss_of
-from setwise.estimators.weak.wrapped import WrappedFamily
+from setwise.estimators.weak import methods
+from setwise.estimators.weak.knowledge import Posterior
+from setwise.estimators.weak.methods import LINEAR, loss_of
+from setwise.estimators.weak.problem import ConstantModel, LinearModel, Model, Problem, Settings, calibrated, taken
+from setwise.probabilistic import CountLikelihood
+
+
+class Family(ABC):
+    """How a model of one class against the rest is fitted.
+
+    Attributes
+    ----------
+    methods : the names of the methods, the most trusted first: it is taken where no race decides
+    regularized : whether ``C`` of the settings matters
+    steps : the largest number of steps of a descent, or of fits, where the user names none
+    """
+
+    methods: tuple[str, ...]
+    regularized: bool
+    steps: int = 1000
+
+    @abstractmethod
+    def start(self, problem: Problem, before: Model | None, settings: Settings) -> Model:
+        """The model of soft labels, at which methods begin; ``before`` is one with other settings."""
+
+    @abstractmethod
+    def fit(self, method: str, problem: Problem, start: Model, settings: Settings) -> Model:
+        """The model of a method."""
+
+
+@final
+class LinearFamily(Family):
+    """Linear log-odds with ``0.5 |w|^2``, for scaled features."""
+
+    methods = ("count_likelihood", "proportion_loss", "alternation", "margin")
+    regularized = True
+
+    def start(self, problem: Problem, before: Model | None, settings: Settings) -> Model:
+        """Logistic regression of soft labels."""
+        return methods.fit_soft_labels(problem, before.w if isinstance(before, LinearModel) else None, settings)
+
+    def fit(self, method: str, problem: Problem, start: Model, settings: Settings) -> Model:
+        """The model of a method from the weights of ``start``."""
+        assert isinstance(start, LinearModel)
+        return LINEAR[method](problem, start.w, settings)
+
+
+@final
+class SurrogateFamily(Family):
+    """The same for a surrogate of bags that a user gives: its text is the name of the only method.
+
+    Parameters
+    ----------
+    surrogate : one of a loss
+    """
+
+    regularized = True
+
+    def __init__(self, surrogate: Surrogate) -> None:
+        self.surrogate, self.methods = surrogate, (repr(surrogate),)
+
+    def start(self, problem: Problem, before: Model | None, settings: Settings) -> Model:
+        """Logistic regression of soft labels."""
+        return LinearFamily().start(problem, before, settings)
+
+    def fit(self, method: str, problem: Problem, start: Model, settings: Settings) -> Model:
+        """The model of the surrogate from the weights of ``start``."""
+        assert isinstance(start, LinearModel)
+        return methods.fit_judged_bags(problem, start.w, settings, self.surrogate)
+
+
+CLIP = 1e-6
+"""Probabilities of a classifier are kept this far from 0 and 1."""
+
+CLOSE = 1e-3
+"""The smallest tolerance: EM ends where no soft label moves by more."""
+
+SHARPNESS = (2.0, 8.0)
+"""Factors of the log-odds in the rounds of an alternation before its labels are hard."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WrappedModel(Model):
+    """``slope * log-odds + shift`` of a fitted classifier."""
+
+    estimator: Any
+    slope: float = 1.0
+    shift: float = 0.0
+    status: str = "converged"
+    message: str = ""
+    objective: float = np.nan
+    n_iter: int = 1
+
+    def scores(self, X: Any) -> Values:
+        """The log-odds of each row, (n,)."""
+        found = np.asarray(self.estimator.predict_proba(X), dtype=np.float64)
+        return np.asarray(self.slope * logit(np.clip(found[:, 1], CLIP, 1.0 - CLIP)) + self.shift)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WrappedFamily(Family):
+    """A classifier with ``predict_proba``: each row is given twice, weighted by how likely it is of each class.
+
+    A classifier that takes no weights is given labels that are drawn with these probabilities.
+
+    Parameters
+    ----------
+    estimator : the classifier, which is cloned
+    """
+
+    estimator: Any
+
+    methods = ("count_likelihood", "proportion_loss", "alternation")
+    regularized = False
+    steps = 20
+
+    def start(self, problem: Problem, before: Model | None, settings: Settings) -> Model:
+        """The classifier of soft labels, the shares of the bags; it is that of ``"proportion_loss"`` too."""
+        return self._fitted(problem, problem.knowledge.shares, settings, 0)
+
+    def fit(self, method: str, problem: Problem, start: Model, settings: Settings) -> Model:
+        """EM, alternation, or the start itself."""
+        if method == "proportion_loss":
+            return self._ended(problem, start, "converged", "soft labels are the shares of the bags", 1)
+        hard = method == "alternation"
+        posterior, model, before = Posterior(problem.knowledge), start, problem.knowledge.shares
+        sharpness: Iterator[float] = chain(SHARPNESS, repeat(np.inf)) if hard else repeat(1.0)
+        status, words, done = "max_iter", f"stopped after max_iter={settings.max_iter} fits", 1
+        try:
+            # The start is the first fit.
+            for factor in islice(sharpness, settings.max_iter - 1):
+                targets = posterior(model.scores(problem.X), factor)
+                moves = np.abs(targets - before)
+                if moves.mean() <= settings.tol if hard else moves.max() <= max(settings.tol, CLOSE):
+                    status, words = "converged", "the labels of the rows no longer change"
+                    break
+                model, before = self._fitted(problem, targets, settings, done), targets
+                done += 1
+                settings.watch.step(float(np.abs(targets - 0.5).mean()), done)
+        except KeyboardInterrupt:
+            status, words = "interrupted", "interrupted; this is the last classifier that was fitted"
+        settings.watch.close()
+        return self._ended(problem, model, status, words, done, boundary_stays=hard)
+
+    def _ended(
+        self, problem: Problem, model: Model, status: str, words: str, fits: int, *, boundary_stays: bool = False
+    ) -> Model:
+        """The model as log-odds of greatest likelihood of what is known."""
+        likelihood = CountLikelihood(problem.knowledge.loss).on(problem.knowledge.sets)
+        if isinstance(model, WrappedModel):
+            raw = WrappedModel(model.estimator)
+            slope, shift = calibrated(problem.knowledge, raw.scores(problem.X), boundary_stays=boundary_stays)
+            model = WrappedModel(model.estimator, slope, shift)
+        assert isinstance(model, WrappedModel | ConstantModel)
+        objective = float(likelihood(model.scores(problem.X)).values.sum())
+        return replace(model, status=status, message=words, objective=objective, n_iter=fits)
+
+    def _fitted(self, problem: Problem, targets: Values, settings: Settings, number: int) -> Model:
+        """A clone that is fitted to the shares of a positive, (total,)."""
+        if targets.max() <= 0.0 or targets.min() >= 1.0:
+            n = len(targets)
+            return ConstantModel(float(logit((n + 0.5 if targets.min() >= 1.0 else 0.5) / (n + 1.0))))
+        name = _weight_name(self.estimator)
+        hard = bool(((targets == 0.0) | (targets == 1.0)).all())
+        model = clone(self.estimator)
+        if hard or name is None:
+            draws = np.random.default_rng([settings.seed, number]).random(len(targets))
+            return _trained(model, problem.X, (draws < targets).astype(np.int64))
+        ones, zeros = np.flatnonzero(targets > 0.0), np.flatnonzero(targets < 1.0)
+        places = np.concatenate([ones, zeros])
+        labels = (np.arange(len(places)) < len(ones)).astype(np.int64)
+        weights = np.concatenate([targets[ones], 1.0 - targets[zeros]])
+        return _trained(model, taken(problem.X, places), labels, **{name: weights})
+
+
+def _trained(estimator: Any, X: Any, labels: Ints, **weights: Values) -> WrappedModel:
+    """The model of a classifier that is fitted to hard labels with weights of rows.
+
+    The weights are part of the method and no metadata of the user, so that they go to the classifier without routing,
+    which some classifiers do not support.
+    """
+    with config_context(enable_metadata_routing=False):
+        estimator.fit(X, labels, **weights)
+    return WrappedModel(estimator)
+
+
+def _weight_name(estimator: Any) -> str | None:
+    """The name of the argument of fit for weights of rows, or None if there is none."""
+    if isinstance(estimator, Pipeline):
+        last, step = estimator.steps[-1]
+        name = None if isinstance(step, str) or step is None else _weight_name(step)
+        return None if name is None else f"{last}__{name}"
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
 
 
 def family_of(estimator: Any, method: str | Surrogate) -> tuple[Family, str]:

@@ -1,19 +1,73 @@
-"""What a method is fitted to, its settings, and the models that come out."""
+"""What a method for bags is fitted to, its settings, how it descends, and the models that come out.
 
+Descent is by L-BFGS for risks with a gradient, and by planes for surrogates. Features are scaled, and scores of any
+scale become log-odds.
+"""
+
+import sys
+import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.sparse import issparse
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from setwise.core.checks import Ints, Values
+from setwise.core.learner import Fit, Record, plain_interrupts
+from setwise.core.risk import Risk
 from setwise.core.surrogate import Evaluator, Surrogate
 from setwise.estimators.weak.knowledge import Knowledge
-from setwise.estimators.weak.progress import Watch
+from setwise.learners import NRBM
 from setwise.models import Independent
+from setwise.probabilistic import CountLikelihood
 from setwise.risks import MeanRisk
+
+
+@final
+class Watch:
+    """Draws one line on standard error: what is fitted, its objective, and the number of steps; or nothing."""
+
+    def __init__(self, shown: bool = False, label: str = "") -> None:
+        self.shown, self.label = shown, label
+        self._begin, self._drawn, self._open = time.perf_counter(), -1.0, False
+
+    def named(self, label: str) -> "Watch":
+        """A watch for another part of a fit."""
+        return Watch(self.shown, label)
+
+    def step(self, objective: float, iteration: int) -> None:
+        """Draw the line, at most ten times a second."""
+        seconds = time.perf_counter() - self._begin
+        if not self.shown or (seconds - self._drawn < 0.1 and self._open):
+            return
+        self._drawn, self._open = seconds, True
+        sys.stderr.write(f"\r{self.label}: objective {objective:.6g}  step {iteration}  {seconds:.1f} s ")
+        sys.stderr.flush()
+
+    def note(self, words: str) -> None:
+        """Draw what is done now, at most ten times a second."""
+        seconds = time.perf_counter() - self._begin
+        if self.shown and not (self._open and seconds - self._drawn < 0.1):
+            self._drawn, self._open = seconds, True
+            sys.stderr.write(f"\r{self.label} {words:60}")
+            sys.stderr.flush()
+
+    def close(self) -> None:
+        """End the line with a line break."""
+        if self._open:
+            sys.stderr.write("\n")
+            sys.stderr.flush()
+            self._open = False
+
+    def say(self, words: str) -> None:
+        """A sentence on standard output, where progress is shown."""
+        if self.shown:
+            print(words)
 
 
 @final
@@ -136,3 +190,150 @@ def taken(X: Any, places: Any) -> Any:
     if isinstance(places, slice):
         places = np.arange(*places.indices(_num_samples(X)))
     return _safe_indexing(X, places)
+
+
+INTERCEPT_SHRINKAGE = 1e-4
+"""The square of the constant counts so much beside those of the other weights: it is bounded, and hardly shrunk."""
+
+GRADIENT = 1e-10
+"""Descent also ends where no slope is larger than this share of the objective at the start."""
+
+
+@final
+class _Objective:
+    """The objective and its gradient; it keeps the best point that was seen."""
+
+    def __init__(self, risk: Risk, weight: float, settings: Settings) -> None:
+        self.risk, self.weight, self.watch = risk, weight, settings.watch
+        self.ridge = np.append(np.ones(risk.size - 1), INTERCEPT_SHRINKAGE)
+        self.best: Values | None = None
+        self.least, self.steps = np.inf, 0
+        # L-BFGS compares its progress with 1, so it sees the objective in units of that of its start.
+        self.unit = 0.0
+
+    def __call__(self, w: Values) -> tuple[float, Values]:
+        with plain_interrupts():
+            cut = self.risk.cut(w)
+        value = 0.5 * float(self.ridge @ (w * w)) + self.weight * cut.value
+        if value < self.least:
+            self.best, self.least = w.copy(), value
+        self.unit = self.unit or max(abs(value), np.finfo(np.float64).tiny)
+        return value / self.unit, (self.ridge * w + self.weight * cut.slope) / self.unit
+
+    def step(self, _: Any) -> None:
+        """One step of the descent is done."""
+        self.steps += 1
+        self.watch.step(self.least, self.steps)
+
+
+def descend_by_lbfgs(risk: Risk, start: Values, settings: Settings) -> LinearModel:
+    """The weights where L-BFGS ends that begins at ``start``, (size,); the best so far after Ctrl-C.
+
+    The weight of the risk is C times the number of bags, so that C weighs their sum. The last weight is that of the
+    constant feature, which is hardly regularized. On a risk that is not convex this is a local minimum.
+    """
+    objective = _Objective(risk, settings.C * risk.n_parts, settings)
+    options = {"maxiter": settings.max_iter, "ftol": settings.tol, "gtol": GRADIENT, "maxcor": 20}
+    status, words = "converged", f"descent ended within tol={settings.tol:g}"
+    try:
+        found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options, callback=objective.step)
+        if found.status == 1:
+            status, words = "max_iter", f"stopped after max_iter={settings.max_iter} steps"
+    except KeyboardInterrupt:
+        status, words = "interrupted", "interrupted; these are the best weights so far"
+    settings.watch.close()
+    best = start if objective.best is None else objective.best
+    return LinearModel(best, status, words, objective.least, objective.steps)
+
+
+def calibrated(knowledge: Knowledge, scores: Values, *, boundary_stays: bool = False) -> tuple[float, float]:
+    """``(a, b)`` of least ``-log Pr(what is known)`` at the log-odds ``a scores + b``, with ``0.01 <= a <= 100``.
+
+    With ``boundary_stays`` b is 0. A small term keeps both finite where bags or rows can be told apart without a
+    mistake.
+    """
+    evaluator = CountLikelihood(knowledge.loss).on(knowledge.sets)
+    size = max(float(np.abs(scores).mean()), np.finfo(np.float64).tiny)
+    bags = len(knowledge)
+
+    def objective(ab: Values) -> tuple[float, Values]:
+        a = np.exp(ab[0])
+        found = evaluator(a * scores + ab[1])
+        prior = 1e-3 * float((a * size) ** 2 + ab[1] ** 2)
+        slope = np.array([a * (found.gradient @ scores) + 2e-3 * (a * size) ** 2, found.gradient.sum() + 2e-3 * ab[1]])
+        return (float(found.values.sum()) + prior) / bags, slope / bags
+
+    bounds = [(np.log(0.01), np.log(100.0)), (0.0, 0.0) if boundary_stays else (None, None)]
+    found = minimize(objective, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds)
+    return float(np.exp(found.x[0])), float(found.x[1])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """``(x - mean) / scale``; sparse features are not centred."""
+
+    mean: Values
+    scale: Values
+
+    @classmethod
+    def of(cls, X: Any) -> "Scaling":
+        """The scaling of the rows X (n, d), dense or CSR."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaler = StandardScaler(with_mean=not issparse(X)).fit(X)
+        mean = np.zeros(X.shape[1]) if issparse(X) else np.asarray(scaler.mean_)
+        scale = np.asarray(scaler.scale_)
+        if not (np.isfinite(mean).all() and np.isfinite(scale).all()):
+            raise OverflowError("X is too large: the variance of a feature leaves float64; scale X down.")
+        return cls(mean, scale)
+
+    def inside(self, X: Any) -> Any:
+        """The scaled rows; a dense X is overwritten, for a copy may be large."""
+        if issparse(X):
+            return X.multiply(1.0 / self.scale).tocsr()
+        X -= self.mean
+        X /= self.scale
+        return X
+
+    def given(self, w: Values) -> tuple[Values, float]:
+        """Weights (d,) and the intercept for rows that are not scaled, of weights (d + 1,) for those that are."""
+        coef = w[:-1] / self.scale
+        return coef, float(w[-1] - coef @ self.mean)
+
+
+CONSTANT_FEATURE = 10.0
+"""The value of the constant feature: its weight is regularized a hundredth as much as a score of it would be."""
+
+TOL, STEPS = 1e-3, 100
+"""The smallest tolerance and the largest number of planes: a score more or less decides little."""
+
+
+def descend_by_bundles(problem: Problem, evaluator: Evaluator, start: Values, settings: Settings) -> LinearModel:
+    """``min 0.5 |w|^2 + C sum over bags of a surrogate`` from ``start`` (d + 1,), by :class:`setwise.learners.NRBM`.
+
+    The minimum is local where the surrogate is not convex. The objective is never above that of the start.
+    """
+    known, scale = problem.knowledge, np.append(np.ones(len(start) - 1), CONSTANT_FEATURE)
+    risk = MeanRisk(Independent(problem.X, known.sets.offsets, CONSTANT_FEATURE), evaluator, n_jobs=settings.n_jobs)
+    learner = NRBM(settings.C * len(known), max(settings.tol, TOL), min(settings.max_iter, STEPS))
+
+    def show(record: Record, _: Values) -> None:
+        settings.watch.step(record.objective, record.iteration)
+
+    found = learner.minimize(risk, w0=start / scale, callback=show)
+    settings.watch.close()
+    return LinearModel(scale * found.w, _status(found), found.message, found.objective, len(found.history))
+
+
+def as_log_odds(problem: Problem, found: LinearModel, ranked: bool = False) -> LinearModel:
+    """The model with the factor of its scores under which what is known is most likely; its boundary stays.
+
+    Scores that are ``ranked`` alone have no boundary, so that they take the constant of greatest likelihood too.
+    """
+    slope, shift = calibrated(problem.knowledge, found.scores(problem.X), boundary_stays=not ranked)
+    return replace(found, w=slope * found.w + np.append(np.zeros(len(found.w) - 1), shift))
+
+
+def _status(found: Fit) -> str:
+    """The status of a fit in the words of the other methods: so many planes are enough for a local minimum."""
+    return "interrupted" if found.status == "interrupted" else "converged"

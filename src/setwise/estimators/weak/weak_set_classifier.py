@@ -1,6 +1,7 @@
 """WeakSetClassifier: a classifier of rows, from labels of some rows and numbers of positives of whole bags."""
 
 import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, final
 
@@ -8,35 +9,94 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state, get_tags, indexable
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setwise.core.checks import Values, as_factor, as_number
 from setwise.core.loss import Loss
-from setwise.core.pages import AFTER_A_FIT
+from setwise.core.pages import AFTER_A_FIT, BAG_LIMITS, BAGS
 from setwise.core.surrogate import Surrogate
-from setwise.estimators.names import Names
-from setwise.estimators.routing import warn_of_dropped_groups
-from setwise.estimators.rows import as_matrix, linear_scores
-from setwise.estimators.threads import threads
-from setwise.estimators.versioned import Versioned
-from setwise.estimators.weak.bag_predictions import BagPredictions, predicted
-from setwise.estimators.weak.bag_values import Bagging
-from setwise.estimators.weak.deciding import check_decidable, threshold_for
-from setwise.estimators.weak.families import family_of
-from setwise.estimators.weak.judged_bags import check
-from setwise.estimators.weak.knowledge import Knowledge
-from setwise.estimators.weak.labels import PartLabels, refuse_one_class
-from setwise.estimators.weak.methods import LINEAR
-from setwise.estimators.weak.problem import Problem, Settings, taken
-from setwise.estimators.weak.progress import Watch
-from setwise.estimators.weak.ranges import Ranges
-from setwise.estimators.weak.results import keep
-from setwise.estimators.weak.scaling import Scaling
-from setwise.estimators.weak.scoring import mean_log_likelihood, refuse_weights, share_right
-from setwise.estimators.weak.training import USUAL, Plan
+from setwise.estimators.base import Names, Versioned, as_matrix, linear_scores, threads, warn_of_dropped_groups
+from setwise.estimators.weak.bag_scores import (
+    BagPredictions,
+    check_decidable,
+    mean_log_likelihood,
+    predicted,
+    refuse_weights,
+    share_right,
+    threshold_for,
+)
+from setwise.estimators.weak.bags import Bagging, Ranges
+from setwise.estimators.weak.families import WrappedModel, family_of
+from setwise.estimators.weak.knowledge import Knowledge, PartLabels, refuse_one_class
+from setwise.estimators.weak.methods import LINEAR, check
+from setwise.estimators.weak.problem import LinearModel, Problem, Scaling, Settings, Watch, taken
+from setwise.estimators.weak.selection import USUAL, Plan, Trained
 from setwise.losses import as_loss, plain_losses
+
+ENDINGS = {
+    "max_iter": ("{name} {message}; raise max_iter or tol.", ConvergenceWarning, BAGS),
+    "interrupted": ("{name} was {message}.", RuntimeWarning, AFTER_A_FIT),
+}
+
+
+def keep(model: Any, trained: Sequence[Trained], classes: NDArray[Any], scaling: Scaling | None) -> None:
+    """Store the models of all classes in the attributes of ``model``, and warn of what went wrong."""
+    models = [one.model for one in trained]
+    model.classes_, model._models, model.estimators_ = classes, [], []
+    if scaling is not None:
+        pairs = [scaling.given(one.w) for one in models if isinstance(one, LinearModel)]
+        model.coef_, model.intercept_ = (np.array(parts) for parts in zip(*pairs, strict=True))
+    else:
+        model._models = models
+        model.estimators_ = [one.estimator for one in models if isinstance(one, WrappedModel)]
+        if model.estimators_:
+            _take_names(model, model.estimators_[0])
+    single = len(trained) == 1
+    for name, values in _columns(trained).items():
+        setattr(model, name, values[0] if single else values)
+    _warn(type(model).__name__, trained)
+
+
+def _columns(trained: Sequence[Trained]) -> dict[str, list[Any]]:
+    """The attributes with one value for each class."""
+    races = [one.race for one in trained]
+    return {
+        "method_": [one.method for one in trained],
+        "C_": [one.C for one in trained],
+        "candidates_": [() if race is None else race.candidates for race in races],
+        "doubt_": [None if race is None else race.doubt for race in races],
+        "choice_": [one.choice for one in trained],
+        "interval_": [one.interval for one in trained],
+        "objective_": [one.model.objective for one in trained],
+        "n_iter_": [max(one.model.n_iter, 1) for one in trained],
+        "status_": [one.model.status for one in trained],
+        "stop_reason_": [one.model.message for one in trained],
+    }
+
+
+def _take_names(model: Any, fitted: Any) -> None:
+    """The number of features and their names, as a classifier tells them."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        found = getattr(fitted, name, None)
+        if found is not None:
+            setattr(model, name, found)
+        elif name in vars(model):
+            delattr(model, name)
+
+
+def _warn(name: str, trained: Sequence[Trained]) -> None:
+    """Warn of the first class that has a reason, of each kind."""
+    statuses = {one.model.status: one.model.message for one in reversed(trained)}
+    for status, (words, kind, page) in ENDINGS.items():
+        if status in statuses:
+            # The warning points at the line of the user that called fit.
+            warnings.warn(words.format(name=name, message=statuses[status]) + page.see, kind, stacklevel=5)
+    advice = next((one.advice for one in trained if one.advice is not None), None)
+    if advice is not None:
+        warnings.warn(advice + BAG_LIMITS.see, UserWarning, stacklevel=5)
 
 
 @final

@@ -1,0 +1,278 @@
+"""What all estimators share: how they are stored and cloned, the values of parameters, warnings, threads, and rows."""
+
+import inspect
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from numbers import Integral, Real
+from types import FrameType
+from typing import Any, Self, final
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _num_samples, validate_data
+from threadpoolctl import ThreadpoolController
+
+import setwise
+from setwise.core.files import in_line
+from setwise.core.inference import Inference
+from setwise.core.learner import Fit, Learner
+from setwise.core.loss import Loss
+from setwise.core.pages import AFTER_A_FIT, CERTIFIED_GAP, GROUPS, NOT_CONVEX
+from setwise.core.surrogate import Surrogate
+from setwise.learners import LEARNERS
+from setwise.losses import plain_losses
+from setwise.losses.names import SYNONYMS
+from setwise.surrogates import SURROGATES
+
+LONG = 1e7
+"""Rows of this length beside a constant feature of 1 are too long for the steps of the learners."""
+
+SMALL = 1e-4
+"""Features up to this size need weights so large that the regularizer leaves the constant one alone."""
+
+SHORT = ("max_iter", "stalled")
+"""How a fit ends short of its tolerance."""
+
+
+def warn_of_end(name: str, fit: Fit, certified: bool, longest: float = 0.0) -> None:
+    """Warn if a fit of the estimator ``name`` ended short of its tolerance, in its gap or in its descent.
+
+    ``longest`` is the length of the longest row of features: where rows are too long, more iterations do not help.
+    """
+    scale = f"scale X, whose rows are up to {longest:.0e} long" if longest >= LONG else ""
+    page = CERTIFIED_GAP if certified else NOT_CONVEX
+    endings = {
+        "max_iter": (f"{name} {fit.message}; {scale or 'raise max_iter or tol'}.", ConvergenceWarning, page),
+        "stalled": (f"{name} stalled: {fit.message}{scale and f'; {scale}'}.", ConvergenceWarning, page),
+        "interrupted": (f"{name} was {fit.message}.", RuntimeWarning, AFTER_A_FIT),
+    }
+    if fit.status in endings:
+        words, kind, page = endings[fit.status]
+        warnings.warn(words + page.see, kind, stacklevel=outside())
+
+
+def largest_number(X: Any) -> float:
+    """The largest size of a feature in X, dense or CSR."""
+    numbers = X.data if issparse(X) else X
+    return float(max(numbers.max(initial=0.0), -numbers.min(initial=0.0)))
+
+
+def way_from_constant(largest: float, usual: str) -> str:
+    """What to do where a model is constant: ``usual``, or to scale features that are at most of size ``largest``."""
+    return f"scale X up, whose numbers are at most {largest:.0e}" if 0.0 < largest < SMALL else usual
+
+
+def outside() -> int:
+    """The level, for a warning of the function that calls this, of the first line that is not of setwise."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("setwise."):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def warn_of_version(name: str, made: str) -> None:
+    """Warn if the estimator ``name`` was stored by a version of setwise other than the one that reads it."""
+    if made != setwise.__version__:
+        warning = InconsistentVersionWarning(
+            estimator_name=name,
+            # scikit-learn writes these two into its sentence, where its own version would stand.
+            current_sklearn_version=f"setwise {setwise.__version__}",
+            original_sklearn_version=f"setwise {in_line(made)}",
+        )
+        warnings.warn(warning, stacklevel=3)
+
+
+HOW_TO_ROUTE = (
+    "Let them through: sklearn.set_config(enable_metadata_routing=True) and "
+    "model.set_fit_request(groups=True).set_score_request(groups=True)."
+)
+
+
+def warn_of_dropped_groups(name: str, owner: str = "SetClassifier") -> None:
+    """Warn if model selection of scikit-learn was given groups but calls the method ``name`` of ``owner`` without them.
+
+    Without metadata routing, groups are given to the splitter alone. This can only be seen in the frames that call the
+    estimator. In another process or thread these frames are missing, and there is no warning.
+    """
+    # With routing the user has said where groups go.
+    if get_config().get("enable_metadata_routing"):
+        return
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if str(frame.f_globals.get("__name__", "")).startswith("sklearn.model_selection."):
+            # cross_validate holds its groups in a variable, and search objects hold them among their parameters.
+            given = frame.f_locals.get("groups")
+            params = frame.f_locals.get("params")
+            if given is None and isinstance(params, dict):
+                given = params.get("groups")
+            if given is not None:
+                warnings.warn(
+                    f"groups split the rows here but do not reach {owner}.{name}, which takes all rows as one "
+                    f"set. {HOW_TO_ROUTE}{GROUPS.see}",
+                    UserWarning,
+                    stacklevel=3,
+                )
+                return
+        frame = frame.f_back
+
+
+def warn_of_forgotten_groups(name: str = "score") -> None:
+    """Warn the caller of the method ``name`` without groups, where fit was given groups."""
+    what = "takes all rows as one set" if name == "score" else "decides each row by itself, with a threshold"
+    call = "score(X, y, groups=...)" if name == "score" else "predict(X, groups=...)"
+    warnings.warn(
+        f"{name} without groups {what}, but fit was given groups: pass {call}. Inside model selection: {HOW_TO_ROUTE}"
+        f"{GROUPS.see}",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+class Versioned(BaseEstimator):
+    """A base of estimators that warn of another version when they are read, and of dropped groups when cloned."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_setwise_version": setwise.__version__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        warn_of_version(type(self).__name__, state.pop("_setwise_version", "unknown"))
+        super().__setstate__(state)
+
+    def __sklearn_clone__(self) -> Self:
+        # With n_jobs the fits run in processes from which the groups of the splitter cannot be seen.
+        warn_of_dropped_groups("fit", type(self).__name__)
+        clone: Self = super().__sklearn_clone__()
+        return clone
+
+
+@final
+class Names(StrOptions):
+    """The names, which a refusal lists in the order of the alphabet; of losses it says what others are called."""
+
+    options: set[str]
+
+    def __init__(self, options: set[str]) -> None:
+        super().__init__(options)
+
+    def __str__(self) -> str:
+        others = [f"{word!r} is called {name!r}" for word, name in SYNONYMS.items() if name in self.options]
+        listed = f"a str among {{{', '.join(map(repr, sorted(self.options)))}}}"
+        return f"{listed} ({' and '.join(others)} here)" if others else listed
+
+
+CONSTRAINTS: dict[str, Any] = {
+    "loss": [Names(set(plain_losses())), Loss],
+    "surrogate": [Names({"auto", "convex", *SURROGATES}), Surrogate],
+    "start": [Names({"auto", "zero", "logistic"}), LogisticRegression],
+    "threshold": [Names({"zero", "exact"})],
+    "learner": [Names({"auto", *LEARNERS}), Learner],
+    "C": [Interval(Real, 0, None, closed="left"), Names({"auto"})],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "fit_intercept": ["boolean"],
+    "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+    "pos_label": "no_validation",
+    "class_weight": [dict, Names({"balanced"}), None],
+    "average": [Names({"samples", "macro", "micro"})],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+    "warm_start": ["boolean"],
+}
+
+SHARED = (
+    "loss", "surrogate", "learner", "C", "tol", "max_iter", "fit_intercept", "pos_label", "n_jobs", "random_state",
+    "verbose", "warm_start", "start", "threshold",
+)  # fmt: skip
+
+GRAPH_CONSTRAINTS: dict[str, Any] = {name: CONSTRAINTS[name] for name in SHARED} | {
+    "inference": [Names({"auto"}), Inference]
+}
+
+SMALL_PRODUCT, SMALL_TABLE = 1 << 24, 1 << 19
+"""Below so many multiplications, or numbers of a table, one thread is faster than several that must meet: beside two
+busy processes boosted trees of 500 rows took .6 s with one thread, and more than a minute with two; twenty logistic
+regressions of 800 rows of 6 numbers took .04 s of processor time, and .6 s.
+"""
+
+
+@contextmanager
+def blas_threads(multiplications: int, n_jobs: int | None) -> Iterator[None]:
+    """Limit BLAS to one thread for small products and to ``n_jobs`` for large ones; None leaves large ones alone."""
+    limit = 1 if multiplications < SMALL_PRODUCT else n_jobs
+    if limit is None:
+        yield
+        return
+    with _controller().limit(limits=limit, user_api="blas"):
+        yield
+
+
+@contextmanager
+def base_threads(X: Any) -> Iterator[None]:
+    """Limit OpenMP, as of boosted trees, and BLAS to one thread for rows ``X`` that hold few numbers."""
+    # Rows may be anything that the base model reads, as a list of texts, or a table whose shape is not known.
+    shape: Any = getattr(X, "shape", None)
+    known = isinstance(shape, tuple) and all(isinstance(size, Integral) for size in shape)
+    if np.prod(shape if known else _num_samples(X)) >= SMALL_TABLE:
+        yield
+        return
+    with _controller().limit(limits=1):
+        yield
+
+
+def threads(n_jobs: int | None) -> int:
+    """The number of threads that ``n_jobs`` stands for: 1 for None, and the number of processors for -1."""
+    if n_jobs == 0:
+        raise ValueError("n_jobs must be a number of threads, -1 for all, or None; got 0.")
+    return int(effective_n_jobs(n_jobs))
+
+
+@cache
+def _controller() -> Any:
+    """The object that sets the number of threads of the libraries of BLAS and OpenMP that are loaded."""
+    # Finding the libraries takes milliseconds, so it is done only once.
+    return ThreadpoolController()
+
+
+def as_matrix(estimator: Any, X: Any, y: Any = "no_validation", **checks: Any) -> Any:
+    """X (n, d), or X and y, as scikit-learn checks them: finite float64, dense or CSR."""
+    try:
+        # scikit-learn sums X to see whether all of it is finite, and huge numbers overflow harmlessly there.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64, **checks)
+    except (TypeError, ValueError, OverflowError) as error:
+        # If X holds numbers, the sentence of scikit-learn is about something else, and fits.
+        if _is_numeric(X):
+            raise
+        if isinstance(error, TypeError):
+            raise TypeError("X must hold numbers: each argument must be a string of digits or a number.") from None
+        raise ValueError("X must hold numbers that fit into float64, in rows of one length.") from None
+
+
+def _is_numeric(X: Any) -> bool:
+    """Whether NumPy can read X as an array of numbers."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return issparse(X) or np.asarray(X, dtype=np.float64) is not None
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def linear_scores(X: Any, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``X coef^T + intercept``, (n, outputs); raises OverflowError if this is not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = np.asarray(X @ coef.T + intercept)
+    if not np.isfinite(scores).all():
+        raise OverflowError("the scores of X are too large for float64; scale X down.")
+    return scores

@@ -1,0 +1,493 @@
+"""How linear estimators are trained: the objective, its start, when the ramp is taken, and what is certain of the end.
+
+The bound of a convex surrogate may say nothing: then a model that predicts a constant may be as good.
+
+The objective F is 1-strongly convex, so its minimizer w* is within ``r = sqrt(2 gap)`` of any w, where the gap is
+``F(w) - min F`` or more. A score ``<w, x>`` is therefore within ``r |x|`` of that of w*: some decisions cannot change.
+"""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Batch
+from setwise.core.checkpoint import OpenCheckpoint
+from setwise.core.checks import Values
+from setwise.core.learner import SMALLEST, Callback, Fit, Learner, ProgressBar, plain_interrupts, relative_gap
+from setwise.core.loss import Loss
+from setwise.core.pages import AFTER_A_FIT, EMPTY_MODELS, HINGE
+from setwise.core.risk import Features, Risk
+from setwise.core.surrogate import Surrogate
+from setwise.estimators.base import blas_threads, outside, way_from_constant
+from setwise.estimators.objective import learner_for
+from setwise.estimators.sets import Grouping
+from setwise.learners import NRBM
+from setwise.risks import MeanRisk, Remembering
+from setwise.surrogates import Ramp
+
+VACUOUS, DOUBTFUL = 0.95, 0.5
+"""A bound of at least these shares of the loss of the best constant labeling says nothing, or little."""
+
+
+class VacuousBoundWarning(UserWarning):
+    """Warns that a convex surrogate promises no less loss than a constant prediction has.
+
+    Its bound is then at least .95 of the loss of the best constant labeling, or w = 0 is optimal: no labels, or all,
+    may be predicted. Estimators of sets of labels also warn where ``surrogate="auto"`` took the ramp instead. The fit
+    has ended well, so this is no ``ConvergenceWarning``. docs/how/surrogates.md tells how such a bound comes about.
+
+    Examples
+    --------
+    The two classes overlap, and the bound of the Lovász hinge is empty; the filter hides that, and nothing else:
+
+    >>> import warnings
+    >>> from setwise import SetClassifier, VacuousBoundWarning
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.standard_normal((200, 2)), np.arange(200) % 4 == 0
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", VacuousBoundWarning)
+    ...     model = SetClassifier("jaccard", surrogate="lovasz").fit(X, y)
+    >>> bool(model.predict(X).any())
+    False
+
+    The filter ``"error"`` makes an exception of it, as for a search over parameters:
+
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", VacuousBoundWarning)
+    ...     try:
+    ...         model = SetClassifier("jaccard", surrogate="lovasz").fit(X, y)
+    ...     except VacuousBoundWarning as warning:
+    ...         print(str(warning).split(" here")[0])
+    the convex surrogate 'lovasz' promises no less loss
+    """
+
+
+def least_constant_loss(loss: Loss, grouping: Grouping, weights: Values) -> float:
+    """The mean loss of the best constant labeling: none, all, the commonest row of a label matrix, or one class.
+
+    For losses of a ranking it is that of equal scores.
+    """
+    batch = grouping.batch
+    if loss.reads == "scores":
+        return float(weights @ loss.values(batch, np.zeros(batch.total)))
+    if grouping.layout == "classes":
+        labelings = [np.full(batch.total, c) for c in range(len(grouping.classes))]
+    else:
+        labelings = [np.zeros(batch.total, dtype=bool), np.ones(batch.total, dtype=bool)]
+    if grouping.layout == "samples":
+        rows = batch.truth.reshape(len(batch), -1)
+        # Equal rows have equal sums of random numbers, and other rows have others but for a chance of nothing.
+        keys = rows @ np.random.default_rng(0).standard_normal(rows.shape[1])
+        _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+        labelings.append(np.tile(rows[first[counts.argmax()]], len(rows)))
+    return min(float(weights @ loss.values(batch, labels)) for labels in labelings)
+
+
+def share_of_constant(risk: Risk, fit: Fit, C: float, constant: float, centred: bool) -> float:
+    """The risk at the end of a fit over the loss ``constant`` of the best constant labeling.
+
+    It is inf where w = 0 is optimal up to the gap of the fit, unless the weights are steps from a start (``centred``),
+    and 0 where a constant labeling has no loss.
+    """
+    if constant == 0.0:
+        return 0.0
+    half = 0.5 * float(fit.w @ fit.w)
+    share = (fit.upper_bound - half) / C / constant
+    # Two points within the gap of the minimum are close together, for the objective is strongly convex.
+    if (
+        centred
+        or share >= VACUOUS
+        or not fit.gap < 1.0
+        or half > 4.0 * fit.gap * abs(fit.upper_bound) / (1.0 - fit.gap)
+    ):
+        return float(share)
+    nothing = C * risk.cut(np.zeros(risk.size)).upper
+    return np.inf if nothing - fit.lower_bound <= fit.gap * max(nothing, SMALLEST * C) else float(share)
+
+
+def says_nothing(fit: Fit, C: float, constant: float) -> bool:
+    """Whether the risk at the end of a fit is at least .95 of the loss ``constant`` of the best constant labeling."""
+    return C > 0.0 and constant > 0.0 and fit.upper_bound - 0.5 * float(fit.w @ fit.w) >= VACUOUS * C * constant
+
+
+def warn_of_vacuous_bound(name: str, way_out: str) -> None:
+    """Warn that the bound of the surrogate ``name`` is vacuous, and what to do."""
+    warnings.warn(
+        f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, whatever its gap: "
+        f"{way_out}.{EMPTY_MODELS.see}",
+        VacuousBoundWarning,
+        stacklevel=outside(),
+    )
+
+
+def warn_of_small_features(name: str, largest: float) -> None:
+    """Warn that the estimator ``name`` labels all rows alike, whose numbers are at most ``largest``."""
+    warnings.warn(
+        f"{name} gives all rows the same labels: {way_from_constant(largest, 'raise C')}.{EMPTY_MODELS.see}",
+        VacuousBoundWarning,
+        stacklevel=outside(),
+    )
+
+
+def warn_of_kept_bound(name: str) -> None:
+    """Warn that ``"auto"`` has kept the surrogate ``name``, whose bound says nothing."""
+    warnings.warn(
+        f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, whatever its gap: "
+        f"surrogate='auto' has kept it, because the ramp that was tried has a larger training loss.{HINGE.see}",
+        VacuousBoundWarning,
+        stacklevel=3,
+    )
+
+
+def warn_of_replaced_bound(name: str) -> None:
+    """Warn that ``"auto"`` has taken the ramp, because the bound of the surrogate ``name`` says nothing or little."""
+    warnings.warn(
+        f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, or not much less: "
+        "surrogate='auto' has taken the ramp from independent training, whose minimum is local and certifies nothing."
+        f"{HINGE.see}",
+        VacuousBoundWarning,
+        stacklevel=3,
+    )
+
+
+def radius(fit: Fit, convex: bool) -> float:
+    """``sqrt(2 (upper - lower))``, the largest distance of the minimizer; nan if the risk is not convex."""
+    return float(np.sqrt(2.0 * max(fit.upper_bound - fit.lower_bound, 0.0))) if convex else np.nan
+
+
+def certain(scores: NDArray[np.float64], lengths: NDArray[np.float64], classes: bool, r: float) -> NDArray[np.bool_]:
+    """Which predictions no weights within r of the fitted ones change, for rows of ``lengths`` with their constants.
+
+    With ``classes`` the largest of the scores (n, k) of a row is predicted, (n,); otherwise the decisions with a score
+    above 0, shaped as the scores. The lengths are broadcast to the scores, or (n,) for classes.
+    """
+    if not classes:
+        return np.asarray(np.abs(scores) > r * lengths)
+    two = np.partition(scores, scores.shape[1] - 2, axis=1)[:, -2:]
+    # Two classes have different weights, so the difference of their scores moves by sqrt(2) times as much at most.
+    return np.asarray(two[:, 1] - two[:, 0] > np.sqrt(2.0) * r * lengths)
+
+
+MakeLearner = Callable[[Surrogate, bool, float], Learner | None]
+"""A function of the surrogate, of whether it is convex, and of the usual C; None where C is 0."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """The weights of a fit, and how they were found.
+
+    Attributes
+    ----------
+    w : (d,)
+    C : the weight of the risk
+    fit : the fit, whose weights may be steps from a start
+    surrogate : the short name of the surrogate, ``"ramp"`` where the bound of the convex one said nothing
+    radius : the minimizer of the objective is no farther from w than this; nan without a certificate
+    """
+
+    w: Values
+    C: float
+    fit: Fit
+    surrogate: str
+    radius: float
+
+    @property
+    def certified(self) -> bool:
+        """Whether the gap says something: the risk is convex, and its weight is above 0."""
+        return not np.isnan(self.radius)
+
+
+class Training(ABC):
+    """A linear model to be trained, bound to its data once; :meth:`solve` may be called for several weights C.
+
+    Attributes
+    ----------
+    surrogate : a name, or an object that brings its own loss
+    start : ``"auto"``, ``"zero"``, ``"logistic"``, or a logistic regression
+    jobs : the number of threads
+    path : whether it is solved for several C, so that planes are remembered
+    bare : whether C = 0 leaves logistic regression without a threshold, because one is chosen afterwards: thresholds of
+        several folds would differ by noise
+    """
+
+    surrogate: str | Surrogate
+    start: Any
+    jobs: int
+    path: bool
+    bare: bool
+
+    @property
+    @abstractmethod
+    def features(self) -> Features:
+        """The linear model of the scores."""
+
+    @property
+    @abstractmethod
+    def batch(self) -> Batch:
+        """The sets with their true labels."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> Values | None:
+        """The weight of each set, (n,); None for equal weights."""
+
+    @property
+    @abstractmethod
+    def multiplications(self) -> int:
+        """The number of multiplications for all scores."""
+
+    @property
+    @abstractmethod
+    def constant(self) -> float:
+        """The mean loss of the best constant labeling."""
+
+    @property
+    @abstractmethod
+    def logistic(self) -> tuple[Values, float]:
+        """The weights of the start that fits the loss best, and the mean size of its scores."""
+
+    @property
+    @abstractmethod
+    def bare_start(self) -> Values:
+        """The weights of the start without a threshold."""
+
+    @property
+    @abstractmethod
+    def ramp_alone(self) -> bool:
+        """Whether ``"auto"`` is the ramp from the beginning."""
+
+    @property
+    def way_out(self) -> str:
+        """What to do where a bound says nothing, in a few words."""
+        return "take surrogate='auto' with start='auto', which begins at logistic regression, or raise C if it is small"
+
+    @abstractmethod
+    def named(self, name: str) -> Surrogate:
+        """The surrogate of this name."""
+
+    @abstractmethod
+    def usual_c(self, surrogate: Surrogate) -> float:
+        """The weight of the mean risk that ``C="auto"`` stands for."""
+
+    @abstractmethod
+    def convex(self) -> Surrogate:
+        """The convex surrogate that suits the loss."""
+
+    @abstractmethod
+    def beginning(self, risk: Risk) -> Values:
+        """The weights :attr:`logistic`, at a scale that suits the risk."""
+
+    @abstractmethod
+    def loss_at(self, w: Values) -> float:
+        """The mean training loss of the weights."""
+
+    @cached_property
+    def risks(self) -> dict[str, tuple[Risk, Values]]:
+        """The risk of each surrogate that was tried, and the start that it is centred at, for further values of C."""
+        return {}
+
+    @cached_property
+    def starts(self) -> list[Values]:
+        """The weights that the search for a start has found so far."""
+        return []
+
+    @cached_property
+    def omega(self) -> Values:
+        """The share of each set in the mean."""
+        weights = np.ones(len(self.batch)) if self.weights is None else self.weights
+        # Divided by the largest first, for a sum of large weights may overflow.
+        return np.asarray(weights / weights.max() / (weights / weights.max()).sum())
+
+    def solve(
+        self,
+        make: MakeLearner,
+        may_replace: bool,
+        last: Values | None = None,
+        callback: Callback | None = None,
+        checkpoint: OpenCheckpoint | None = None,
+    ) -> Trained:
+        """Train with the learner that ``make`` makes, beginning at the weights ``last`` if they are given.
+
+        Each surrogate that is tried is a part of the checkpoint, and goes on from what that holds of it.
+
+        With ``may_replace`` the surrogate ``"auto"`` becomes the ramp for a single set, unless the start is w = 0. For
+        several sets it becomes the ramp where the bound of the convex one says nothing, and where it says little and
+        logistic regression has a smaller training loss; if the ramp has no larger one.
+        """
+        if not isinstance(self.surrogate, str):
+            return self._minimized(self.surrogate, make, last, callback, checkpoint)[0]
+        if may_replace and self.ramp_alone:
+            return self._minimized(self.named(Ramp.name), make, last, callback, checkpoint)[0]
+        if self.surrogate not in ("auto", "convex"):
+            surrogate = self.named(self.surrogate)
+        else:
+            surrogate = self.convex()
+        found, risk = self._minimized(surrogate, make, last, callback, checkpoint)
+        if not risk.convex or found.C == 0 or not found.fit.history:
+            return found
+        share = share_of_constant(risk, found.fit, found.C, self.constant, self._logistic_start)
+        if share < DOUBTFUL or found.fit.status == "interrupted":
+            return found
+        if self.surrogate != "auto" or not may_replace:
+            if share >= VACUOUS:
+                warn_of_vacuous_bound(surrogate.name, self.way_out)
+            return found
+        loss = self.loss_at(found.w)
+        if share < VACUOUS and loss <= self.loss_at(self.logistic[0]):
+            return found
+        ramp = self._minimized(self.named(Ramp.name), make, last, callback, checkpoint)[0]
+        # Equal scores rank nothing, though by luck their loss may be less.
+        better = self.loss_at(ramp.w) <= loss or not found.w.any()
+        chosen = ramp if better or ramp.fit.status == "interrupted" else found
+        # The ramp may not get away from w = 0, nor be better than equal scores.
+        if share >= VACUOUS and self.loss_at(chosen.w) >= self.constant:
+            warn_of_vacuous_bound(surrogate.name, self.way_out)
+        return chosen
+
+    def _minimized(
+        self,
+        surrogate: Surrogate,
+        make: MakeLearner,
+        last: Values | None,
+        callback: Callback | None,
+        checkpoint: OpenCheckpoint | None,
+    ) -> tuple[Trained, Risk]:
+        """The result of one surrogate, and its risk."""
+        kept = None if checkpoint is None else checkpoint.part(surrogate.name)
+        if surrogate.name not in self.risks:
+            try:
+                with plain_interrupts():
+                    self.risks[surrogate.name] = self._risk(surrogate, kept)
+            except KeyboardInterrupt:
+                return self._interrupted(surrogate)
+        risk, origin = self.risks[surrogate.name]
+        learner = make(surrogate, risk.convex, self.usual_c(surrogate))
+        if learner is None:
+            if not self.starts_at_logistic(risk.convex):
+                raise ValueError(
+                    "C must be above 0 where the start is w = 0, which predicts nothing; got 0. Use start='logistic'."
+                )
+            fit = _unmoved(risk.size)
+            w = self.bare_start if self.bare else origin
+            return Trained(w, 0.0, fit, surrogate.name, np.nan), risk
+        begin = None if last is None else last - origin
+        part = None if kept is None else kept.part("fit")
+        fit = learner.minimize(risk, w0=begin, callback=callback, checkpoint=part)
+        # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
+        if not risk.convex and self.loss_at(origin + fit.w) > self.loss_at(origin):
+            fit = at_the_start(fit, risk, learner.C)
+        if isinstance(risk, Remembering):
+            risk.keep(fit.w)
+        return Trained(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, risk.convex)), risk
+
+    def _interrupted(self, surrogate: Surrogate) -> tuple[Trained, Risk]:
+        """The best weights of a start that Ctrl-C has ended; raises KeyboardInterrupt where there are none."""
+        if not self.starts:
+            raise KeyboardInterrupt
+        w = min(self.starts, key=self.loss_at)
+        fit = interrupted_start(len(w))
+        risk = MeanRisk(self.features, surrogate.on(self.batch), self.weights, self.jobs)
+        return Trained(w, 0.0, fit, surrogate.name, np.nan), risk
+
+    def _risk(self, surrogate: Surrogate, kept: OpenCheckpoint | None = None) -> tuple[Risk, Values]:
+        """The risk of a surrogate, and the weights from which its weights are steps."""
+        start = None if kept is None else kept.part("start")
+        evaluator, features = surrogate.on(self.batch), self.features
+        origin = np.zeros(features.size)
+        risk = MeanRisk(features, evaluator, self.weights, self.jobs)
+        if self.starts_at_logistic(evaluator.convex):
+            # Planes are those of steps from the very start that they were made with.
+            origin = self.beginning(risk) if start is None or not start.arrays else start.numbers("w", origin.shape)
+            if start is not None:
+                start.put({"w": origin})
+            risk = MeanRisk(features.centred(origin), evaluator, self.weights, self.jobs)
+        # A single fit has no use for the memory of planes.
+        return (Remembering(risk) if self.path and risk.convex else risk), origin
+
+    def starts_at_logistic(self, convex: bool) -> bool:
+        """Whether the fit of a surrogate, convex or not, starts at logistic regression."""
+        return self._logistic_start or (self.start == "auto" and not convex)
+
+    @property
+    def _logistic_start(self) -> bool:
+        return self.start not in ("auto", "zero")
+
+
+def interrupted_start(size: int) -> Fit:
+    """The fit of which Ctrl-C came before the first step: none, from a start of so many weights."""
+    words = "interrupted in its start; these are the best weights so far, and nothing is certified of them"
+    return Fit(np.zeros(size), np.inf, -np.inf, np.inf, np.inf, "interrupted", words, ())
+
+
+def _unmoved(size: int) -> Fit:
+    """No step from the start, where C is 0: the objective is the regularizer alone, so nothing is certified."""
+    words = "C = 0 leaves the start as it is: nothing was minimized, and nothing is certified"
+    return Fit(np.zeros(size), 0.0, 0.0, 0.0, np.nan, "start", words, ())
+
+
+def at_the_start(fit: Fit, risk: Risk, C: float) -> Fit:
+    """The fit with the weights of its start, from which it took steps."""
+    w = np.zeros(risk.size)
+    cut = risk.cut(w)
+    upper, words = C * cut.upper, f"{fit.message}; the start is kept, for its training loss is smaller"
+    gap = relative_gap(fit.lower_bound, upper, C)
+    return replace(fit, w=w, objective=C * cut.value, upper_bound=upper, gap=gap, message=words)
+
+
+def solve(
+    model: Any,
+    problem: Training,
+    last: Values | None,
+    descent: type[Learner] = NRBM,
+    checkpoint: OpenCheckpoint | None = None,
+) -> Trained:
+    """The weights of a problem for the parameters of ``model``, found from the weights ``last`` on.
+
+    ``descent`` is the learner that ``learner="auto"`` takes for risks that are not convex. Where the ``checkpoint``
+    holds an earlier fit, this one goes on from there.
+    """
+    bar = ProgressBar(model.tol, type(model).__name__) if model.verbose else None
+    with blas_threads(problem.multiplications, None if model.n_jobs is None else problem.jobs):
+        make = partial(learner_for, model, descent=descent)
+        trained = problem.solve(make, isinstance(model.learner, str), last, bar, checkpoint)
+    if bar is not None:
+        bar.close()
+    return trained
+
+
+def shift_of(model: Any, trained: Trained, given: Any, tune: Callable[[], Any]) -> tuple[Any, bool]:
+    """The threshold of a fit, and whether Ctrl-C has ended the fit or the choice of the threshold.
+
+    It is ``given``, or ``tune()`` where ``model`` asks for that, else 0. It is 0 after Ctrl-C too, with a warning.
+    """
+    interrupted = trained.fit.status == "interrupted"
+    if given is not None or model.threshold == "zero" or interrupted:
+        return (0.0 if given is None else given), interrupted
+    name = type(model).__name__
+    try:
+        with warnings.catch_warnings():
+            # The fit of a fold is no model of the user.
+            warnings.filterwarnings("ignore", f"{name} was interrupted", RuntimeWarning)
+            return tune(), False
+    except KeyboardInterrupt:
+        words = f"{name} was interrupted while its threshold was chosen; the fitted weights are stored, without it."
+        warnings.warn(words + AFTER_A_FIT.see, RuntimeWarning, stacklevel=4)
+        return 0.0, True
+
+
+def keep_certificates(model: Any, trained: Trained) -> None:
+    """Store in the attributes of ``model`` how its weights were found, and how good they are."""
+    fit = trained.fit
+    model.surrogate_, model.C_, model._radius = trained.surrogate, trained.C, trained.radius
+    model.objective_, model.lower_bound_, model.duality_gap_ = fit.objective, fit.lower_bound, fit.gap
+    fields = ("objective", "lower_bound", "upper_bound", "seconds")
+    model.history_ = {name: np.array([getattr(record, name) for record in fit.history]) for name in fields}
+    model.n_iter_, model.status_, model.stop_reason_ = len(fit.history), fit.status, fit.message

@@ -1,0 +1,371 @@
+"""The base model of a choice: the default one, what may be asked of any, and what it says about rows.
+
+It says its own labels, and scores that rise with the chance of a positive; calibration turns them into probabilities by
+rows that the model did not see. A label matrix may have one classifier for each label.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse import issparse
+from scipy.special import expit
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+
+from setwise.core.checks import Bools, Ints, Values
+from setwise.core.exceptions import Refusal
+from setwise.core.pages import MEASURE_COST
+from setwise.estimators.base import base_threads
+
+RESPONSE_METHODS = {"auto": ("predict_proba", "decision_function")}
+"""The methods that are tried in turn for each ``response_method``; any other name is tried alone."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Response:
+    """The answer of a classifier for n rows, or for n rows with p labels each.
+
+    Parameters
+    ----------
+    labels : (n,) or (n, p) bool, the classifier's own predictions
+    scores : float64 of the same shape, which rise with the chance of a positive
+    probability : whether the scores are probabilities
+    """
+
+    labels: Bools
+    scores: Values
+    probability: bool
+
+    def log_odds(self, least: float) -> Values:
+        """``log(q / (1 - q))`` of the probabilities, clipped to [least, 1 - least]; other scores as they are."""
+        if not self.probability:
+            return self.scores
+        q = np.clip(self.scores, least, 1.0 - least)
+        return np.asarray(np.log(q) - np.log1p(-q))
+
+    def take(self, rows: Ints) -> "Response":
+        """The answer for some of the rows."""
+        return Response(self.labels[rows], self.scores[rows], self.probability)
+
+
+def method_of(estimator: Any, response_method: str) -> str:
+    """The name of the method that gives scores; raises ValueError if the estimator has none."""
+    names = RESPONSE_METHODS.get(response_method, (response_method,))
+    for name in names:
+        # available_if hides a method that the estimator has in other settings only.
+        if getattr(estimator, name, None) is not None:
+            return name
+    raise ValueError(
+        f"response_method={response_method!r}: {type(estimator).__name__} has no method {' or '.join(names)}. "
+        "Use a classifier with scores."
+    )
+
+
+def respond(estimator: Any, X: Any, response_method: str, positive: Any, p: int | None) -> Response:
+    """The response of a fitted classifier, with ``positive`` the label of positives; p labels a row, or None for one.
+
+    Raises
+    ------
+    ValueError : for a classifier without scores, for scores that are not finite, and for answers of another shape than
+        the rows and labels ask for
+    """
+    name, n = method_of(estimator, response_method), _num_samples(X)
+    with base_threads(X):
+        predicted = np.asarray(estimator.predict(X))
+        refuse_shape(estimator, "predict", predicted.shape, *([(n,), (n, 1)] if p is None else [(n, p)]))
+        if p is None:
+            scores, labels = scores_of(estimator, X, name, positive), predicted.reshape(n) == positive
+        else:
+            scores = _columns(getattr(estimator, name)(X), estimator, name, (n, p))
+            labels = predicted.astype(np.float64) == 1.0
+    if not np.isfinite(scores).all():
+        raise ValueError(f"{type(estimator).__name__}.{name} gave NaN or inf; the scores must be finite.")
+    return Response(np.asarray(labels, dtype=np.bool_), np.ascontiguousarray(scores), name == "predict_proba")
+
+
+def scores_of(estimator: Any, X: Any, name: str, positive: Any) -> NDArray[np.float64]:
+    """What the method ``name`` of a classifier of two classes says for the class ``positive``, (n,)."""
+    values = np.asarray(getattr(estimator, name)(X), dtype=np.float64)
+    n, classes = _num_samples(X), np.asarray(estimator.classes_).tolist()
+    # There is a column for each class, or one number that speaks for the second class.
+    refuse_shape(estimator, name, values.shape, (n, len(classes)), *([(n,)] if len(classes) == 2 else []))
+    at = classes.index(positive)
+    return values[:, at] if values.ndim == 2 else values if at == 1 else -values
+
+
+def _columns(raw: Any, estimator: Any, name: str, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """The scores of a label matrix, (n, p), from a matrix or from a list with the scores of each label."""
+    n, p = shape
+    if not isinstance(raw, list):
+        values = np.asarray(raw, dtype=np.float64)
+        refuse_shape(estimator, name, values.shape, shape)
+        return values
+    if len(raw) != p or len(estimator.classes_) != p:
+        raise ValueError(f"{type(estimator).__name__}.{name} must answer for the {p} labels of y; got {len(raw)}.")
+    columns = []
+    for given, classes in zip(raw, estimator.classes_, strict=True):
+        values, at = np.asarray(given, dtype=np.float64), np.flatnonzero(np.asarray(classes) == 1)
+        refuse_shape(estimator, name, values.shape, (n, len(classes)))
+        # A column that is always 0 has no probability of 1, and some trees know one class only.
+        columns.append(values[:, at[0]] if at.size else np.zeros(n))
+    return np.column_stack(columns)
+
+
+def refuse_shape(estimator: Any, name: str, found: tuple[int, ...], *wanted: tuple[int, ...]) -> None:
+    """Raise ValueError for an answer of none of the shapes that are wanted."""
+    if found not in wanted:
+        shapes = " or ".join(map(str, wanted))
+        raise ValueError(f"{type(estimator).__name__}.{name} must give an array of shape {shapes}; got {found}.")
+
+
+FAR = 1e3
+"""The score of a label that was the same in all training rows, up to its sign, where scores are not probabilities."""
+
+
+def _has(name: str) -> Any:
+    return lambda model: getattr(model.estimator, name, None) is not None
+
+
+@final
+class LabelByLabel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """One clone of ``estimator`` for each column of a label matrix (n, p) of 0 and 1.
+
+    A column that is constant in training is predicted to be that constant. ``X`` goes to the clones untouched.
+
+    Attributes
+    ----------
+    estimators_ : the fitted clones; a constant column has its constant, 0 or 1, instead
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, Y: NDArray[Any], **params: Any) -> Self:
+        """Fit one clone for each column; ``params`` go to each of them."""
+        self.estimators_ = [
+            clone(self.estimator).fit(X, column, **params) if np.ptp(column) else int(column[0]) for column in Y.T
+        ]
+        self.classes_ = [np.array([0, 1])] * Y.shape[1]
+        first = next((e for e in self.estimators_ if not isinstance(e, int)), None)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if getattr(first, name, None) is not None:
+                setattr(self, name, getattr(first, name))
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """The labels, (n, p) of 0 and 1."""
+        check_is_fitted(self)
+        n = _num_samples(X)
+        columns = [np.full(n, e) if isinstance(e, int) else np.asarray(e.predict(X)) for e in self.estimators_]
+        for column in columns:
+            refuse_shape(self.estimator, "predict", column.shape, (n,), (n, 1))
+        return np.column_stack(columns).astype(np.int64)
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability that each label is 1, (n, p)."""
+        return self._scores(X, "predict_proba", 0.0, 1.0)
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The score of each label, (n, p)."""
+        return self._scores(X, "decision_function", -FAR, FAR)
+
+    def _scores(self, X: Any, method: str, low: float, high: float) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        n = _num_samples(X)
+        return np.column_stack(
+            [
+                np.full(n, high if e else low) if isinstance(e, int) else scores_of(e, X, method, 1)
+                for e in self.estimators_
+            ]
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def default_classifier(X: Any) -> Any:
+    """Logistic regression on scaled columns; sparse rows are not centered, so that they stay sparse."""
+    return array_pipeline(StandardScaler(with_mean=not issparse(X)), LogisticRegression(max_iter=1000))
+
+
+def array_pipeline(*steps: Any) -> Pipeline:
+    """``make_pipeline(*steps)`` whose steps hand on arrays, as tables of pandas are never sparse."""
+    return make_pipeline(*steps).set_output(transform="default")
+
+
+def base_has(name: str) -> Callable[[Any], bool]:
+    """Whether the base model of a choice has a method, for ``available_if``."""
+
+    def check(model: Any) -> bool:
+        return getattr(vars(model).get("estimator_", model._base(None)), name, None) is not None
+
+    return check
+
+
+def takes_matrices(estimator: Any) -> bool:
+    """Whether a classifier is fitted to a label matrix as a whole."""
+    return get_tags(estimator).classifier_tags.multi_label or takes_matrices_alone(estimator)
+
+
+def takes_matrices_alone(estimator: Any) -> bool:
+    """Whether a classifier is fitted to label matrices and to nothing else, as those of ``sklearn.multioutput``."""
+    # Pipelines and searches do not hand this tag on.
+    while isinstance(estimator, Pipeline | BaseSearchCV):
+        estimator = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator.estimator
+    return not get_tags(estimator).target_tags.single_output
+
+
+def is_prefit(cv: Any) -> bool:
+    """Whether the base model was fitted before."""
+    return isinstance(cv, str) and cv == "prefit"
+
+
+def check_prefit(estimator: Any, classes: NDArray[Any] | None) -> None:
+    """Raise if a classifier is not fitted, or not to the two ``classes``; None for a label matrix."""
+    if estimator is None:
+        raise ValueError("estimator must be a fitted classifier with cv='prefit'; got None.")
+    check_is_fitted(estimator)
+    known = None if classes is None else np.asarray(estimator.classes_).tolist()
+    if classes is not None and known != classes.tolist():
+        raise ValueError(f"y must hold the labels {known} that the estimator was fitted with; got {classes.tolist()}.")
+
+
+def weight_name(estimator: Any) -> str | None:
+    """The name of the argument of ``estimator.fit`` that weighs rows; None if there is none.
+
+    A pipeline hands weights to its last step, a search over parameters to what it searches. With metadata routing the
+    estimator must have requested ``sample_weight``.
+    """
+    estimator = _inner(estimator)
+    if get_config().get("enable_metadata_routing"):
+        return "sample_weight" if get_routing_for_object(estimator).consumes("fit", ["sample_weight"]) else None
+    if isinstance(estimator, Pipeline):
+        step, last = estimator.steps[-1]
+        inner = weight_name(last)
+        return None if inner is None else f"{step}__{inner}"
+    if isinstance(estimator, BaseSearchCV):
+        return weight_name(estimator.estimator)
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+
+
+def refuse_weights(estimator: Any) -> Refusal:
+    """Why ``sample_weight`` cannot be given to an estimator that has no :func:`weight_name`."""
+    inner, routed = _inner(estimator), bool(get_config().get("enable_metadata_routing"))
+    name = type(inner).__name__
+    # Searches and pipelines hand weights on, so their own signature says nothing.
+    if routed and (has_fit_parameter(inner, "sample_weight") or isinstance(inner, Pipeline | BaseSearchCV)):
+        return Refusal(
+            f"sample_weight refuses {name}, which does not request it: with metadata routing weights go where "
+            "set_fit_request(sample_weight=True) was called. Call it, or leave the weights out.",
+            MEASURE_COST,
+        )
+    return Refusal(f"sample_weight refuses {name}, whose fit takes no weights of rows. Leave it out.", MEASURE_COST)
+
+
+def routed(estimator: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of ``estimator.fit`` among those ``given``, by its requests and those of what it holds.
+
+    A classifier that is fitted label by label gets what one of its clones requests. Without metadata routing there are
+    none. Raises ``UnsetMetadataPassedError`` of scikit-learn if the estimator takes an argument of such a name, and it
+    was not said whether it is to get it.
+    """
+    if not given or not get_config().get("enable_metadata_routing"):
+        return {}
+    mapping = MethodMapping().add(caller="fit", callee="fit")
+    router = MetadataRouter(owner="MeasureClassifier").add(estimator=_inner(estimator), method_mapping=mapping)
+    return dict(router.route_params(params=dict(given), caller="fit").estimator.fit)
+
+
+def _inner(estimator: Any) -> Any:
+    return estimator.estimator if isinstance(estimator, LabelByLabel) else estimator
+
+
+class Calibration(ABC):
+    """A function that rises, from scores to the probabilities of positives."""
+
+    @abstractmethod
+    def __call__(self, scores: NDArray[np.float64]) -> Values:
+        """The probability of each score, of the shape of the scores."""
+
+
+@final
+@dataclass(frozen=True)
+class Sigmoid(Calibration):
+    """``1 / (1 + exp(-(slope s + intercept)))`` with a slope of at least 0 (Platt 1999)."""
+
+    slope: float
+    intercept: float
+
+    def __call__(self, scores: NDArray[np.float64]) -> Values:
+        return np.asarray(expit(self.slope * scores + self.intercept))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Isotonic(Calibration):
+    """The steps of an isotonic regression, joined by lines, and constant outside of them.
+
+    Parameters
+    ----------
+    at : (k,) scores in rising order
+    values : (k,) the probabilities there
+    """
+
+    at: Values
+    values: Values
+
+    def __call__(self, scores: NDArray[np.float64]) -> Values:
+        return np.interp(scores, self.at, self.values)
+
+
+def sigmoid(scores: Values, truth: Bools) -> Sigmoid:
+    """The sigmoid of least log loss, with the targets of Platt, that never are 0 or 1 (Platt 1999, section 2.2)."""
+    P, N = int(truth.sum()), int((~truth).sum())
+    target = np.where(truth, (P + 1) / (P + 2), 1 / (N + 2))
+    center, scale = scores.mean(), scores.std()
+    # Scores that do not differ have the share of positives for their probability.
+    if not scale > 0:
+        return Sigmoid(0.0, float(np.log((P + 1) / (N + 1))))
+    z = (scores - center) / scale
+
+    def objective(w: Values) -> tuple[float, Values]:
+        margin = w[0] * z + w[1]
+        value = np.logaddexp(0.0, margin) - target * margin
+        slope = expit(margin) - target
+        return float(value.mean()), np.array([(slope * z).mean(), slope.mean()])
+
+    start = np.array([1.0, np.log((P + 1) / (N + 1))])
+    with base_threads(scores):
+        found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None), (None, None)]).x
+    return Sigmoid(float(found[0] / scale), float(found[1] - found[0] * center / scale))
+
+
+def isotonic(scores: Values, truth: Bools) -> Isotonic:
+    """The function that rises with the scores and has the least squared error."""
+    model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, truth.astype(np.float64))
+    return Isotonic(np.asarray(model.X_thresholds_), np.asarray(model.y_thresholds_))
+
+
+CALIBRATIONS = {"sigmoid": sigmoid, "isotonic": isotonic}
+"""The ways to calibrate, by name."""

@@ -1,0 +1,297 @@
+"""The choice among levers, by out-of-fold losses of rules that did not see the rows they are judged on.
+
+What it is worth is seen where the whole choice is repeated in outer folds.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import final
+
+import numpy as np
+
+from setwise.core.checks import Bools, Values
+from setwise.core.exceptions import Refusal
+from setwise.core.pages import LEVERS
+from setwise.decisions.task import Task, replicated_losses
+from setwise.estimators.selection.levers import Lever, Rule
+from setwise.estimators.selection.out_of_fold import OutOfFold
+from setwise.estimators.selection.problem import Problem
+from setwise.estimators.splits import Folds
+
+REFERENCE = "threshold"
+"""The lever that is left only for a better one: the base model with a tuned threshold."""
+
+REPLICATES = 400
+"""Draws of the bootstrap; the standard errors then have a relative error of about 4 %."""
+
+ONE_ERROR = 0.8413
+"""The probability that a normal variable is below one standard error."""
+
+
+@final
+@dataclass(frozen=True)
+class Candidate:
+    """A lever over a base model, and its loss on rows that neither the model nor the rule saw.
+
+    Attributes
+    ----------
+    base : the name of the base model
+    lever : the name of the lever
+    loss : the mean loss over the sets; NaN if the lever was refused
+    error : its standard error, by the bootstrap
+    gain : the loss of the reference minus this loss, on the same rows
+    gain_error : the standard error of this paired difference
+    seconds : what tuning and judging took, without the fits of the base model
+    chosen : whether this is the choice
+    refusal : why the lever does not fit, in a sentence; empty if it does
+    """
+
+    base: str
+    lever: str
+    loss: float = np.nan
+    error: float = np.nan
+    gain: float = np.nan
+    gain_error: float = np.nan
+    seconds: float = field(default=0.0, compare=False)
+    chosen: bool = False
+    refusal: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The names of the base model and of the lever."""
+        return self.base, self.lever
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The candidates, the one that was chosen, and its rule.
+
+    Attributes
+    ----------
+    candidates : all levers over all base models, in the order in which they were tried; the first is the reference
+    labels : the cross-fitted labels of each candidate that was not refused, by (base, lever)
+    chosen : the candidate to take
+    rule : its rule, tuned on all rows
+    reference : the rule of the reference, tuned on all rows
+    interrupted : whether Ctrl-C ended the search before all levers were tried
+    """
+
+    candidates: tuple[Candidate, ...]
+    labels: Mapping[tuple[str, str], Bools]
+    chosen: Candidate
+    rule: Rule
+    reference: Rule
+    interrupted: bool = False
+
+
+def choose(
+    bases: Mapping[str, OutOfFold],
+    task: Task,
+    levers: Sequence[Lever],
+    *,
+    reference: Lever,
+    seed: int = 0,
+    progress: Callable[[str, str], None] | None = None,
+) -> Choice:
+    """The reference, unless a paired gain is above its standard error; then the least loss among such candidates.
+
+    The reference is the first base model with the lever ``reference``. Each lever is tuned on the out-of-fold responses
+    of all folds but one, and judged on that fold. So neither models nor rules saw the rows they are judged on, but the
+    choice did: the loss of the chosen candidate is a little too low on average, and :func:`repeated_choice` says what
+    the choice is worth.
+
+    Parameters
+    ----------
+    bases : the out-of-fold responses of each base model, by name, over the same rows and folds
+    task : the truth of these rows, and the loss
+    levers : what is tried over each base model
+    reference : the lever that is left only for a better one; it need not be among ``levers``
+    seed : of the bootstrap
+    progress : called with the names of the base model and of the lever before each is tried
+
+    Raises
+    ------
+    Refusal : if the reference refuses the loss
+    """
+    first = next(iter(bases))
+    plan = [
+        (first, reference),
+        *((b, lever) for b in bases for lever in levers if (b, lever.name) != (first, REFERENCE)),
+    ]
+    tried: list[Candidate] = []
+    labels: dict[tuple[str, str], Bools] = {}
+    interrupted = False
+    try:
+        for base, lever in plan:
+            if progress is not None:
+                progress(base, lever.name)
+            candidate, found = _tried(base, lever, bases[base], task)
+            if not isinstance(found, Refusal):
+                labels[candidate.key] = found
+            elif not tried:
+                raise found
+            tried.append(candidate)
+    except KeyboardInterrupt:
+        # What was tried before Ctrl-C is judged, if there is anything to choose.
+        if not tried:
+            raise
+        interrupted = True
+    judged = _judged(tried, labels, task, seed)
+    chosen = next(candidate for candidate in judged if candidate.chosen)
+    by_name = {lever.name: lever for lever in (*levers, reference)}
+    rule = by_name[chosen.lever].bound(task).tune(bases[chosen.base].held_out(), task)
+    base_rule = rule if chosen is judged[0] else reference.bound(task).tune(bases[first].held_out(), task)
+    return Choice(tuple(judged), labels, chosen, rule, base_rule, interrupted)
+
+
+def cross_fitted(lever: Lever, base: OutOfFold, task: Task) -> Bools:
+    """The labels of all rows, each by the rule that was tuned without the row's fold."""
+    lever = lever.bound(task)
+    base.prepare(lever.fits)
+    labels = np.zeros(task.truth.shape, dtype=np.bool_)
+    for i, (train, test) in enumerate(base.folds):
+        evidence = base.held_out(train, without=i if lever.many_numbers else None)
+        labels[test] = lever.tune(evidence, task.take(train)).labels(base.held_out(test))
+    return labels
+
+
+def _tried(name: str, lever: Lever, base: OutOfFold, task: Task) -> tuple[Candidate, Bools | Refusal]:
+    """A candidate that is not judged yet, and its cross-fitted labels, or why it is refused."""
+    start = perf_counter()
+    why = lever.refuses(task, base)
+    if why is None:
+        base.prepare(lever.bound(task).fits)
+        start = perf_counter()
+        try:
+            labels = cross_fitted(lever, base, task)
+            return Candidate(name, lever.name, seconds=perf_counter() - start), labels
+        except Refusal as refusal:
+            # Some losses show only on the sets whether they fit.
+            found = refusal
+    else:
+        found = Refusal(why, LEVERS)
+    return Candidate(name, lever.name, seconds=perf_counter() - start, refusal=found.sentence), found
+
+
+def _judged(
+    tried: Sequence[Candidate], labels: Mapping[tuple[str, str], Bools], task: Task, seed: int
+) -> list[Candidate]:
+    """The candidates with losses, gains over the first one, and errors; one of them is marked as chosen."""
+    predictions = list(labels.values())
+    losses = np.array([task.mean_loss(guess) for guess in predictions])
+    drawn = replicated_losses(task, predictions, REPLICATES, seed)
+    gains, drawn_gains = losses[0] - losses, drawn[:, :1] - drawn
+    errors, gain_errors = drawn.std(axis=0, ddof=1), drawn_gains.std(axis=0, ddof=1)
+    best = chosen_of(losses, gains, errors_needed(gains, drawn_gains, gain_errors))
+    numbers = {
+        key: {
+            "loss": float(losses[i]),
+            "error": float(errors[i]),
+            "gain": float(gains[i]),
+            "gain_error": float(gain_errors[i]),
+            "chosen": i == best,
+        }
+        for i, key in enumerate(labels)
+    }
+    return [replace(candidate, **numbers.get(candidate.key, {})) for candidate in tried]  # type: ignore[arg-type]
+
+
+def errors_needed(gains: Values, drawn_gains: Values, gain_errors: Values) -> Values:
+    """What each gain must exceed, (m,): one standard error, or more where the best of several is luckier than each.
+
+    One standard error is exceeded by luck in 16 % of cases, and by the luckiest of several equal candidates more often.
+    So it is multiplied by the 84 % quantile of the largest standardized error among the candidates of a replicate,
+    which is 1 for one candidate, and hardly more for candidates that predict nearly alike.
+    """
+    able = gain_errors > 0
+    if not able.any():
+        return gain_errors
+    lucky = ((drawn_gains[:, able] - gains[able]) / gain_errors[able]).max(axis=1)
+    return gain_errors * max(1.0, float(np.quantile(lucky, ONE_ERROR)))
+
+
+def chosen_of(losses: Values, gains: Values, gain_errors: Values) -> int:
+    """The least loss among the candidates whose gain is above its standard error, or else 0, the reference."""
+    # A gain of rounding errors, where nothing differs, is no gain.
+    able = (gains > gain_errors) & (gains > 1e-12)
+    return int(np.argmin(np.where(able, losses, np.inf))) if able.any() else 0
+
+
+GAIN_REPLICATES = 2000
+"""Draws of the bootstrap, of which the tails are read."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Gain:
+    """The loss of the reference minus that of the choice, on rows that neither saw.
+
+    Attributes
+    ----------
+    gain : the paired difference; above 0 the choice is better
+    error : its standard error, by the bootstrap
+    interval : its 95 % interval, by the bootstrap over rows or sets
+    reference_loss, loss : the two mean losses
+    choices : (base, lever) that each outer fold chose
+    """
+
+    gain: float
+    error: float
+    interval: tuple[float, float]
+    reference_loss: float
+    loss: float
+    choices: tuple[tuple[str, str], ...]
+
+
+def repeated_choice(
+    problem: Problem,
+    folds: Folds,
+    bases: Callable[[Problem], Mapping[str, OutOfFold]],
+    decide: Callable[[Mapping[str, OutOfFold], Task], Choice],
+    seed: int = 0,
+) -> Gain:
+    """The gain of the choice over the reference, from outer folds in each of which the whole choice is repeated.
+
+    Parameters
+    ----------
+    problem : all rows with their target, and the loss
+    folds : the training and test rows of the outer folds
+    bases : makes the out-of-fold responses of the base models for the problem of some rows
+    decide : chooses among them, as :func:`choose` does
+    seed : of the bootstrap
+
+    Notes
+    -----
+    The interval counts the noise of the test rows. It does not count that other training rows might lead to other
+    choices, apart from the choices of the outer folds.
+    """
+    task = problem.task
+    chosen = np.zeros(task.truth.shape, dtype=np.bool_)
+    reference = np.zeros(task.truth.shape, dtype=np.bool_)
+    choices = []
+    for train, test in folds:
+        inner, held = problem.take(train), problem.take(test)
+        models = bases(inner)
+        choice = decide(models, inner.task)
+        if choice.interrupted:
+            # A gain of choices that were cut short would be that of another method.
+            raise KeyboardInterrupt
+        first = next(iter(models))
+        reference[test] = choice.reference.labels(models[first].fresh(held.X, held.task.groups))
+        chosen[test] = choice.rule.labels(models[choice.chosen.base].fresh(held.X, held.task.groups))
+        choices.append(choice.chosen.key)
+    return gain_of(task, reference, chosen, tuple(choices), seed)
+
+
+def gain_of(
+    task: Task, reference: Bools, chosen: Bools, choices: tuple[tuple[str, str], ...] = (), seed: int = 0
+) -> Gain:
+    """The gain of one prediction over another one for the same rows, with its bootstrap interval."""
+    drawn = replicated_losses(task, [reference, chosen], GAIN_REPLICATES, seed)
+    gains = drawn[:, 0] - drawn[:, 1]
+    low, high = np.quantile(gains, [0.025, 0.975])
+    first, second = task.mean_loss(reference), task.mean_loss(chosen)
+    error = float(gains.std(ddof=1))
+    return Gain(first - second, error, (float(low), float(high)), first, second, choices)

@@ -1,0 +1,259 @@
+"""Levers that decide: least expected loss by calibrated probabilities, and greatest expected F of a row (GFM)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression
+
+from setwise.core.checks import Bools, Ints, Values, as_choice, as_factor
+from setwise.core.loss import Loss
+from setwise.decisions import best_threshold, expected_loss, gfm, least_expected_loss
+from setwise.decisions.formula import formula_of
+from setwise.decisions.gfm import is_affine
+from setwise.decisions.task import Task
+from setwise.estimators.base import base_threads
+from setwise.estimators.selection.base_models import CALIBRATIONS, Calibration
+from setwise.estimators.selection.levers import AtLabelThresholds, AtThreshold, Base, Evidence, Lever, Rule
+from setwise.estimators.selection.out_of_fold import Scaling
+from setwise.losses import FBeta
+
+
+@final
+@dataclass(frozen=True)
+class Decision(Lever):
+    """``argmin over labelings h of E[loss(y, h)]`` for independent y with calibrated out-of-fold probabilities.
+
+    The rows of a label matrix, and groups that are known when predicting, are decided as sets, each by itself. Where a
+    set spans all rows, the best labeling of the training rows predicts the k most probable of them; their probability
+    is then a threshold, which is fixed, so that the label of a row depends on this row alone. Unlike the tuned
+    threshold it is not chosen by the labels but by the probabilities, and so less noisy where these are right.
+
+    Source: own; the labelings are those of :func:`setwise.decisions.least_expected_loss`.
+
+    Parameters
+    ----------
+    calibration : ``"sigmoid"`` or ``"isotonic"``, fitted to the out-of-fold log-odds or scores of all labels together
+
+    Raises
+    ------
+    ValueError : for another calibration
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.estimators.selection import Decision
+    >>> X, y = make_classification(200, 4, weights=[0.8], class_sep=0.5, random_state=0)
+    >>> model = MeasureClassifier(LogisticRegression(), "f1", [Decision("isotonic")], cv=3, random_state=0).fit(X, y)
+    >>> [candidate.lever for candidate in model.candidates_]
+    ['threshold', 'decision']
+    """
+
+    calibration: str = "sigmoid"
+
+    name: ClassVar[str] = "decision"
+
+    def __post_init__(self) -> None:
+        as_choice(self.calibration, "calibration", CALIBRATIONS)
+
+    def refuses(self, task: Task, base: Base) -> str | None:
+        return None
+
+    def tune(self, evidence: Evidence, task: Task) -> Rule:
+        scores = evidence.response().log_odds(_least(task))
+        calibrate = CALIBRATIONS[self.calibration](scores.ravel(), task.truth.ravel())
+        q = calibrate(scores)
+        if task.layout == "macro":
+            pairs = zip(q.T, evidence.response().scores.T, strict=True)
+            return AtLabelThresholds(np.array([_cut(*pair, task.loss) for pair in pairs]))
+        if task.spans_rows:
+            return AtThreshold(_cut(q.ravel(), evidence.response().scores.ravel(), task.loss))
+        alone = None if task.is_matrix else best_threshold(task.sets, task.flat(q), task.loss).threshold
+        return LeastExpectedLoss(task.loss, calibrate, _least(task), alone)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LeastExpectedLoss(Rule):
+    """The labeling of least expected loss of each row of a label matrix, or of each group.
+
+    Parameters
+    ----------
+    loss : the loss of a set
+    calibration : turns log-odds, or other scores, into probabilities
+    least : probabilities of the base model are clipped to [least, 1 - least] before their log-odds are taken
+    alone : the threshold of calibrated probabilities for rows without a group; None for label matrices
+    """
+
+    loss: Loss
+    calibration: Calibration
+    least: float
+    alone: float | None
+
+    joint: ClassVar[bool] = True
+
+    def labels(self, evidence: Evidence) -> Bools:
+        q = self.calibration(evidence.response().log_odds(self.least))
+        if self.alone is None:
+            return least_expected_loss(q, self.loss).labels
+        if evidence.groups is None:
+            return q >= self.alone
+        task = Task(np.zeros(len(q), dtype=np.bool_), self.loss, evidence.groups)
+        return task.by_rows(least_expected_loss(task.flat(q), self.loss, task.sets.offsets).labels)
+
+
+def _cut(q: Values, scores: Values, loss: Loss) -> float:
+    """The threshold of scores that predicts what is best for one set with probabilities q, which rise with them."""
+    k = int(least_expected_loss(q, loss).labels.sum())
+    falling = np.sort(scores)[::-1]
+    if k in (0, len(q)):
+        return float("inf") if k == 0 else -float("inf")
+    upper, lower = falling[k - 1], falling[k]
+    if upper == lower:
+        # Equal scores are not separated: all of them are predicted, or none, whichever is expected to lose less.
+        above, below = scores > upper, scores >= upper
+        if expected_loss(q, above, loss)[0] <= expected_loss(q, below, loss)[0]:
+            return float("inf") if not above.any() else float(scores[above].min())
+        return float(upper)
+    middle = lower + (upper - lower) / 2
+    return float(middle if middle > lower else upper)
+
+
+def _least(task: Task) -> float:
+    """Probabilities closer to 0 or 1 than half a row out of all cannot be known."""
+    return 0.5 / len(task.truth)
+
+
+MOST_LABELS = 64
+"""With more labels there are too many models, and too many numbers of positives for each."""
+
+ABSENT = -1e9
+"""The score of a number of positives that did not occur."""
+
+CELLS = 1 << 22
+"""About so many probabilities are held at once."""
+
+
+@final
+@dataclass(frozen=True)
+class GFM(Lever):
+    """``argmin over h of E[loss(y, h)]`` from ``Pr(y_i = 1, number of positives = s)`` of each row (gfm).
+
+    A multinomial logistic regression of the log-odds of all labels models, for each label i, the number of positives of
+    the rows in which it is positive, and 0 elsewhere (Dembczynski et al. 2011). No label need be independent of the
+    others. This is the best labeling for losses that are affine in the true positives at each number predicted, as F
+    and MCC are. For all others F1 stands in: rows with a large F1 have a large Jaccard, F1 / (2 - F1), too.
+
+    Parameters
+    ----------
+    C : the inverse strength of the regularizer of these models, above 0
+
+    Raises
+    ------
+    ValueError : for C that is not above 0
+    TypeError : for C that is no number
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.estimators.selection import GFM
+    >>> X, Y = make_multilabel_classification(100, n_features=5, n_classes=3, random_state=0)
+    >>> model = MeasureClassifier(LogisticRegression(), "f1", [GFM()], cv=3, random_state=0).fit(X, Y)
+    >>> [candidate.lever for candidate in model.candidates_]
+    ['threshold', 'gfm']
+    """
+
+    C: float = 1.0
+
+    name: ClassVar[str] = "gfm"
+    many_numbers: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        as_factor(self.C, "C")
+
+    def refuses(self, task: Task, base: Base) -> str | None:
+        if task.layout != "samples":
+            return "gfm refuses all but the rows of label matrices: it is about the labels of one row."
+        if task.truth.shape[1] > MOST_LABELS:
+            return f"gfm refuses {task.truth.shape[1]} labels: it takes {MOST_LABELS} at most."
+        return None
+
+    def tune(self, evidence: Evidence, task: Task) -> Rule:
+        least = 0.5 / len(task.truth)
+        odds = evidence.response().log_odds(least)
+        scaling = Scaling.of(odds)
+        features, number = scaling(odds), task.truth.sum(axis=1)
+        size = task.truth.shape[1] + 1
+        targets = np.where(task.truth, number[:, None], 0)
+        weights = np.stack([self._model(features, target, size) for target in targets.T])
+        return ByNumber(
+            _affine(task.loss, task.truth.shape[1]),
+            weights,
+            self._model(features, (number == 0).astype(np.int64), 2),
+            scaling,
+            least,
+        )
+
+    def _model(self, features: Values, target: Ints, size: int) -> Values:
+        """The weights (m + 1, size) of the scores of 0..size-1, the last row for a constant feature."""
+        weights = np.zeros((features.shape[1] + 1, size))
+        seen = np.unique(target)
+        weights[-1] = ABSENT
+        weights[-1, seen] = 0.0
+        if len(seen) == 1:
+            return weights
+        with base_threads(features):
+            model = LogisticRegression(C=self.C, max_iter=500).fit(features, target)
+        if len(seen) == 2:
+            # Two classes share one vector, which speaks for the second of them.
+            weights[:-1, seen[1]], weights[-1, seen[1]] = model.coef_[0], model.intercept_[0]
+        else:
+            weights[:-1, seen], weights[-1, seen] = model.coef_.T, model.intercept_
+        return weights
+
+
+def _affine(loss: Loss, p: int) -> Loss:
+    """The loss, or F1 where it is not affine in the true positives."""
+    formula = formula_of(loss, p)
+    return loss if formula is not None and is_affine(formula) else FBeta()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ByNumber(Rule):
+    """The labeling of least expected loss for multinomial models of each label and the number of positives.
+
+    Parameters
+    ----------
+    loss : the loss of a row, or F1 in its place
+    weights : (p, m + 1, p + 1) the models of the labels
+    none : (m + 1, 2) the model of rows without a positive
+    scaling : the means and deviations of the log-odds
+    least : probabilities are clipped to [least, 1 - least] before their log-odds are taken
+    """
+
+    loss: Loss
+    weights: Values
+    none: Values
+    scaling: Scaling
+    least: float
+
+    def labels(self, evidence: Evidence) -> Bools:
+        features = self.scaling(evidence.response().log_odds(self.least))
+        rows = np.column_stack([features, np.ones(len(features))])
+        step = max(1, CELLS // self.weights[:, 0].size)
+        parts = [self._of(rows[start : start + step]) for start in range(0, len(rows), step)]
+        return np.concatenate(parts) if parts else np.zeros(features.shape, dtype=np.bool_)
+
+    def _of(self, rows: NDArray[np.float64]) -> Bools:
+        joint = softmax(np.einsum("nm,pms->nps", rows, self.weights, optimize=True), axis=2)[:, :, 1:]
+        none = softmax(rows @ self.none, axis=1)[:, 1]
+        # Where all labels are surely absent, nothing but that is left.
+        none = np.where(joint.sum(axis=(1, 2)) > 0, none, 1.0)
+        return np.asarray(gfm(joint, self.loss, none=none).labels)

@@ -1,0 +1,362 @@
+"""Levers: ways to get labels out of a classifier, each with the rule that it leaves behind.
+
+Here are the base model as it is, one threshold for all scores or one for each label, and weighted positives.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, final
+
+from setwise.core.checks import Bools, Floats, Ints, Values, as_count, as_reals, shown
+from setwise.core.exceptions import Refusal
+from setwise.decisions import bagged_threshold, best_threshold, label_thresholds
+from setwise.decisions.task import Task
+from setwise.estimators.selection.base_models import Response
+
+
+class Evidence(ABC):
+    """What is known of some rows without their labels: the responses of the base model, and the rows themselves.
+
+    On training rows the responses come from models that did not see the row, on new rows from the model of all rows.
+
+    Attributes
+    ----------
+    groups : (n,) the number of the set of each row, or None if they are not known
+    """
+
+    groups: Ints | None
+
+    @abstractmethod
+    def response(self, weight: float = 1.0) -> Response:
+        """The response of the base model that was fitted with ``weight`` on each positive row."""
+
+    @property
+    @abstractmethod
+    def numbers(self) -> Values | None:
+        """The numbers of the rows, float64 (n, d), NaN where they have gaps; None without a dense table of numbers."""
+
+
+class Base(ABC):
+    """What a lever may ask of a base model before it is tuned.
+
+    Attributes
+    ----------
+    name : the name of the classifier in sentences
+    weighable : whether the model can be fitted with weighted rows
+    numbers : the numbers of the training rows, float64 (n, d), without codes of words; None without a dense table of
+        numbers
+    """
+
+    name: str
+    weighable: bool
+    numbers: Values | None
+
+
+class Rule(ABC):
+    """How labels follow from evidence: plain data, fixed once it is tuned.
+
+    Attributes
+    ----------
+    weight : the weight of positive rows in the base model that the rule reads
+    joint : whether rows of a group are decided together, where groups are known
+    """
+
+    weight: float = 1.0
+    joint: ClassVar[bool] = False
+
+    @property
+    def threshold(self) -> Any:
+        """The threshold of the scores of the base model, if the rule is one, (p,) for one for each label; else None."""
+        return None
+
+    @abstractmethod
+    def labels(self, evidence: Evidence) -> Bools:
+        """The predicted labels, (n,) or (n, p) bool."""
+
+
+class Lever(ABC):
+    """A way to get labels out of a base model. A subclass in ``setwise.estimators.selection`` is found by its name.
+
+    ``MeasureClassifier`` takes objects of subclasses from anywhere.
+
+    Source: own; described in docs/guide/measure.md.
+
+    Attributes
+    ----------
+    name : the short name, unique among levers
+    many_numbers : whether tuning fits so many numbers that, to judge it on a fold, the base models behind its evidence
+        must not have seen that fold. This takes k (k - 1) / 2 more fits of the base model for k folds
+
+    Examples
+    --------
+    >>> from setwise.estimators.selection import Lever, Ramp, Threshold
+    >>> levers: list[Lever] = [Threshold(), Ramp(C=100.0)]
+    >>> [(lever.name, lever.many_numbers, lever.fits) for lever in levers]
+    [('threshold', False, (1.0,)), ('ramp', True, (1.0,))]
+    """
+
+    name: ClassVar[str]
+    many_numbers: ClassVar[bool] = False
+
+    @abstractmethod
+    def refuses(self, task: Task, base: Base) -> str | None:
+        """Why this lever does not fit, in a sentence; None if it does."""
+
+    def bound(self, task: Task) -> "Lever":
+        """The lever with the defaults that depend on the truth of all rows; it is then tuned on parts of them."""
+        return self
+
+    @property
+    def fits(self) -> tuple[float, ...]:
+        """The weights of positive rows with which the base model must be fitted before this lever is tuned."""
+        return (1.0,)
+
+    @abstractmethod
+    def tune(self, evidence: Evidence, task: Task) -> Rule:
+        """The best rule for rows whose truth is known. Raises Refusal if the loss turns out not to fit."""
+
+
+@final
+@dataclass(frozen=True)
+class AsItIs(Lever):
+    """``estimator.predict(X)``, unchanged.
+
+    Source: own; it tells what all else gains.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.estimators.selection import AsItIs
+    >>> X, y = make_classification(200, 4, weights=[0.8], class_sep=0.5, random_state=0)
+    >>> model = MeasureClassifier(LogisticRegression(), "f1", [AsItIs()], cv=3, random_state=0).fit(X, y)
+    >>> [candidate.lever for candidate in model.candidates_]
+    ['threshold', 'as_it_is']
+    """
+
+    name: ClassVar[str] = "as_it_is"
+
+    def refuses(self, task: Task, base: Base) -> str | None:
+        return None
+
+    def tune(self, evidence: Evidence, task: Task) -> Rule:
+        return OwnLabels()
+
+
+@final
+@dataclass(frozen=True)
+class OwnLabels(Rule):
+    """The labels that the base model predicts."""
+
+    def labels(self, evidence: Evidence) -> Bools:
+        return evidence.response().labels
+
+
+@final
+@dataclass(frozen=True)
+class Threshold(Lever):
+    """``[score >= t]`` with one t for all out-of-fold scores, where their mean loss is least, steadied by bagging.
+
+    This is the reference: the other levers must gain over it. The best of all cut points is partly the luck of the
+    rows, so t is the mean of the best cuts of resamples, see :func:`~setwise.decisions.bagged_threshold`. A label
+    matrix holds more decisions, and a loss that is no function of counts has no resamples of a single set: there t is
+    the best of all cut points.
+
+    Source: own; measured in docs/guide/thresholds.md.
+
+    Parameters
+    ----------
+    n_resamples : how many resamples are drawn; 0 takes the best of all cut points
+
+    Raises
+    ------
+    ValueError : for a number below 0
+    TypeError : for what is no whole number
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.estimators.selection import Threshold
+    >>> X, y = make_classification(400, 4, weights=[0.8], class_sep=0.5, random_state=0)
+    >>> for resamples in (0, 1000):
+    ...     model = MeasureClassifier(LogisticRegression(), "f1", [Threshold(resamples)], cv=3, random_state=0)
+    ...     print(round(model.fit(X, y).best_threshold_, 2))
+    0.23
+    0.25
+    """
+
+    n_resamples: int = 100
+
+    name: ClassVar[str] = "threshold"
+
+    def __post_init__(self) -> None:
+        as_count(self.n_resamples, "n_resamples", low=0)
+
+    def refuses(self, task: Task, base: Base) -> str | None:
+        return None
+
+    def tune(self, evidence: Evidence, task: Task) -> Rule:
+        return AtThreshold(steady_threshold(task, evidence.response().scores, self.n_resamples))
+
+
+def steady_threshold(task: Task, scores: Floats, n_resamples: int) -> float:
+    """The bagged threshold of one set of rows, or of groups of rows; otherwise the best one."""
+    flat = task.flat(scores)
+    if n_resamples and not task.is_matrix:
+        try:
+            return bagged_threshold(task.sets, flat, task.loss, n_resamples).threshold
+        except Refusal:
+            # Either there are no resamples, or no threshold fits the loss at all, which the next line says.
+            pass
+    return best_threshold(task.sets, flat, task.loss).threshold
+
+
+@final
+@dataclass(frozen=True)
+class AtThreshold(Rule):
+    """``[score >= at]`` for the scores of the base model.
+
+    Parameters
+    ----------
+    at : the threshold; inf predicts no positive, -inf all
+    weight : the weight of positive rows in the base model
+    """
+
+    at: float
+    weight: float = 1.0
+
+    @property
+    def threshold(self) -> float:
+        return self.at
+
+    def labels(self, evidence: Evidence) -> Bools:
+        return evidence.response(self.weight).scores >= self.at
+
+
+@final
+@dataclass(frozen=True)
+class LabelThresholds(Lever):
+    """``[score_j >= t_j]`` with a threshold for each label j of a label matrix, by out-of-fold scores.
+
+    Labels that are rare or that the base model ranks badly get thresholds of their own. For means over rows they are
+    lowered one after another, which need not reach the least loss.
+
+    Source: own; the thresholds are those of :func:`setwise.decisions.label_thresholds`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.estimators.selection import LabelThresholds
+    >>> X, Y = make_multilabel_classification(100, n_features=5, n_classes=3, random_state=0)
+    >>> model = MeasureClassifier(LogisticRegression(), "jaccard", [LabelThresholds()], cv=3, random_state=0).fit(X, Y)
+    >>> [candidate.lever for candidate in model.candidates_]
+    ['threshold', 'label_thresholds']
+    """
+
+    name: ClassVar[str] = "label_thresholds"
+
+    def refuses(self, task: Task, base: Base) -> str | None:
+        return None if task.is_matrix else "label_thresholds refuses y of shape (n,): there is one label only."
+
+    def tune(self, evidence: Evidence, task: Task) -> Rule:
+        scores = evidence.response().scores
+        return AtLabelThresholds(label_thresholds(task.truth, scores, task.loss, task.average).thresholds)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AtLabelThresholds(Rule):
+    """``[score_j >= at_j]`` for the scores of the base model.
+
+    Parameters
+    ----------
+    at : (p,) the thresholds; inf predicts none of a label, -inf all
+    """
+
+    at: Values
+
+    @property
+    def threshold(self) -> Values:
+        return self.at
+
+    def labels(self, evidence: Evidence) -> Bools:
+        return evidence.response().scores >= self.at
+
+
+@final
+@dataclass(frozen=True)
+class ClassWeight(Lever):
+    """``argmin over w, t of the loss of [score_w >= t]``, score_w being fitted with weight w on each positive row.
+
+    By default the weights are ``(N / P)^a`` for a = 0, 1/4, 1/2, 3/4, 1, from equal to balanced classes. They do not
+    depend on the loss, so that several measures share the fits.
+
+    A quotient of counts, as F1 or Jaccard, is least where a cost-sensitive error is least, with costs that depend on
+    the least value (Parambath et al. 2014). So if the base model minimizes that error exactly, the loss over a grid of
+    weights is as near to the least one as the grid is fine. For a model that does not, and for other losses, the path
+    is a heuristic.
+
+    Parameters
+    ----------
+    weights : the weights w above 0, each of which needs a fit of the base model for each fold; None takes the default
+    n_resamples : once w is chosen, t is steadied by so many resamples, as in
+        :class:`~setwise.estimators.levers.Threshold`
+
+    Raises
+    ------
+    ValueError : for weights that are not above 0, and a number of resamples below 0
+    TypeError : for what is no number
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.estimators.selection import ClassWeight
+    >>> X, y = make_classification(200, 4, weights=[0.8], class_sep=0.5, random_state=0)
+    >>> model = MeasureClassifier(LogisticRegression(), "f1", [ClassWeight((1.0, 4.0))], cv=3, random_state=0).fit(X, y)
+    >>> [candidate.lever for candidate in model.candidates_]
+    ['threshold', 'class_weight']
+    """
+
+    weights: tuple[float, ...] | None = None
+    n_resamples: int = 100
+
+    name: ClassVar[str] = "class_weight"
+
+    def __post_init__(self) -> None:
+        as_count(self.n_resamples, "n_resamples", low=0)
+        if self.weights is None:
+            return
+        given = as_reals(self.weights, "weights")
+        if given.ndim != 1 or not given.size or (given <= 0).any():
+            raise ValueError(f"weights must be a list of one number or more above 0; got {shown(self.weights)}.")
+        object.__setattr__(self, "weights", tuple(given.tolist()))
+
+    def refuses(self, task: Task, base: Base) -> str | None:
+        if task.is_matrix:
+            return "class_weight refuses label matrices: the weight of a row would weigh all its labels alike."
+        if not base.weighable:
+            return f"class_weight refuses {base.name}: it cannot be fitted with weighted rows here."
+        return None
+
+    def bound(self, task: Task) -> "ClassWeight":
+        if self.weights is not None:
+            return self
+        P = int(task.truth.sum())
+        return replace(self, weights=tuple(dict.fromkeys(((len(task.truth) - P) / P) ** (a / 4) for a in range(5))))
+
+    @property
+    def fits(self) -> tuple[float, ...]:
+        assert self.weights is not None
+        return self.weights
+
+    def tune(self, evidence: Evidence, task: Task) -> Rule:
+        flat = {weight: task.flat(evidence.response(weight).scores) for weight in self.fits}
+        weight = min(flat, key=lambda w: best_threshold(task.sets, flat[w], task.loss).loss)
+        return AtThreshold(steady_threshold(task, evidence.response(weight).scores, self.n_resamples), weight)

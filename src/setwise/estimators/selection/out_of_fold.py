@@ -1,0 +1,427 @@
+"""What a base model says about rows that it did not see, computed once for all levers and measures.
+
+Responses are kept in a checkpoint as plain arrays. Beside them levers may read dense tables of numbers.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import combinations
+from time import perf_counter
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+
+from setwise.core.checkpoint import OpenCheckpoint, fingerprint, opened
+from setwise.core.checks import Bools, Ints, Values
+from setwise.core.exceptions import Refusal
+from setwise.core.pages import HOW_THE_CHOICE_IS_MADE
+from setwise.estimators.base import base_threads
+from setwise.estimators.checkpoints import described, of_rows, table_parts
+from setwise.estimators.selection.base_models import Response, respond
+from setwise.estimators.selection.levers import Base, Evidence
+from setwise.estimators.splits import Folds
+from setwise.estimators.table_encoder import TableEncoder, word_places
+
+
+def as_numbers(X: Any, codes: Sequence[int] = ()) -> Values | None:
+    """``X`` as float64 (n, d) with NaN for gaps, without the columns that hold ``codes`` of words.
+
+    None if it is sparse, or holds text, categories or inf, or if no column is left.
+    """
+    if issparse(X):
+        return None
+    kinds = getattr(X, "dtypes", None)
+    # Categories of pandas may look like numbers, but their differences mean nothing.
+    if kinds is not None and any(getattr(kind, "kind", "O") not in "biuf" for kind in np.ravel(kinds)):
+        return None
+    try:
+        # Columns of several kinds, and those that know NA, are cast one by one.
+        table = np.asarray(X) if kinds is None else X.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (AttributeError, TypeError, ValueError):
+        return None
+    if table.ndim != 2 or table.dtype.kind not in "biuf":
+        return None
+    with np.errstate(over="ignore"):
+        numbers = table.astype(np.float64)
+    numbers = numbers[:, [place for place in range(numbers.shape[1]) if place not in codes]]
+    return None if np.isinf(numbers).any() or not numbers.shape[1] else numbers
+
+
+def codes_of(estimator: Any) -> list[int]:
+    """The columns of X that a :class:`~setwise.estimators.TableEncoder` in front of an estimator reads as words.
+
+    It is found as the first step of pipelines, and inside searches and other estimators that hold one ``estimator``.
+    The differences of such codes mean nothing, and other names of the words would change them.
+    """
+    while not isinstance(estimator, TableEncoder):
+        if isinstance(estimator, Pipeline):
+            estimator = next((step for _, step in estimator.steps if step not in (None, "passthrough")), None)
+        elif isinstance(estimator, MetaEstimatorMixin):
+            estimator = estimator.get_params(deep=False).get("estimator")
+        else:
+            return []
+    return word_places(estimator.columns)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """``(x - mean) / deviation`` for each column, with 0 where x is missing or the column was constant.
+
+    Parameters
+    ----------
+    mean : (d,)
+    deviation : (d,), 0 for a column that was constant or empty
+    """
+
+    mean: Values
+    deviation: Values
+
+    @classmethod
+    def of(cls, table: Values) -> "Scaling":
+        """The means and deviations of the columns of a table (n, d), gaps left out."""
+        there = ~np.isnan(table)
+        count = np.maximum(there.sum(axis=0), 1)
+        mean = np.where(there, table, 0.0).sum(axis=0) / count
+        deviation = np.sqrt((np.where(there, table - mean, 0.0) ** 2).sum(axis=0) / count)
+        # Rounding leaves a tiny deviation in a constant column.
+        return cls(mean, np.where(deviation > 1e-12 * np.abs(mean), deviation, 0.0))
+
+    def __call__(self, table: Values) -> Values:
+        """The scaled table, (n, d)."""
+        usable = (self.deviation > 0) & ~np.isnan(table)
+        scale = np.where(self.deviation > 0, self.deviation, 1.0)
+        return np.where(usable, (table - self.mean) / scale, 0.0)
+
+
+NOT_SAID = frozenset({"cv", "levers", "n_jobs", "random_state", "store_cv_results", "outer_cv"})
+"""Parameters of which the responses do not depend; ``cv`` and ``random_state`` are said as the folds that they made."""
+
+
+@final
+class KeptResponses:
+    """The responses of one base model on some rows and folds, by names; without a checkpoint none are kept.
+
+    Parameters
+    ----------
+    kept : the part of a checkpoint, or None
+    shape : the shape of a response, (n,) or (n, p)
+    """
+
+    def __init__(self, kept: OpenCheckpoint | None, shape: tuple[int, ...]) -> None:
+        self._kept, self._shape = kept, shape
+
+    def get(self, name: str) -> Response | None:
+        """The response of this name, or None; ValueError if what the checkpoint holds is none."""
+        if self._kept is None:
+            return None
+        found = self._kept.part(name).arrays
+        if not found:
+            return None
+        labels, scores = found.get("labels"), found.get("scores")
+        fits = _is(labels, np.bool_, self._shape) and _is(scores, np.float64, self._shape)
+        if not fits or not _is(found.get("probability"), np.bool_, ()):
+            raise ValueError(f"{self._kept.name} is no checkpoint of this fit: its {name} has another shape.")
+        return Response(np.array(labels), np.array(scores), bool(found["probability"]))
+
+    def put(self, name: str, response: Response) -> None:
+        """Keep a response, and write the file if it is time to."""
+        if self._kept is not None:
+            probability = np.array(response.probability)
+            arrays = {"labels": response.labels, "scores": response.scores, "probability": probability}
+            self._kept.part(name).put(arrays)
+            if self._kept.due:
+                self._kept.write()
+
+
+@contextmanager
+def open_for_choice(
+    model: Any, problem: Any, folds: Folds, sample_weight: Any, checkpoint: Any, resume: bool
+) -> Iterator[OpenCheckpoint | None]:
+    """The checkpoint that ``fit(checkpoint=..., resume=...)`` of ``model`` asks for, or None; written at the end.
+
+    Raises ValueError where nothing would be kept, and for the file of another fit.
+    """
+    if checkpoint is not None and isinstance(model.cv, str):
+        raise ValueError("checkpoint must be None with cv='prefit', where no fit is made that could be kept.")
+
+    def about() -> dict[str, str]:
+        params = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_SAID}
+        rows = of_rows(problem.X, problem.target, problem.ids, sample_weight)
+        said = {name: described(value) for name, value in params.items()}
+        return {
+            "class": type(model).__name__,
+            **rows,
+            **said,
+            "folds": fingerprint(*(r for fold in folds for r in fold)),
+        }
+
+    kept = opened(checkpoint, resume, about)
+    try:
+        yield kept
+    finally:
+        if kept is not None:
+            kept.write()
+
+
+def _is(array: Any, kind: Any, shape: tuple[int, ...]) -> bool:
+    return array is not None and array.dtype == kind and array.shape == shape
+
+
+@final
+class OutOfFold(Base):
+    """The responses of a base model to each training row, from fits on the other folds; and its fit on all rows.
+
+    Responses and fits are kept, also those of the models with weighted positives, so that no fit is made twice. They do
+    not depend on a measure.
+
+    Parameters
+    ----------
+    estimator : a classifier, which is cloned; or the fitted one where ``prefit`` is True
+    X : the rows, handed to the classifier as they are
+    target : (n,) the labels that the classifier is fitted to, or (n, p) of 0 and 1
+    truth : (n,) or (n, p) bool, the same labels with positives True
+    folds : the training and test rows of each fold; each row is in one test fold
+    positive : the label of positives, for a target (n,)
+    groups : (n,) the number of the group of each row
+    response_method : ``"auto"``, ``"predict_proba"`` or ``"decision_function"``
+    fit_params : arrays (n,) that go to ``fit`` row by row, by name
+    weight_name : the name under which ``fit`` takes weights of rows; None if it takes none
+    prefit : whether the classifier is fitted already, on other rows
+    n_jobs : the number of processes that share the folds
+    kept : the part of a checkpoint that keeps the responses, and gives those that an earlier run has made; or None
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        target: NDArray[Any],
+        truth: Bools,
+        folds: Folds,
+        *,
+        positive: Any = 1,
+        groups: Ints | None = None,
+        response_method: str = "auto",
+        fit_params: Mapping[str, Any] | None = None,
+        weight_name: str | None = None,
+        prefit: bool = False,
+        n_jobs: int | None = None,
+        kept: OpenCheckpoint | None = None,
+    ) -> None:
+        self.estimator, self.X, self.target, self.truth, self.folds = estimator, X, target, truth, folds
+        self.positive, self.groups, self.response_method = positive, groups, response_method
+        self.fit_params, self.weight_name = dict(fit_params or {}), weight_name
+        self.prefit, self.n_jobs = prefit, n_jobs
+        self.name = type(estimator).__name__
+        self.weighable = weight_name is not None and truth.ndim == 1 and not prefit
+        self.numbers = as_numbers(X, codes_of(estimator))
+        self.seconds = 0.0
+        self._responses: dict[float, Response] = {}
+        self._without: tuple[Response, ...] = ()
+        # The responses of a model that was fitted before cost one prediction.
+        self._kept = KeptResponses(None if prefit or kept is None else kept.part(self._text()), truth.shape)
+        self._fitted: dict[float, Any] = {1.0: estimator} if prefit else {}
+
+    @property
+    def outputs(self) -> int | None:
+        """The number of labels of a row, or None for one label."""
+        return None if self.truth.ndim == 1 else self.truth.shape[1]
+
+    def prepare(self, weights: tuple[float, ...] = (1.0,)) -> None:
+        """Make the fits for these weights of positive rows that are not there yet, in parallel over the folds."""
+        for weight in weights:
+            found = None if weight in self._responses else self._kept.get(f"weight {weight!r}")
+            if found is not None:
+                self._responses[weight] = found
+        missing = [weight for weight in weights if weight not in self._responses]
+        if not missing:
+            return
+        start = perf_counter()
+        if self.prefit:
+            self._responses[1.0] = self._respond(self.estimator, self.X)
+            return
+        # The fit on all rows is made along with the folds: nearly every choice needs it.
+        whole = [np.arange(len(self.truth))] if 1.0 in missing else []
+        jobs = [(w, train, test) for w in missing for train, test in self.folds]
+        results = Parallel(n_jobs=self.n_jobs)(
+            [delayed(_fit)(self, 1.0, rows, None) for rows in whole]
+            + [delayed(_fit)(self, weight, train, test) for weight, train, test in jobs]
+        )
+        if whole:
+            self._fitted[1.0] = results[0]
+        for i, weight in enumerate(missing):
+            parts = results[len(whole) + i * len(self.folds) :][: len(self.folds)]
+            self._responses[weight] = self._joined(parts)
+            self._kept.put(f"weight {weight!r}", self._responses[weight])
+        self.seconds += perf_counter() - start
+
+    def response(self, weight: float = 1.0) -> Response:
+        """The response to each training row of a model that did not see it."""
+        self.prepare((weight,))
+        return self._responses[weight]
+
+    def response_without(self, fold: int) -> Response:
+        """The response to the training rows of a fold by models that saw neither the row nor the test rows of the fold.
+
+        The other responses to these rows come from models that saw the test rows of the fold. A rule with many numbers
+        that is tuned on them can read off these labels, and looks far too good on the fold: a linear stack on linear
+        log-odds gained .14 of F1 so, and nothing on new rows. One model for each pair of folds avoids it. Raises
+        Refusal where two folds hold too much.
+        """
+        self.prepare()
+        if self.prefit:
+            return self._responses[1.0]
+        if not self._without:
+            known = [self._kept.get(f"without {k}") for k in range(len(self.folds))]
+            self._without = tuple(one for one in known if one is not None)
+        if len(self._without) < len(self.folds):
+            self._without = self._by_pairs()
+            for k, one in enumerate(self._without):
+                self._kept.put(f"without {k}", one)
+        return self._without[fold]
+
+    def _text(self) -> str:
+        """The fingerprint of all that the responses depend on."""
+        extra = [part for name in sorted(self.fit_params) for part in (name, self.fit_params[name])]
+        folds = [rows for fold in self.folds for rows in fold]
+        ask = (described(self.estimator), self.response_method, repr(self.positive))
+        return fingerprint(*table_parts(self.X), self.target, self.truth, *folds, *extra, *ask)
+
+    def _by_pairs(self) -> tuple[Response, ...]:
+        start = perf_counter()
+        pairs = list(combinations(range(len(self.folds)), 2))
+        train, test = zip(*self.folds, strict=True)
+        rows = [np.intersect1d(train[f], train[g]) for f, g in pairs]
+        for left in rows:
+            if not len(left) or self.truth[left].all() or not self.truth[left].any():
+                raise Refusal(
+                    f"{len(self.folds)} folds are too few for a lever that fits many numbers: without two of them "
+                    f"{len(left)} rows of fewer than two classes are left to train on. Use more folds.",
+                    HOW_THE_CHOICE_IS_MADE,
+                )
+        parts = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit)(self, 1.0, left, np.concatenate([test[f], test[g]]))
+            for left, (f, g) in zip(rows, pairs, strict=True)
+        )
+        found = []
+        for fold in range(len(self.folds)):
+            labels, scores = np.zeros(self.truth.shape, dtype=np.bool_), np.zeros(self.truth.shape)
+            for (f, g), part in zip(pairs, parts, strict=True):
+                if fold in (f, g):
+                    other = g if fold == f else f
+                    at = slice(len(test[f]), None) if other == g else slice(len(test[f]))
+                    labels[test[other]], scores[test[other]] = part.labels[at], part.scores[at]
+            found.append(Response(labels, scores, parts[0].probability))
+        self.seconds += perf_counter() - start
+        return tuple(found)
+
+    def fitted(self, weight: float = 1.0) -> Any:
+        """The base model fitted on all rows."""
+        if weight not in self._fitted:
+            start = perf_counter()
+            self._fitted[weight] = _fit(self, weight, np.arange(len(self.truth)), None)
+            self.seconds += perf_counter() - start
+        return self._fitted[weight]
+
+    def held_out(self, rows: Ints | None = None, without: int | None = None) -> Evidence:
+        """What is known of some training rows, or of all of them, by models that did not see them.
+
+        With ``without`` these models did not see the test rows of that fold either.
+        """
+        return HeldOut(self, np.arange(len(self.truth)) if rows is None else rows, without)
+
+    def fresh(self, X: Any, groups: Ints | None = None) -> Evidence:
+        """What the model of all rows says about new rows."""
+        return Fresh(self.fitted, X, groups, self.response_method, self.positive, self.outputs)
+
+    def _respond(self, model: Any, X: Any) -> Response:
+        return respond(model, X, self.response_method, self.positive, self.outputs)
+
+    def _joined(self, parts: list[Response]) -> Response:
+        labels, scores = np.zeros(self.truth.shape, dtype=np.bool_), np.zeros(self.truth.shape)
+        for (_, test), part in zip(self.folds, parts, strict=True):
+            labels[test], scores[test] = part.labels, part.scores
+        return Response(labels, scores, parts[0].probability)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers need the data alone, not what other workers found.
+        none = KeptResponses(None, self.truth.shape)
+        return {**self.__dict__, "_responses": {}, "_without": (), "_fitted": {}, "numbers": None, "_kept": none}
+
+
+def _fit(source: OutOfFold, weight: float, train: Ints, test: Ints | None) -> Any:
+    """Fit on the rows ``train``; return the response to the rows ``test``, or the fitted model."""
+    params = {name: _safe_indexing(values, train) for name, values in source.fit_params.items()}
+    if weight != 1.0:
+        assert source.weight_name is not None
+        own = params.get(source.weight_name, np.ones(len(train)))
+        params[source.weight_name] = np.where(source.truth[train], weight, 1.0) * own
+    model = clone(source.estimator)
+    X = _safe_indexing(source.X, train)
+    with base_threads(X), _told_of_constant_labels(source, train):
+        model.fit(X, source.target[train], **params)
+    return model if test is None else source._respond(model, _safe_indexing(source.X, test))
+
+
+@contextmanager
+def _told_of_constant_labels(source: OutOfFold, train: Ints) -> Iterator[None]:
+    """Say of an error of a fit that some label of a matrix has one value only in the rows ``train``, if it is so."""
+    try:
+        yield
+    except ValueError as error:
+        truth = source.truth[train]
+        constant: Ints = np.flatnonzero((truth == truth[:1]).all(axis=0)) if truth.ndim == 2 else np.zeros(0, np.int64)
+        if not len(constant):
+            raise
+        raise ValueError(
+            f"{source.name} cannot be fitted to {len(train)} of the {len(source.truth)} rows, where the label in "
+            f"column {constant[0]} has one value only: give more rows, or leave out that label."
+        ) from error
+
+
+@final
+class HeldOut(Evidence):
+    """The responses to training rows from models that did not see them."""
+
+    def __init__(self, source: OutOfFold, rows: Ints, without: int | None) -> None:
+        self._source, self._rows, self._without = source, rows, without
+        self.groups = None if source.groups is None else source.groups[rows]
+
+    def response(self, weight: float = 1.0) -> Response:
+        if self._without is not None and weight == 1.0:
+            return self._source.response_without(self._without).take(self._rows)
+        return self._source.response(weight).take(self._rows)
+
+    @property
+    def numbers(self) -> Values | None:
+        table = self._source.numbers
+        return None if table is None else table[self._rows]
+
+
+@final
+class Fresh(Evidence):
+    """The responses to new rows from models of all training rows."""
+
+    def __init__(
+        self, models: Any, X: Any, groups: Ints | None, response_method: str, positive: Any, outputs: int | None
+    ) -> None:
+        self._models, self._X, self.groups = models, X, groups
+        self._ask = (response_method, positive, outputs)
+        self._responses: dict[float, Response] = {}
+
+    def response(self, weight: float = 1.0) -> Response:
+        if weight not in self._responses:
+            self._responses[weight] = respond(self._models(weight), self._X, *self._ask)
+        return self._responses[weight]
+
+    @property
+    def numbers(self) -> Values | None:
+        return as_numbers(self._X, codes_of(self._models(1.0)))

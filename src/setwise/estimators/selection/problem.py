@@ -1,0 +1,182 @@
+"""The rows, target and measure of a choice, checked once."""
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.validation import _num_samples
+
+from setwise.core.checkpoint import OpenCheckpoint
+from setwise.core.checks import Ints, Values, as_reals, shown
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
+from setwise.core.pages import MEASURE_COST
+from setwise.decisions.task import Layout, Task
+from setwise.estimators.selection.base_models import (
+    LabelByLabel,
+    refuse_weights,
+    routed,
+    takes_matrices,
+    takes_matrices_alone,
+    weight_name,
+)
+from setwise.estimators.selection.out_of_fold import OutOfFold
+from setwise.estimators.sets import as_ids, as_target, classes_of, column_names, group_matrix
+from setwise.estimators.splits import Folds, folds_of
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows with their target, and the loss that judges predictions.
+
+    Parameters
+    ----------
+    X : the rows, as they were given
+    target : (n,) labels of two kinds, or (n, p) of 0 and 1
+    classes : the two labels, sorted, or the names of the columns of a label matrix
+    positive : the label of positives, for a target (n,)
+    task : the truth of the rows and the loss of its sets
+    groups : (n,) the number of the group of each row, which folds never split; None without groups
+    sample_weight : (n,) weights of rows for the fits of base models; None for equal ones
+    ids : (n,) the groups as they were given, for base models that request them by metadata routing; None for none
+    """
+
+    X: Any
+    target: NDArray[Any]
+    classes: NDArray[Any]
+    positive: Any
+    task: Task
+    groups: Ints | None = None
+    sample_weight: Values | None = None
+    ids: Any = None
+
+    def take(self, rows: Ints) -> "Problem":
+        """The problem of some of the rows."""
+        return replace(
+            self,
+            X=_safe_indexing(self.X, rows),
+            target=self.target[rows],
+            task=self.task.take(rows),
+            groups=None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1],
+            sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
+            ids=None if self.ids is None else _safe_indexing(self.ids, rows),
+        )
+
+    def folds(self, cv: Any, seed: int) -> Folds:
+        """The folds of ``cv`` over the rows; see :func:`folds_of`."""
+        return folds_of(cv, self.X, self.target, self.task, self.groups, seed)
+
+    def out_of_fold(
+        self,
+        estimator: Any,
+        folds: Folds,
+        response_method: str = "auto",
+        n_jobs: int | None = None,
+        prefit: bool = False,
+        kept: OpenCheckpoint | None = None,
+    ) -> OutOfFold:
+        """The out-of-fold responses of a classifier, which for a label matrix is fitted label by label if it must."""
+        base = self._for_matrix(estimator, prefit)
+        name = weight_name(base)
+        if self.sample_weight is not None and name is None:
+            raise refuse_weights(base)
+        weights = {} if self.sample_weight is None or name is None else {name: self.sample_weight}
+        # Nothing is fitted any more where the estimator was fitted before.
+        groups = {} if self.ids is None or prefit else routed(base, {"groups": self.ids})
+        return OutOfFold(
+            base,
+            self.X,
+            self.target,
+            self.task.truth,
+            folds,
+            positive=self.positive,
+            groups=self.task.groups,
+            response_method=response_method,
+            fit_params=weights | groups,
+            weight_name=name,
+            prefit=prefit,
+            n_jobs=n_jobs,
+            kept=kept,
+        )
+
+    def _for_matrix(self, estimator: Any, prefit: bool) -> Any:
+        if not self.task.is_matrix and takes_matrices_alone(estimator):
+            raise Refusal(
+                f"{type(estimator).__name__} refuses y of shape ({len(self.target)},): it is fitted to label matrices "
+                "(n, p). Pass a classifier of one label.",
+                MEASURE_COST,
+            )
+        if not self.task.is_matrix or prefit or takes_matrices(estimator):
+            return estimator
+        return LabelByLabel(clone(estimator))
+
+
+def problem_of(
+    X: Any,
+    y: Any,
+    loss: Loss,
+    *,
+    groups: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    average: Layout = "samples",
+) -> Problem:
+    """The problem of a user's X, y and groups, checked; X is only asked for its length.
+
+    Raises
+    ------
+    ValueError : for a target of more than two classes, and for whatever has a wrong shape
+    Refusal : for losses that do not judge labels
+    """
+    if loss.reads != "labels":
+        raise Refusal(
+            f"MeasureClassifier refuses {loss!r}: it judges {loss.reads}, not labels 0 and 1, and no threshold or "
+            "decision changes them. Use SetClassifier, or a loss of labels as 'f1'.",
+            MEASURE_COST,
+        )
+    if y is None:
+        raise ValueError("MeasureClassifier requires y to be passed, but the target y is None.")
+    target = as_target(y)
+    if target.ndim == 0:
+        raise ValueError(f"y must be an array of labels, (n,) or (n, p); got {shown(y)}.")
+    (X,) = indexable(X)
+    n = _num_samples(X)
+    if n == 0 or target.size == 0:
+        raise ValueError(f"X and y must have one row or more; got {n} rows of X and {len(target)} of y.")
+    if target.dtype.kind == "f" and not np.isfinite(target).all():
+        raise ValueError("y must be finite labels; got NaN or inf.")
+    if len(target) != n:
+        raise ValueError(f"y must have one entry for each row of X, {n}; got inconsistent numbers: {len(target)}.")
+    ids = None if groups is None else as_ids(groups, n)
+    weight = None if sample_weight is None else _weights(sample_weight, n)
+    if target.ndim == 2 and target.shape[1] > 1:
+        if pos_label is not None:
+            raise ValueError(f"pos_label must be None where y is a label matrix; got {pos_label!r}.")
+        names = column_names(y, target.shape[1])
+        # This checks the labels; the sets are made anew for each part of the rows.
+        group_matrix(target, None, average, names)
+        truth = target.astype(np.float64) == 1.0
+        return Problem(X, truth.astype(np.int64), names, 1, Task(truth, loss, None, average), ids, weight, groups)
+    classes = classes_of(target, pos_label)
+    if len(classes) > 2:
+        raise Refusal(
+            "Only binary classification is supported. The type of the target is multiclass, with "
+            f"{len(classes)} classes in y: use SetClassifier, or one MeasureClassifier for each class against the "
+            "rest.",
+            MEASURE_COST,
+        )
+    target = target.ravel()
+    truth = np.asarray(target == classes[1], dtype=np.bool_)
+    task = Task(truth, loss, ids, "samples")
+    return Problem(X, target, np.unique(classes), classes.tolist()[1], task, ids, weight, groups)
+
+
+def _weights(sample_weight: Any, n: int) -> Values:
+    weight = as_reals(sample_weight, "sample_weight", (n,))
+    if (weight < 0).any() or not weight.any():
+        raise ValueError("sample_weight must be finite, not negative and not all zero.")
+    return weight

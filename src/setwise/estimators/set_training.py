@@ -1,0 +1,537 @@
+"""The training of a linear model on rows in sets: its problem, objective, logistic start, and thresholds.
+
+A checkpoint says what a fit is: its data, its loss and its parameters, each as a text.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Batch, Sets
+from setwise.core.checkpoint import OpenCheckpoint, opened
+from setwise.core.checks import Bools, Values
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
+from setwise.core.pages import EXACT_THRESHOLD
+from setwise.core.risk import Features, Risk
+from setwise.core.surrogate import Surrogate
+from setwise.decisions import best_threshold, label_thresholds
+from setwise.estimators.base import as_matrix, largest_number, threads, way_from_constant
+from setwise.estimators.checkpoints import described, of_rows
+from setwise.estimators.linear_training import Trained, Training, VacuousBoundWarning, certain, least_constant_loss
+from setwise.estimators.objective import (
+    class_weights,
+    convex_surrogate,
+    default_c,
+    loss_for,
+    may_ramp,
+    named_surrogate,
+    sees_places,
+    train_loss,
+)
+from setwise.estimators.sets import Grouping, as_ids, as_target, classes_of, column_names, group
+from setwise.estimators.splits import FOLDS, Split, folds, row_keys
+from setwise.losses import as_loss
+
+CS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2)
+"""The values of C of logistic regression that are tried; the scikit-learn default where there are too many numbers."""
+
+TUNED = 2_000_000
+"""C is chosen for an X of at most as many numbers, zeros of CSR left out. With more rows it matters little."""
+
+HUGE = 1e140
+"""Weights beyond this, times the C of a fit, have no squares in float64."""
+
+NARROW = 300
+"""Up to as many columns the Newton steps of scikit-learn are faster than its steps of low memory."""
+
+
+@final
+class Logistic:
+    """Logistic regression of each output on scaled features, as weights for features that are not scaled.
+
+    For a vector or a label matrix there is one model for each column; for k > 2 classes one multinomial model. A column
+    with one class alone is predicted to have this class. For a vector and for a label matrix C is the one of ``CS``
+    with the least log loss of all columns on held-out rows. It is 1 for classes, where X has more than ``TUNED``
+    numbers for all columns together, and where there are too few rows of a class to hold any out.
+
+    Parameters
+    ----------
+    X : (n, d), dense or CSR
+    grouping : the sets of the rows
+    target : (n,) or (n, p) of 0 and 1, or classes
+    sample_weight : (n,) or None; only the ratios of weights count
+    intercept : whether there is one
+    model : the logistic regression whose parameters are used as they are, or None to choose C
+    plain : whether the features have sizes that mean something, as those of a kernel, and are not scaled
+
+    Attributes
+    ----------
+    coef, intercept : (outputs, d) and (outputs,)
+    held_out : (n,) or (n, p) the scores of held-out rows with the C that was chosen; None if none was
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        grouping: Grouping,
+        target: NDArray[Any],
+        sample_weight: Any,
+        intercept: bool,
+        model: LogisticRegression | None = None,
+        plain: bool = False,
+    ) -> None:
+        # A sparse matrix stays sparse, so it is not centred.
+        scaler = StandardScaler(with_mean=intercept and not issparse(X), with_std=not plain)
+        # Arrays, whatever transform_output says: rows are taken by their places.
+        scaler = scaler.set_output(transform="default").fit(X)
+        rows, weight = scaler.transform(X), _mean_one(sample_weight)
+        positive = grouping.classes[-1] if grouping.layout == "vector" else 1
+        classes = grouping.layout == "classes"
+        labels = target.reshape(len(target), 1) if classes else target.reshape(len(target), -1) == positive
+        one = plain_logistic(X.shape[1], classes) if model is None else clone(model)
+        one.set_params(fit_intercept=intercept)
+        self.held_out: Values | None = None
+        numbers = (X.nnz if issparse(X) else X.size) * labels.shape[1]
+        with warnings.catch_warnings():
+            # This is a start, and no more: it need not converge.
+            warnings.simplefilter("ignore")
+            if model is None and not classes and numbers <= TUNED:
+                found = _tune(one, rows, labels, weight, _folds(grouping, labels))
+                self.held_out = None if found is None else found.reshape(target.shape if grouping.is_matrix else -1)
+            parts = [_fitted(one, rows, column, weight) for column in labels.T]
+        self.coef = np.vstack([coef for coef, _ in parts]) / (1.0 if plain else np.asarray(scaler.scale_))
+        self.intercept = np.concatenate([bias for _, bias in parts]) if intercept else np.zeros(len(self.coef))
+        if scaler.mean_ is not None and scaler.with_mean:
+            self.intercept -= self.coef @ scaler.mean_
+        refuse_tiny(self.coef, largest_number(X))
+
+    def scores(self, X: Any) -> NDArray[np.float64]:
+        """``X coef^T + intercept``, (n,) or (n, p)."""
+        scores = np.asarray(X @ self.coef.T + self.intercept)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def refuse_tiny(coef: Values, largest: float) -> None:
+    """Raise OverflowError for weights of a start that are too large to be squared: those of very small features.
+
+    Squares of numbers that are all below 1 / HUGE, the ``largest`` too, leave float64, and they look constant.
+    """
+    if not np.isfinite(coef).all() or np.abs(coef).max() > HUGE or 0.0 < largest < 1.0 / HUGE:
+        raise OverflowError("X is too small: the weights of its features are too large for float64; scale X up.")
+
+
+def plain_logistic(columns: int, classes: bool = False, **parameters: Any) -> LogisticRegression:
+    """Logistic regression with the solver that is faster for so many columns, and for two classes or more."""
+    solver = "newton-cholesky" if columns <= NARROW and not classes else "lbfgs"
+    return LogisticRegression(max_iter=1000, solver=solver, **parameters)
+
+
+def _mean_one(weight: Any) -> Values | None:
+    """The weights of the rows, scaled to a mean of 1, for logistic regression takes their sum."""
+    if weight is None:
+        return None
+    # Divided by the largest first, for a sum of large weights may overflow.
+    scaled = np.asarray(weight, dtype=np.float64)
+    scaled = scaled / scaled.max()
+    return np.asarray(scaled / scaled.mean())
+
+
+def _fitted(model: LogisticRegression, rows: Any, labels: NDArray[Any], weight: Values | None) -> tuple[Values, Values]:
+    """The coefficients (outputs, d) and the intercepts (outputs,); those of a constant where there is one class."""
+    if labels.dtype == bool and (labels.all() or not labels.any()):
+        return np.zeros((1, rows.shape[1])), np.array([1.0 if labels.all() else -1.0])
+    model.fit(rows, labels, weight)
+    return model.coef_, np.broadcast_to(model.intercept_, len(model.coef_))
+
+
+def _folds(grouping: Grouping, labels: Bools) -> list[Split]:
+    """Folds of the rows that keep sets together, and whole rows of a label matrix.
+
+    There are none where the rarer class of a vector has fewer rows than there are folds, or where it would be missing
+    in a training part.
+    """
+    if grouping.is_matrix:
+        return folds(labels, None, FOLDS, "start='logistic'") if len(labels) >= FOLDS else []
+    assert isinstance(grouping.batch, Sets)
+    if min(labels.sum(), (~labels).sum()) < FOLDS:
+        return []
+    owners: NDArray[np.int64] | None = None
+    if len(grouping.batch) > 1:
+        owners = np.empty(len(labels), dtype=np.int64)
+        owners[slice(None) if grouping.order is None else grouping.order] = grouping.batch.owners
+    found = folds(labels.ravel(), owners, FOLDS, "start='logistic'")
+    whole = all(labels[train].any() and not labels[train].all() for train, _ in found)
+    return found if whole else []
+
+
+def _tune(
+    model: LogisticRegression, rows: Any, labels: Bools, weight: Values | None, splits: list[Split]
+) -> Values | None:
+    """Set C of the model to the one of least log loss on held-out rows; their scores (n, p), None without splits.
+
+    Of equal log losses the smallest C wins. A column with one class in a training part has its log-odds as scores.
+    """
+    if not splits:
+        return None
+    scores = np.empty((len(CS), *labels.shape))
+    for train, test in splits:
+        one, part = clone(model).set_params(warm_start=True), None if weight is None else weight[train]
+        for i, column in enumerate(labels[train].T):
+            if column.all() or not column.any():
+                scores[:, test, i] = np.log((column.sum() + 0.5) / ((~column).sum() + 0.5))
+                continue
+            for j, C in enumerate(CS):
+                one.set_params(C=C).fit(rows[train], column, part)
+                scores[j, test, i] = one.decision_function(rows[test])
+    losses = np.logaddexp(0.0, np.where(labels, -scores, scores)).mean(axis=2)
+    best = int(np.average(losses, axis=1, weights=weight).argmin())
+    model.set_params(C=CS[best])
+    return np.asarray(scores[best])
+
+
+CLOSE = 0.1
+"""A start is scaled up until its risk has come this close to the least one, as a share of the way from w = 0."""
+
+SCALES = 2.0 ** np.arange(-3, 21)
+"""The scales that are tried, as multiples of the one at which scores have a mean size of 1."""
+
+
+def thresholds(loss: Loss, grouping: Grouping, average: str, scores: NDArray[np.float64]) -> Values | float:
+    """The best threshold of scores (n,), or those (p,) of the columns of (n, p); 0 where the loss has none.
+
+    A threshold that predicts none or all is put beyond the scores by their spread, so that it stays finite.
+    """
+    if loss.reads != "labels" or grouping.layout == "classes":
+        return 0.0
+    if not grouping.is_matrix:
+        assert isinstance(grouping.batch, Sets)
+        found = np.array([best_threshold(grouping.batch, grouping.flat(scores), loss).threshold])
+    else:
+        labels = grouping.batch.truth.reshape(scores.T.shape).T if grouping.layout == "macro" else grouping.batch.truth
+        found = label_thresholds(labels.reshape(scores.shape), scores, loss, average).thresholds
+    low, high = (np.atleast_1d(end) for end in (scores.min(axis=0), scores.max(axis=0)))
+    spread = np.maximum(high - low, 1.0)
+    finite = np.clip(found, low - spread, high + spread)
+    return finite if grouping.is_matrix else float(finite[0])
+
+
+def scaled(risk: Risk, w: Values, size: float) -> Values:
+    """``a w`` with the least a > 0 whose risk is close to that of the best a; ``size`` is the mean size of the scores.
+
+    The labels that are predicted do not depend on a. Where scores are small against the loss, a surrogate is far above
+    the loss; where they are very large, the ramp is flat. The least scale whose risk has gone nine tenths of the way
+    from w = 0 to the least risk lies between.
+    """
+    if size == 0.0 or not np.isfinite(size):
+        return w
+    scales = SCALES / size
+    values = np.array([risk.cut(a * w).value for a in scales])
+    nothing, least = risk.cut(np.zeros(risk.size)).value, float(values.min())
+    close = values - least <= CLOSE * max(nothing - least, 0.0)
+    return np.asarray(scales[int(close.argmax())] * w)
+
+
+CONVEX = ("convex", "lovasz", "margin", "slack")
+"""Names of surrogates that are convex."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Problem(Training):
+    """What is trained on, bound once; :meth:`solve` may be called for several weights C.
+
+    Attributes
+    ----------
+    X, target : the rows
+    grouping : the sets of the rows
+    score_loss : the loss that is reported
+    loss : the loss that is trained for, with weighted classes
+    surrogate : a name, or an object that brings its own loss
+    start : ``"auto"``, ``"zero"``, ``"logistic"``, or a logistic regression
+    average : what a set is in a label matrix
+    intercept : the value of the constant feature, 0 for none
+    row_weights : the weight of each row, (n,), or None
+    jobs : the number of threads
+    path : whether it is solved for several C, so that planes are remembered
+    bare : whether C = 0 leaves logistic regression without a threshold, because one is chosen afterwards: thresholds of
+        several folds would differ by noise
+    plain : whether logistic regression takes the features as they are, without a scale
+    ids : the set of each row, (n,), where groups are given
+    """
+
+    X: Any
+    target: NDArray[Any]
+    grouping: Grouping
+    score_loss: Loss
+    loss: Loss
+    surrogate: str | Surrogate
+    start: str | LogisticRegression
+    average: str
+    intercept: float
+    row_weights: Any
+    jobs: int
+    path: bool = False
+    bare: bool = False
+    plain: bool = False
+    ids: NDArray[np.int64] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of decisions and thresholds: (n,), or (n, p) for a label matrix."""
+        shape: tuple[int, ...] = self.target.shape
+        return shape if self.grouping.is_matrix else shape[:1]
+
+    def in_order(self, in_folds: bool = False) -> "Problem":
+        """The same problem with its rows in an order that follows from the rows, whatever order they are given in.
+
+        Then neither folds nor ties nor rounding depend on that order. Rows whose order means something to the loss keep
+        it, and so do those of a convex surrogate from w = 0, whose objective is certified in any order, unless they are
+        to be held out ``in_folds``. X is copied.
+        """
+        name = self.surrogate if isinstance(self.surrogate, str) else self.surrogate.name
+        certified = name in CONVEX and self.start in ("auto", "zero") and not (self.bare or in_folds)
+        if certified or sees_places(self.surrogate, self.score_loss, self.loss):
+            return self
+        weights = None if self.weights is None else np.asarray(self.row_weights, dtype=np.float64)
+        labels = np.unique(self.target, return_inverse=True)[1].reshape(len(self.target), -1)
+        outer = [] if self.ids is None else [self.ids]
+        order = np.lexsort([*([] if weights is None else [weights]), *labels.T, row_keys(self.X), *outer])
+        if (order[1:] > order[:-1]).all():
+            return self
+        X, target = self.X[order], self.target[order]
+        ids = None if self.ids is None else self.ids[order]
+        weights = None if weights is None else weights[order]
+        grouping = group(target, ids, self.average, self.grouping.classes)
+        return replace(self, X=X, target=target, grouping=grouping, ids=ids, row_weights=weights)
+
+    @property
+    def multiplications(self) -> int:
+        """The number of multiplications for all scores."""
+        return int(self.X.shape[0]) * int(self.X.shape[1]) * self.grouping.outputs
+
+    @property
+    def batch(self) -> Batch:
+        """The sets with their true labels."""
+        return self.grouping.batch
+
+    @cached_property
+    def features(self) -> Features:
+        """The linear model of the scores."""
+        return self.grouping.features(self.X, self.intercept)
+
+    @cached_property
+    def weights(self) -> Values | None:
+        """The weight of each set."""
+        return self.grouping.weights(self.row_weights, self.X.shape[0])
+
+    @cached_property
+    def logistic(self) -> tuple[Values, float]:
+        """The weights of logistic regression with the best threshold of the loss, and the mean size of its scores.
+
+        Where C of logistic regression is chosen on held-out rows, so is the threshold, unless a constant labeling is as
+        good as it in training.
+        """
+        found = self._regression
+        scores = found.scores(self.X)
+        w, size = self._at_threshold(found, scores, scores if found.held_out is None else found.held_out)
+        if found.held_out is not None and self.loss_at(w) >= self.constant:
+            w, size = self._at_threshold(found, scores, scores)
+        return w, size
+
+    @cached_property
+    def _regression(self) -> Logistic:
+        rows = self.X, self.grouping, self.target, self.row_weights
+        return Logistic(*rows, self.intercept != 0.0, None if isinstance(self.start, str) else self.start, self.plain)
+
+    @property
+    def bare_start(self) -> Values:
+        """The weights of logistic regression as it is."""
+        coef, intercept = self._regression.coef, self._regression.intercept
+        return np.ravel(np.column_stack([coef, intercept / self.intercept]) if self.intercept else coef)
+
+    def _at_threshold(self, found: Logistic, scores: Values, chosen_on: Values) -> tuple[Values, float]:
+        """The weights with the best threshold of the scores ``chosen_on``, and the mean size of ``scores`` with it."""
+        if self.intercept == 0.0:
+            return found.coef.ravel(), float(np.abs(scores).mean())
+        best = thresholds(self.loss, self.grouping, self.average, chosen_on)
+        coef = np.column_stack([found.coef, (found.intercept - best) / self.intercept])
+        return coef.ravel(), float(np.abs(scores - best).mean())
+
+    @cached_property
+    def constant(self) -> float:
+        """The mean loss of the best constant labeling."""
+        return least_constant_loss(self.loss, self.grouping, self.omega)
+
+    @property
+    def way_out(self) -> str:
+        """What to do where a bound says nothing, in a few words."""
+        return way_from_constant(largest_number(self.X), super().way_out)
+
+    def named(self, name: str) -> Surrogate:
+        """The surrogate of this name for the loss."""
+        return named_surrogate(name, self.loss, self.grouping)
+
+    def usual_c(self, surrogate: Surrogate) -> float:
+        """The weight of the mean risk that ``C="auto"`` stands for."""
+        return default_c(surrogate, *self.X.shape)
+
+    def convex(self) -> Surrogate:
+        """The Lovász hinge where the loss is submodular, otherwise margin rescaling."""
+        return convex_surrogate(self.loss, self.grouping)
+
+    def beginning(self, risk: Risk) -> Values:
+        """The start :attr:`logistic`, at a scale that suits the risk."""
+        return scaled(risk, *self.logistic)
+
+    def certain_share(self, trained: Trained, shift: Any) -> float:
+        """The share of the training decisions, from scores less ``shift``, that no optimization changes any more."""
+        if np.isnan(trained.radius):
+            return np.nan
+        scores, lengths = self.features.scores(trained.w), self.features.row_lengths
+        if self.grouping.layout == "classes":
+            k = self.grouping.outputs
+            return float(certain(scores.reshape(-1, k), lengths[::k], True, trained.radius).mean())
+        if self.grouping.is_matrix:
+            shift = self.grouping.flat(np.broadcast_to(shift, self.target.shape))
+        return float(certain(scores - shift, lengths, False, trained.radius).mean())
+
+    @property
+    def ramp_alone(self) -> bool:
+        """Whether ``"auto"`` is the ramp from the beginning.
+
+        On real tables the bound of one set says something mostly where the convex model fits its rows too closely.
+        """
+        single = self.surrogate == "auto" and self.start != "zero" and len(self.grouping.batch) == 1
+        return single and may_ramp(self.loss, self.grouping)
+
+    def loss_at(self, w: Values) -> float:
+        """The mean training loss of the weights."""
+        scores, batch = self.features.scores(w), self.grouping.batch
+        predictions = scores if self.loss.reads == "scores" else batch.decide(scores)
+        return float(self.omega @ self.loss.values(batch, predictions))
+
+
+def problem_of(
+    model: Any, X: Any, y: Any, groups: Any, sample_weight: Any, intercept: float, path: bool = False
+) -> Problem:
+    """The problem of the arguments of ``model.fit``, which are checked here.
+
+    Raises ValueError, TypeError, OverflowError and Refusal, each with a sentence, for what does not fit.
+    """
+    target = None if y is None else as_target(y)
+    # Features compute the lengths of the rows and refuse what is not finite there, which saves a pass over X.
+    X, target = as_matrix(model, X, target, multi_output=True, order="C", ensure_all_finite=False)
+    if target.ndim == 2 and target.shape[1] > 1:
+        if model.pos_label is not None:
+            raise ValueError(f"pos_label must be None where y is a label matrix; got {model.pos_label!r}.")
+        classes = column_names(y, target.shape[1])
+    else:
+        classes = classes_of(target, model.pos_label)
+    grouping = group(target, groups, model.average, classes)
+    loss = loss_for(as_loss(model.loss), grouping, model.pos_label)
+    train = train_loss(model.surrogate, loss, class_weights(model.class_weight, grouping, target))
+    ids = None if groups is None else as_ids(groups, len(target))
+    more = model.surrogate, model.start, model.average, intercept, sample_weight, threads(model.n_jobs), path
+    return Problem(X, target, grouping, loss, train, *more, bare=model.threshold == "exact", ids=ids)
+
+
+def refuse_without_threshold(problem: Problem) -> None:
+    """Refusal where ``threshold="exact"`` has no threshold to choose: several classes, and losses of rankings."""
+    loss, grouping = problem.loss, problem.grouping
+    if grouping.layout == "classes" or loss.reads != "labels":
+        what = "more than two classes" if grouping.layout == "classes" else f"{loss!r}, which has none"
+        raise Refusal(f"threshold='exact' refuses {what}. Use threshold='zero'.", EXACT_THRESHOLD)
+
+
+def held_out_thresholds(model: Any, problem: Problem, checkpoint: OpenCheckpoint | None = None) -> Values | float:
+    """The best thresholds of scores that models like ``model`` give to rows held out of their training.
+
+    There are 5 folds, or fewer where the rarest class, or the groups, are fewer. Each is a part of the checkpoint.
+    """
+    loss, grouping, target = problem.loss, problem.grouping, problem.target
+    refuse_without_threshold(problem)
+    scores = np.zeros(problem.shape)
+    weights = None if problem.row_weights is None else np.asarray(problem.row_weights)
+    for k, (train, test) in enumerate(folds(target, problem.ids, FOLDS, "threshold='exact'")):
+        part = None if checkpoint is None else checkpoint.part(f"fold {k}")
+        one = clone(model).set_params(verbose=0, warm_start=False)
+        with warnings.catch_warnings():
+            # The fit on all rows has warned of the same.
+            for kind in (VacuousBoundWarning, ConvergenceWarning):
+                warnings.simplefilter("ignore", kind)
+            rest = (None if given is None else given[train] for given in (problem.ids, weights))
+            one._fit(problem.X[train], target[train], *rest, 0.0, lambda _, part=part: part)
+        scores[test] = one.decision_function(problem.X[test])
+    return thresholds(loss, grouping, model.average, scores)
+
+
+def cross_fitted_scores(
+    problem: Problem, groups: Any, sample_weight: Any, held_out: Values, splits: list[Split]
+) -> Values:
+    """The score of each fold, (folds, m), for m models' scores of held-out rows (m, n) or (m, n, p).
+
+    It is one minus the mean loss over the sets of the fold, with the thresholds that are best on the other folds: on
+    the rows they were chosen on, thresholds look better than they are.
+    """
+    found = np.empty((len(splits), len(held_out)))
+    for k, (_, test) in enumerate(splits):
+        rest = np.ones(len(problem.target), dtype=bool)
+        rest[test] = False
+        others, fold = (
+            group(problem.target[at], None if groups is None else groups[at], problem.average, problem.grouping.classes)
+            for at in (rest, test)
+        )
+        weight = None if sample_weight is None else sample_weight[test]
+        for j, scores in enumerate(held_out):
+            best = thresholds(problem.loss, others, problem.average, scores[rest])
+            found[k, j] = 1.0 - fold.mean_loss(problem.score_loss, scores[test] - best, weight)
+    return found
+
+
+NOT_SAID = frozenset(
+    {"loss", "tol", "max_iter", "n_jobs", "random_state", "verbose", "warm_start", "client", "persist"}
+)
+"""Parameters that may change from a fit to the one that goes on; the loss is said with what it became for the data."""
+
+Keep = Callable[[Problem], OpenCheckpoint | None]
+"""A function that gives the checkpoint of a problem, or None."""
+
+
+def about(model: Any, problem: Problem, groups: Any, sample_weight: Any) -> dict[str, str]:
+    """The texts by which a checkpoint knows the fit of ``model`` again; O(n d)."""
+    return about_rows(model, of_rows(problem.X, problem.target, groups, sample_weight), problem.score_loss)
+
+
+def about_rows(model: Any, rows: dict[str, str], loss: Loss) -> dict[str, str]:
+    """The same from the fingerprints of the rows, and the loss that is reported."""
+    params = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_SAID}
+    return {
+        "estimator": type(model).__name__,
+        **rows,
+        "loss": described(loss),
+        **{name: described(value) for name, value in params.items()},
+    }
+
+
+def keeper(model: Any, groups: Any, sample_weight: Any, checkpoint: Any, resume: bool) -> Keep:
+    """The function that opens what ``fit(checkpoint=..., resume=...)`` of ``model`` asks for."""
+
+    def keep(problem: Problem) -> OpenCheckpoint | None:
+        return opened(checkpoint, resume, lambda: about(model, problem, groups, sample_weight))
+
+    return keep
+
+
+def no_file(problem: Problem) -> None:
+    """The checkpoint of a fit that writes none."""

@@ -1,0 +1,116 @@
+"""What is predicted of whole bags, what the estimator scores, and the threshold of least expected loss."""
+
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit
+
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values, as_reals
+from setwise.core.loss import Loss
+from setwise.decisions.expected_loss import best_cut, rule_of_cuts
+from setwise.estimators.weak.bags import Bagging, Ranges
+from setwise.estimators.weak.knowledge import Knowledge
+from setwise.kernels.segments import segment_sums
+from setwise.losses import CountRange
+from setwise.probabilistic import CountLikelihood
+
+
+@final
+class BagPredictions(NamedTuple):
+    """What independent decisions predict of each bag, (bags,); of several classes (bags, k), each against the rest.
+
+    Attributes
+    ----------
+    ids : the sorted distinct ids, (bags,)
+    sizes : the numbers of rows, (bags,)
+    mean : the mean number of positives
+    most_probable : the most probable number of positives
+    at_least_one : the probability that one row or more is positive
+    """
+
+    ids: NDArray[Any]
+    sizes: Ints
+    mean: Values
+    most_probable: Ints
+    at_least_one: Values
+
+
+def predicted(bags: Bagging, scores: Values) -> BagPredictions:
+    """The predictions for log-odds (n,), or (n, k)."""
+    order = np.argsort(bags.owners, kind="stable")
+    offsets = np.concatenate(([0], np.cumsum(bags.sizes))).astype(np.int64)
+    columns = [_of_class(np.ascontiguousarray(s), offsets) for s in scores[order].reshape(len(order), -1).T]
+    mean, count, some = (np.column_stack(parts) for parts in zip(*columns, strict=True))
+    if scores.ndim == 1:
+        mean, count, some = mean[:, 0], count[:, 0], some[:, 0]
+    return BagPredictions(bags.ids, bags.sizes, mean, count, some)
+
+
+def _of_class(scores: Values, offsets: Ints) -> tuple[Values, Ints, Values]:
+    """Mean, mode and probability of one or more, (bags,) each."""
+    mean = segment_sums(expit(scores), offsets)
+    some = -np.expm1(segment_sums(log_expit(-scores), offsets))
+    sets = Sets(np.full(len(scores), -1, dtype=np.int8), offsets)
+    # The mode of a sum of independent decisions is the mean, rounded up or down (Darroch 1964).
+    below = np.minimum(np.floor(mean).astype(np.int64), sets.sizes)
+    above = np.minimum(below + 1, sets.sizes)
+    costs = [CountLikelihood(CountRange(count, count)).on(sets)(scores).values for count in (below, above)]
+    return mean, np.where(costs[1] < costs[0], above, below), some
+
+
+def share_right(right: Bools, known: Bools, sample_weight: Any) -> float:
+    """``sum of w_i over right rows / sum of w_i``, over the rows with a known label; masks and weights are (n,)."""
+    if sample_weight is None:
+        return float(right[known].mean())
+    weight = as_reals(sample_weight, "sample_weight", known.shape)
+    if (weight < 0).any() or not weight[known].any():
+        raise ValueError("sample_weight must not be negative, and be positive for a row with a known label.")
+    # Only the ratios of weights count; divided by the largest one, their sum cannot overflow.
+    return float(np.average(right[known], weights=weight[known] / weight[known].max()))
+
+
+def refuse_weights(sample_weight: Any) -> None:
+    """Refuse weights of rows where no label of a row is known."""
+    if sample_weight is not None:
+        raise ValueError(
+            "sample_weight must be None where score is given no known label in y: it weighs rows with known labels, "
+            "and the log-likelihood is that of whole bags."
+        )
+
+
+def mean_log_likelihood(bags: Bagging, ranges: Ranges, scores: Values) -> float:
+    """The mean over bags, and over classes, of ``log Pr(what is known)``, for log-odds (n,), or (n, k).
+
+    It is over bags and classes of which something is known; ValueError says that there are none.
+    """
+    columns = scores.reshape(len(scores), -1).T
+    k, values = max(len(columns), 2), []
+    for column, s in enumerate(columns, start=1 if scores.ndim == 1 else 0):
+        low, high = ranges.of_class(column, k)
+        if ((low == 0) & (high == bags.sizes)).all():
+            continue
+        held = Knowledge.of(bags, np.full(len(s), -1, dtype=np.int8), low, high)
+        values.append(-CountLikelihood(held.loss).on(held.sets)(s[held.order]).values.mean())
+    if not values:
+        raise ValueError(
+            "score must be given labels y, or counts, proportions, at_least or between of bags; got none that is known."
+        )
+    return float(np.mean(values))
+
+
+def threshold_for(loss: Loss, scores: Values) -> float:
+    """The log-odds above which rows are positive so that the expected loss of those with ``scores`` (n,) is least.
+
+    The rows are one set of independent decisions with these log-odds, and no label is read. A threshold never separates
+    equal rows. Up to 4096 rows no other one has a smaller expected loss; for more the search ends within 1e-3 of a
+    bound of the least one, or after a fixed amount of work. Between the last positive and the first negative row it is
+    halfway; where all rows are positive, or none is, it is -inf or inf. Raises what :func:`check_decidable` raises.
+    """
+    return best_cut(rule_of_cuts(loss, len(scores)), expit(scores), scores)[0]
+
+
+def check_decidable(loss: Loss, n: int) -> None:
+    """Raise Refusal for a loss without a best threshold of n rows that can be found, whatever their scores."""
+    rule_of_cuts(loss, n)

@@ -33,7 +33,7 @@ from sklearn.metrics import f1_score
 from setwise import FileClassifier
 from setwise.datasets.budget import Budget
 from setwise.decisions import best_threshold
-from setwise.estimators.placed.file_rows import placed_rows
+from setwise.distributed.file_classifier import placed_rows
 from setwise.risks import DistributedRisk
 from setwise.surrogates import LovaszHinge, MarginRescaling
 from timing import table

@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "BinaryDenoiser": "setwise.estimators",
-    "FileClassifier": "setwise.estimators",
+    "FileClassifier": "setwise.distributed",
     "GraphClassifier": "setwise.estimators",
     "IndependentSVMs": "setwise.estimators",
     "JointKernelSupport": "setwise.estimators",
@@ -45,6 +45,7 @@ _PACKAGES = (
     "decisions",
     "probabilistic",
     "spaces",
+    "distributed",
     "datasets",
     "graphs",
     "plotting",

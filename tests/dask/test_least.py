@@ -14,7 +14,7 @@ import pandas as pd
 
 from dask import delayed
 from setwise import dask as on_dask
-from setwise.estimators.placed.least import least_expected_loss_of
+from setwise.distributed.decisions import least_expected_loss_of
 from setwise.losses import FBeta, PrecisionAtK
 from setwise.risks.places import Here, KeptHere
 

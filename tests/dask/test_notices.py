@@ -9,8 +9,8 @@ import dask.array as da
 from sklearn.exceptions import ConvergenceWarning
 
 from setwise.dask import SetClassifier
+from setwise.distributed.classifier import PlacedLogistic
 from setwise.estimators.linear_training import VacuousBoundWarning
-from setwise.estimators.placed.start import PlacedLogistic
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 3))

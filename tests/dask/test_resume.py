@@ -11,7 +11,7 @@ import dask.array as da  # noqa: E402
 
 from setwise.core.checkpoint import read_sealed  # noqa: E402
 from setwise.dask import SetClassifier  # noqa: E402
-from setwise.estimators.placed.start import PlacedLogistic  # noqa: E402
+from setwise.distributed.classifier import PlacedLogistic  # noqa: E402
 from setwise.risks import DistributedRisk  # noqa: E402
 
 RNG = np.random.default_rng(0)

@@ -9,7 +9,7 @@ import dask.array as da
 
 from setwise.dask import SetClassifier
 from setwise.decisions import threshold_pieces
-from setwise.estimators.placed import sets
+from setwise.distributed import rows
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(900, 3))
@@ -27,7 +27,7 @@ def test_the_area_of_rows_that_stay_where_they_are(client, groups, monkeypatch):
     ids = None if groups is None else spread(groups)
     model = SetClassifier("auc", tol=0.1, client=client).fit(spread(X), spread(Y), ids)
     here = model.to_local().score(X, Y, groups)
-    monkeypatch.setattr(sets, "FEW", 100)
-    monkeypatch.setattr(sets, "MOST", 150)
+    monkeypatch.setattr(rows, "FEW", 100)
+    monkeypatch.setattr(rows, "MOST", 150)
     monkeypatch.setattr(threshold_pieces, "SENT", 50)
     assert model.score(spread(X), spread(Y), ids) == pytest.approx(here, abs=1e-12)

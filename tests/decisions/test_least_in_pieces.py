@@ -14,7 +14,7 @@ from setwise.decisions import expected_loss, expected_loss_pieces, least_expecte
 from setwise.decisions.expected_loss_pieces import LeastInPieces
 from setwise.decisions.formula import formula_of
 from setwise.decisions.levels import Range
-from setwise.estimators.placed.least import predicted
+from setwise.distributed.decisions import predicted
 from setwise.losses import (
     AE,
     MCC,

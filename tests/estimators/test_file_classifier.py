@@ -28,9 +28,9 @@ from setwise import FileClassifier
 from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.datasets.budget import IN_SET, KEPT, NAME, SET, Budget
 from setwise.datasets.parquet_blocks import joined
+from setwise.distributed.classifier import PlacedLogistic
+from setwise.distributed.file_classifier import placed_rows
 from setwise.estimators.linear_training import VacuousBoundWarning
-from setwise.estimators.placed.file_rows import placed_rows
-from setwise.estimators.placed.start import PlacedLogistic
 from setwise.losses import Jaccard, MeanOverClasses, RecallAtK
 from setwise.models import RowBlock
 from setwise.risks import DistributedRisk, distributed_risk

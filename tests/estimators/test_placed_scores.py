@@ -8,8 +8,8 @@ from setwise.core.exceptions import Refusal
 from setwise.core.surrogate import Piece, ended
 from setwise.decisions import threshold_pieces
 from setwise.decisions.threshold_pieces import twice_swapped
-from setwise.estimators.placed import sets as of_sets
-from setwise.estimators.placed.sets import area_factor, mean_loss_of_sets
+from setwise.distributed import rows as of_sets
+from setwise.distributed.rows import area_factor, mean_loss_of_sets
 from setwise.losses import NDCG, AreaWeighted, AveragePrecision, Jaccard, RocArea
 from setwise.risks.places import Here, KeptHere
 

@@ -10,11 +10,10 @@ from setwise import FileClassifier, SetClassifier
 from setwise.core.checkpoint import read_sealed
 from setwise.datasets.budget import Budget
 from setwise.decisions import best_threshold
+from setwise.distributed import classifier
+from setwise.distributed.classifier import PlacedClassifier, least_constant_loss_of
+from setwise.distributed.file_classifier import placed_rows
 from setwise.estimators.linear_training import VacuousBoundWarning
-from setwise.estimators.placed import start
-from setwise.estimators.placed.classifier import PlacedClassifier
-from setwise.estimators.placed.constants import least_constant_loss_of
-from setwise.estimators.placed.file_rows import placed_rows
 from setwise.losses import EarlyDetection, FBeta, Jaccard, RocArea
 from setwise.risks import DistributedRisk
 
@@ -52,7 +51,7 @@ def interrupted(model, monkeypatch, owner, name, stop, **more):
 
 def test_ctrl_c_in_logistic_regression_keeps_its_best_steps(monkeypatch):
     model = clone(MODEL)
-    said = interrupted(model, monkeypatch, start.PlacedLogistic, "_objective", 6)
+    said = interrupted(model, monkeypatch, classifier.PlacedLogistic, "_objective", 6)
     words = "interrupted in its start; these are the best weights so far, and nothing is certified of them"
     assert said == [f'FileClassifier was {words}. See "What is known after a fit" in guide/estimator.']
     assert (model.status_, model.stop_reason_, model.n_iter_) == ("interrupted", words, 0)
@@ -66,7 +65,7 @@ def test_ctrl_c_in_logistic_regression_keeps_its_best_steps(monkeypatch):
 
 def test_ctrl_c_before_the_first_step_leaves_the_model_as_it_was(monkeypatch):
     model = clone(MODEL)
-    assert interrupted(model, monkeypatch, start.PlacedLogistic, "_objective", 1) == []
+    assert interrupted(model, monkeypatch, classifier.PlacedLogistic, "_objective", 1) == []
     assert "coef_" not in vars(model)
 
 
@@ -104,7 +103,7 @@ def test_ctrl_c_while_a_fit_is_judged_keeps_it(monkeypatch):
 
 @pytest.mark.parametrize(
     ("owner", "name", "stop"),
-    [(start.PlacedLogistic, "_objective", k) for k in (1, 2, 3, 6, 9, -1)]
+    [(classifier.PlacedLogistic, "_objective", k) for k in (1, 2, 3, 6, 9, -1)]
     + [(DistributedRisk, "cut", k) for k in (1, 2)],
 )
 def test_a_fit_that_is_resumed_in_its_start_ends_with_the_same_bits(owner, name, stop, monkeypatch, tmp_path):
@@ -127,7 +126,7 @@ def test_a_finished_start_is_not_found_again(monkeypatch, tmp_path):
         half.fit(X, Y, checkpoint=file)
     full = clone(MODEL).fit(X, Y)
     for name in ("_objective", "_moments", "at_threshold"):
-        monkeypatch.setattr(start.PlacedLogistic, name, lambda *given: pytest.fail("it was found again"))
+        monkeypatch.setattr(classifier.PlacedLogistic, name, lambda *given: pytest.fail("it was found again"))
     after = clone(MODEL).fit(X, Y, checkpoint=file, resume=True)
     np.testing.assert_array_equal(after.history_["objective"][:3], half.history_["objective"])
     assert after.score(X, Y) == pytest.approx(full.score(X, Y), abs=0.02)

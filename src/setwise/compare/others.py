@@ -24,7 +24,7 @@ from setwise.datasets.new_rows import rows_of
 from setwise.datasets.parquet_blocks import joined
 from setwise.datasets.sampling import Sample
 from setwise.decisions.task import Task
-from setwise.estimators.placed.rows import PlacedRows, mean_loss_of
+from setwise.distributed.rows import PlacedRows, mean_loss_of
 from setwise.estimators.selection import OutOfFold
 from setwise.estimators.selection.base_models import Response
 from setwise.estimators.selection.levers import Evidence, Rule

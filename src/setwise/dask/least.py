@@ -14,7 +14,7 @@ from setwise.dask.clusters import cluster
 from setwise.dask.partitions import partitions
 from setwise.dask.workers import Workers, packs_of
 from setwise.decisions.expected_loss import DecisionInPieces
-from setwise.estimators.placed.least import NAME, as_probabilities, least_of, predicted, ties_of
+from setwise.distributed.decisions import NAME, as_probabilities, least_of, predicted, ties_of
 from setwise.losses import as_loss
 
 

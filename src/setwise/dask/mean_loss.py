@@ -12,7 +12,7 @@ from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
 from setwise.dask.clusters import cluster
 from setwise.dask.partitions import placed_columns
-from setwise.estimators.placed.rows import mean_loss_of
+from setwise.distributed.rows import mean_loss_of
 from setwise.estimators.sets import is_missing
 from setwise.losses import as_loss
 

@@ -14,9 +14,9 @@ from setwise.core.checks import Values
 from setwise.core.loss import Loss
 from setwise.dask.clusters import OnCluster, cluster
 from setwise.dask.partitions import mapped, placed_rows, untouched
+from setwise.distributed.decisions import best_threshold_of
+from setwise.distributed.rows import mean_loss_of
 from setwise.estimators.base import CONSTRAINTS, Names
-from setwise.estimators.placed.rows import mean_loss_of
-from setwise.estimators.placed.threshold import best_threshold_of
 from setwise.estimators.selection.base_models import check_prefit, method_of, scores_of
 from setwise.losses import as_loss
 

@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 
 from setwise.core.checks import as_float64
 from setwise.dask.workers import Anew, Workers, packs_of
-from setwise.estimators.placed.rows import PlacedRows
+from setwise.distributed.rows import PlacedRows
 from setwise.risks.places import Kept
 
 Read = Callable[[Any], Any]

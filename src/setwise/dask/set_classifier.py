@@ -13,7 +13,7 @@ from setwise.core.loss import Loss
 from setwise.core.surrogate import Surrogate
 from setwise.dask.clusters import OnCluster, cluster
 from setwise.dask.partitions import mapped, names_of, placed_rows
-from setwise.estimators.placed.classifier import PlacedClassifier
+from setwise.distributed.classifier import PlacedClassifier
 
 
 @final

@@ -6,7 +6,6 @@ from setwise.core.attributes import lazily
 
 if TYPE_CHECKING:
     from setwise.estimators.binary_denoiser import BinaryDenoiser as BinaryDenoiser
-    from setwise.estimators.file_classifier import FileClassifier as FileClassifier
     from setwise.estimators.gibbs import GibbsBound as GibbsBound
     from setwise.estimators.gibbs import gibbs_bound as gibbs_bound
     from setwise.estimators.graph_classifier import GraphClassifier as GraphClassifier
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BinaryDenoiser": "binary_denoiser",
-    "FileClassifier": "file_classifier",
     "GibbsBound": "gibbs",
     "GraphClassifier": "graph_classifier",
     "IndependentSVMs": "multilabel_baselines",

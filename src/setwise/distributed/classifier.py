@@ -1,47 +1,197 @@
-"""A linear classifier for measures of sets whose rows lie in several places."""
+"""A linear classifier for measures of sets whose rows lie in several places.
 
+It starts at logistic regression with the best threshold for the loss. The bound of a convex surrogate is judged by the
+loss of constant labelings.
+"""
+
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.checkpoint import OpenCheckpoint, opened
-from setwise.core.checks import Values, as_number
+from setwise.core.checks import Bools, Values, as_number
 from setwise.core.exceptions import Refusal
-from setwise.core.learner import Learner, ProgressBar, plain_interrupts
+from setwise.core.learner import Fit, Learner, ProgressBar, plain_interrupts
 from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
+from setwise.core.risk import Risk
 from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
+from setwise.distributed.decisions import best_threshold_of
+from setwise.distributed.rows import PlacedRows, fingerprints, mean_loss_of
 from setwise.estimators.base import CONSTRAINTS, SHORT, Versioned, warn_of_end, way_from_constant
 from setwise.estimators.checkpoints import UNROUTED
 from setwise.estimators.linear_training import (
+    VACUOUS,
     Trained,
     at_the_start,
     interrupted_start,
     keep_certificates,
     radius,
+    share_of_constant,
     warn_of_vacuous_bound,
 )
 from setwise.estimators.objective import default_c, learner_for, plain_surrogate
-from setwise.estimators.placed.constants import least_constant_loss_of, says_nothing
-from setwise.estimators.placed.rows import PlacedRows, fingerprints, mean_loss_of
-from setwise.estimators.placed.start import PlacedLogistic, start_of
 from setwise.estimators.set_classifier import SetClassifier
-from setwise.estimators.set_training import about_rows
+from setwise.estimators.set_training import about_rows, refuse_tiny, scaled
 from setwise.losses import as_loss
 from setwise.models import RowBlock
-from setwise.risks import DistributedRisk, Risk, Shifted
-from setwise.risks.places import Kept
+from setwise.risks import DistributedRisk, Shifted
+from setwise.risks.distributed_risk import tree_sum
+from setwise.risks.places import Kept, Places
 from setwise.surrogates.lovasz_hinge import LovaszHinge
 from setwise.surrogates.ramp import Ramp
 from setwise.surrogates.rescaling import MarginRescaling
 
-SHARED = ("loss", "surrogate", "learner", "C", "tol", "max_iter", "fit_intercept", "intercept_scaling", "pos_label")
 
+def least_constant_loss_of(found: PlacedRows, loss: Loss, truth: Kept) -> float:
+    """The mean loss of predicting none, or all: the lesser of the two, without a pass over the features.
+
+    For losses of a ranking it is that of equal scores. It is inf where all rows would have to be gathered and are too
+    many.
+    """
+    if Trait.COUNTS not in loss.traits and found.count() > found.places.room:
+        return np.inf
+    with suppress(Refusal):
+        each = [found.places.keep(_constant, truth, sign) for sign in (False, True)]
+        return min(mean_loss_of(found, loss, truth, scores) for scores in each)
+    return np.inf
+
+
+def says_nothing(found: PlacedRows, loss: Loss, truth: Kept, risk: Risk, fit: Fit, C: float) -> bool:
+    """Whether a fit of a convex risk promises no less loss than the best constant labeling has.
+
+    This takes a cut more where the weights are short, which tells whether w = 0 is optimal.
+    """
+    return share_of_constant(risk, fit, C, least_constant_loss_of(found, loss, truth), False) >= VACUOUS
+
+
+def _constant(truth: Bools, sign: bool) -> Bools:
+    return np.full(len(truth), sign)
+
+
+STEPS = 100
+"""The most steps of logistic regression: it is a start, and no more, so it need not converge."""
+
+
+@final
+class PlacedLogistic:
+    """``sum log(1 + exp(-t f(x))) + 0.5 |coef|^2`` over scaled features, as weights for features that are not scaled.
+
+    It is minimized by L-BFGS; each step is one pass over the rows at all places.
+
+    Parameters
+    ----------
+    places, rows, truth : the :class:`~setwise.models.RowBlock` and the labels of each place
+    intercept : the value of the constant feature, 0 for none
+
+    Attributes
+    ----------
+    w : (d,) the best weights so far, with that of the constant feature last; None before the first step
+    """
+
+    def __init__(self, places: Places, rows: Kept, truth: Kept, intercept: float) -> None:
+        self.places, self.rows, self.truth, self.intercept = places, rows, truth, intercept
+        self.w: Values | None = None
+
+    def fit(self) -> None:
+        """Find the weights."""
+        self.mean, self.scale = self._moments()
+
+        def step(scaled: Values) -> None:
+            self.w = self._plain(scaled)
+
+        begin = np.zeros(len(self.scale) + bool(self.intercept))
+        found = minimize(self._objective, begin, jac=True, method="L-BFGS-B", callback=step, options={"maxiter": STEPS})
+        self.w = self._plain(found.x)
+        refuse_tiny(self.w, float(np.array(self.places.tell(RowBlock.extent, self.rows))[:, 0].max()))
+
+    def _moments(self) -> tuple[Values, Values]:
+        """The means and deviations by which features are scaled; without an intercept they are not centered."""
+        sums = tree_sum(self.places.tell(RowBlock.moments, self.rows))
+        n, first, second = sums[0], sums[1 : len(sums) // 2 + 1], sums[len(sums) // 2 + 1 :]
+        # Rounding may make a variance negative; a constant feature keeps its size.
+        spread = np.sqrt(np.maximum(second / n - (first / n) ** 2, 0.0))
+        scale = np.where(spread > 1e-12 * np.sqrt(second / n), spread, 1.0)
+        return first / n if self.intercept else np.zeros_like(first), scale
+
+    def _plain(self, scaled: Values) -> Values:
+        """The weights of features as they are."""
+        coef = scaled[: len(self.scale)] / self.scale
+        return np.append(coef, (scaled[-1] - coef @ self.mean) / self.intercept) if self.intercept else coef
+
+    def _objective(self, scaled: Values) -> tuple[float, Values]:
+        """The objective and its gradient."""
+        parts = self.places.tell(_log_loss, self.rows, self.truth, self._plain(scaled))
+        value, slope = float(tree_sum([part[0] for part in parts])), tree_sum([part[1] for part in parts])
+        coef, d = scaled.copy(), len(self.scale)
+        gradient = slope[:d] / self.scale
+        if self.intercept:
+            total = slope[-1] / self.intercept
+            gradient, coef[-1] = np.append(gradient - total * self.mean / self.scale, total), 0.0
+        return value + 0.5 * float(coef @ coef), gradient + coef
+
+    def at_threshold(self, loss: Loss) -> tuple[Values, float]:
+        """The weights of :meth:`fit` with the best threshold of all rows for the loss, and the mean size of the scores.
+
+        Without a constant feature, and for losses whose threshold needs all scores in one place, it is 0.
+        """
+        assert self.w is not None
+        w, scores = self.w.copy(), self.places.keep(RowBlock.scores, self.rows, self.w)
+        shift = 0.0
+        if self.intercept and loss.reads == "labels":
+            with suppress(Refusal):
+                best = best_threshold_of(self.places, scores, self.truth, loss).threshold
+                ends = np.array(self.places.tell(_ends, scores))
+                low, high = ends[:, 0].min(), ends[:, 1].max()
+                # A threshold that predicts none or all is put beyond the scores by their spread.
+                spread = max(high - low, 1.0)
+                shift = float(np.clip(best, low - spread, high + spread))
+            w[-1] -= shift / self.intercept
+            self.w = w
+        sizes = np.sum(self.places.tell(_sizes, scores, shift), axis=0)
+        return w, float(sizes[0] / sizes[1])
+
+
+def start_of(logistic: PlacedLogistic, risk: Risk, loss: Loss, kept: OpenCheckpoint | None) -> Values:
+    """The weights of logistic regression at its best threshold, at a scale that suits the risk.
+
+    A checkpoint keeps them when they are found. A start that was not finished begins anew, so that it ends with the
+    same bits as one that was never interrupted: L-BFGS remembers more than its last step.
+    """
+    if kept is not None and "w" in kept.arrays:
+        return kept.numbers("w", (risk.size,))
+    logistic.fit()
+    w = scaled(risk, *logistic.at_threshold(loss))
+    if kept is not None:
+        kept.put({"w": w})
+        kept.write()
+    return w
+
+
+def _log_loss(rows: RowBlock, truth: Bools, w: Values) -> tuple[float, Values]:
+    """The sum of the log-losses and its gradient by the weights."""
+    signed = rows.scores(w) * (1 - 2.0 * truth)
+    return float(np.logaddexp(0.0, signed).sum()), rows.pullback(expit(signed) * (1 - 2.0 * truth))
+
+
+def _ends(scores: Values) -> tuple[float, float]:
+    return (float(scores.min()), float(scores.max())) if len(scores) else (np.inf, -np.inf)
+
+
+def _sizes(scores: Values, shift: float) -> tuple[float, int]:
+    """The sum of the sizes of scores less a threshold, and how many there are."""
+    return float(np.abs(scores - shift).sum()), len(scores)
+
+
+SHARED = ("loss", "surrogate", "learner", "C", "tol", "max_iter", "fit_intercept", "intercept_scaling", "pos_label")
 
 WAY_OUT = "take surrogate='ramp', which begins at logistic regression, or raise C if it is small"
 """What to do where a bound says nothing."""

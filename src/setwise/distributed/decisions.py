@@ -1,4 +1,4 @@
-"""The labeling of least expected loss of probabilities that lie in several places."""
+"""The best threshold of scores, and the labeling of least expected loss, where scores lie in several places."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,11 +7,38 @@ import numpy as np
 
 from setwise.core.checks import Bools, Floats, Values, as_array, as_reals, refuse_outside
 from setwise.core.loss import Loss
-from setwise.core.surrogate import ended
+from setwise.core.surrogate import Piece, Question, ended
+from setwise.decisions import Threshold
 from setwise.decisions.expected_loss import DecisionInPieces
 from setwise.decisions.expected_loss_pieces import LeastInPieces
 from setwise.decisions.levels import Asked
+from setwise.decisions.threshold_pieces import ThresholdInPieces
 from setwise.risks.places import Each, Kept, Places
+
+
+def best_threshold_of(places: Places, scores: Kept, truth: Kept, loss: Loss) -> Threshold:
+    """``argmin over t of loss(y, [scores >= t])`` for all rows as one set; scores and labels (m,) stay at their places.
+
+    Raises
+    ------
+    Refusal : for losses whose threshold needs all scores in one place
+    ValueError : where a place has not as many scores as labels
+    """
+    negatives, positives = np.sum(places.tell(_numbers, scores, truth), axis=0).tolist()
+    search = ThresholdInPieces(loss, negatives, positives).search()
+    return ended(search, lambda question: places.tell(_threshold_answer, question, scores, truth))
+
+
+def _numbers(scores: Values, truth: Bools) -> tuple[int, int]:
+    """The numbers of negatives and positives."""
+    if len(truth) != len(scores):
+        raise ValueError(f"X and y must have as many rows in each place; got {len(scores)} and {len(truth)}.")
+    return int((~truth).sum()), int(truth.sum())
+
+
+def _threshold_answer(question: Question, scores: Values, truth: Bools) -> Any:
+    return question(Piece(scores, truth))
+
 
 NAME = "probabilities"
 
@@ -41,7 +68,7 @@ def least_expected_loss_of(places: Places, probabilities: Kept, loss: Loss, tol:
 def least_of(places: Places, probabilities: Kept, loss: Loss, tol: float) -> DecisionInPieces:
     """The decision without labels, for probabilities that are checked."""
     search = LeastInPieces(loss, tol).search()
-    return ended(search, lambda question: places.tell(_answer, question, probabilities))
+    return ended(search, lambda question: places.tell(_least_answer, question, probabilities))
 
 
 def ties_of(places: Places, probabilities: Kept, found: DecisionInPieces) -> list[int | None]:
@@ -80,7 +107,7 @@ def as_probabilities(values: Any) -> Floats:
     return given
 
 
-def _answer(question: Asked, probabilities: Values) -> Any:
+def _least_answer(question: Asked, probabilities: Values) -> Any:
     return question(probabilities)
 
 

@@ -31,7 +31,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import f1_score
 
 from setwise import FileClassifier
-from setwise.datasets.budget import Budget
+from setwise.datasets.blocks import Budget
 from setwise.decisions import best_threshold
 from setwise.distributed.file_classifier import placed_rows
 from setwise.risks import DistributedRisk

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 from setwise import SetClassifier
 from setwise.core import Sets
-from setwise.datasets.early_detection import early_detection, early_stage
+from setwise.datasets.synthetic import early_detection, early_stage
 from setwise.losses import EarlyDetection, Hamming
 from setwise.plotting import plane
 

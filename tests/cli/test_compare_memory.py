@@ -19,8 +19,8 @@ from setwise.compare.saved import load_model
 from setwise.compare.timing import Costs
 from setwise.core.exceptions import Refusal
 from setwise.datasets import load_rows, load_table
-from setwise.datasets.budget import Budget
-from setwise.datasets.parquet_table import ParquetTable
+from setwise.datasets.blocks import Budget
+from setwise.datasets.sampling import ParquetTable
 from setwise.losses import FBeta, Jaccard, RocArea
 
 pytest.importorskip("pyarrow")

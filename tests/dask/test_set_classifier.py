@@ -126,7 +126,7 @@ def test_bits_do_not_depend_on_packs(client, packs, monkeypatch):
     fit = SetClassifier("jaccard", "convex", client=client, tol=1e-2).fit
     rows = spread(X), spread(Y), spread(GROUPS["mixed"])
     wanted = fit(*rows)
-    monkeypatch.setattr("setwise.dask.partitions.packs_of", lambda *_: packs)
+    monkeypatch.setattr("setwise.dask.workers.packs_of", lambda *_: packs)
     found = fit(*rows)
     assert (found.coef_.tobytes(), found.lower_bound_) == (wanted.coef_.tobytes(), wanted.lower_bound_)
     assert found.score(*rows) == wanted.score(*rows)

@@ -5,7 +5,7 @@ from sklearn.linear_model import LogisticRegression
 from setwise import SetClassifier
 from setwise.core.batch import Sets
 from setwise.datasets import early_detection
-from setwise.datasets.early_detection import EARLY, LATE, early_stage
+from setwise.datasets.synthetic import EARLY, LATE, early_stage
 from setwise.losses import EarlyDetection
 
 

@@ -86,7 +86,7 @@ def test_bad_npz(tmp_path, arrays, says):
 
 
 def test_an_archive_that_fills_the_memory_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("setwise.datasets.npz.ANYWAY", 1 << 20)
+    monkeypatch.setattr("setwise.datasets.formats.ANYWAY", 1 << 20)
     X = np.zeros((300, 1000))
     np.savez_compressed(tmp_path / "t.npz", X=X, y=np.arange(300) % 2)
     with pytest.raises(ValueError, match=r"times as large when unpacked, 2,40\d,\d+ bytes: write it by np.savez"):

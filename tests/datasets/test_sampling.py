@@ -7,8 +7,7 @@ import pytest
 from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.datasets import load_sample, load_table
 from setwise.datasets.columns import Category, Number
-from setwise.datasets.parquet_table import ParquetTable
-from setwise.datasets.sampling import RUN, uniform_rows, whole_sets
+from setwise.datasets.sampling import RUN, ParquetTable, uniform_rows, whole_sets
 
 pytest.importorskip("pyarrow")
 

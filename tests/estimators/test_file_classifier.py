@@ -26,8 +26,7 @@ import setwise
 from rounds import rounds
 from setwise import FileClassifier
 from setwise.core.exceptions import BrokenPromise, Refusal
-from setwise.datasets.budget import IN_SET, KEPT, NAME, SET, Budget
-from setwise.datasets.parquet_blocks import joined
+from setwise.datasets.blocks import IN_SET, KEPT, NAME, SET, Budget, joined
 from setwise.distributed.classifier import PlacedLogistic
 from setwise.distributed.file_classifier import placed_rows
 from setwise.estimators.linear_training import VacuousBoundWarning
@@ -435,8 +434,8 @@ def test_many_small_sets_are_counted_before_features_are_read(kind, tmp_path, mo
     sets = (SET + NAME * named) * n // 2 + IN_SET * n
     model = FileClassifier(surrogate="convex", memory=KEPT * n + 10_000 + sets // 2, tol=0.5)
     with monkeypatch.context() as patch:
-        patch.setattr("setwise.datasets.parquet_blocks.ParquetBlocks.rows", lambda self, k: pytest.fail("it was read"))
-        patch.setattr("setwise.datasets.array_blocks.ArrayBlocks.rows", lambda self, k: pytest.fail("it was read"))
+        patch.setattr("setwise.datasets.blocks.ParquetBlocks.rows", lambda self, k: pytest.fail("it was read"))
+        patch.setattr("setwise.datasets.blocks.ArrayBlocks.rows", lambda self, k: pytest.fail("it was read"))
         with pytest.raises(Refusal, match=f"2000 rows, which take with their sets {KEPT * n + sets}") as error:
             model.fit(*args)
     needed = int(str(error.value).split("give ")[1].split(" bytes")[0])

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from setwise import FileClassifier, SetClassifier
 from setwise.core.checkpoint import read_sealed
-from setwise.datasets.budget import Budget
+from setwise.datasets.blocks import Budget
 from setwise.decisions import best_threshold
 from setwise.distributed import classifier
 from setwise.distributed.classifier import PlacedClassifier, least_constant_loss_of

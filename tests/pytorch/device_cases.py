@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
-from setwise.torch.forms import Evaluated
+from setwise.torch.operators import Evaluated
 
 
 def cases(seed, count, largest=40):

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
 
 import setwise.torch as st  # noqa: E402
-from setwise.torch import ops  # noqa: E402
+from setwise.torch import operators  # noqa: E402
 
 SHAPES = [(2, 4, 5), (3, 6, 7), (4, 5, 9), (2, 8, 8), (5, 3, 4)]
 
@@ -134,23 +134,23 @@ def test_machine_code_of_probabilities_near_0_and_1(mode, monkeypatch, tmp_path)
 HINGE, MARGIN = st.LovaszHingeLoss(), st.MarginRescalingLoss("f1")
 
 
-def operators():
+def calls():
     """Each operator with arguments, among them tensors that are not compact in memory."""
     number, codes = HINGE._number, torch.randint(-1, 2, (3, 4), dtype=torch.int8)
     scores = torch.randn(3, 4, requires_grad=True)
     labels, one_hot = torch.randint(0, 3, (2, 1, 5)), torch.eye(3)[torch.randint(0, 3, (2, 5))].mT
-    yield ops.evaluate, (scores, codes, number)
-    yield ops.evaluate, (torch.randn(4, 3).T.requires_grad_(), codes, number)
-    yield ops.evaluate, (torch.randn(3, 4, dtype=torch.float64), codes, MARGIN._number)
-    yield ops.evaluate, (torch.randn(3, 0, requires_grad=True), codes[:, :0], number)
-    yield ops.pull_back, (torch.randn(4, 3).T, torch.randn(3))
-    yield ops.encode, (labels, None, [0, 1, 2], 3, True, None, True)
-    yield ops.encode, (labels, torch.rand(2, 1, 5) < 0.5, [2, 0], 3, True, 1, False)
-    yield ops.encode, (one_hot, torch.rand(2, 3, 5) < 0.5, [0, 2], 3, True, None, True)
-    yield ops.encode, (torch.randint(0, 2, (2, 1, 5)) == 1, None, [0], 1, False, None, False)
+    yield operators.evaluate, (scores, codes, number)
+    yield operators.evaluate, (torch.randn(4, 3).T.requires_grad_(), codes, number)
+    yield operators.evaluate, (torch.randn(3, 4, dtype=torch.float64), codes, MARGIN._number)
+    yield operators.evaluate, (torch.randn(3, 0, requires_grad=True), codes[:, :0], number)
+    yield operators.pull_back, (torch.randn(4, 3).T, torch.randn(3))
+    yield operators.encode, (labels, None, [0, 1, 2], 3, True, None, True)
+    yield operators.encode, (labels, torch.rand(2, 1, 5) < 0.5, [2, 0], 3, True, 1, False)
+    yield operators.encode, (one_hot, torch.rand(2, 3, 5) < 0.5, [0, 2], 3, True, None, True)
+    yield operators.encode, (torch.randint(0, 2, (2, 1, 5)) == 1, None, [0], 1, False, None, False)
 
 
-@pytest.mark.parametrize(("operator", "arguments"), list(operators()))
+@pytest.mark.parametrize(("operator", "arguments"), list(calls()))
 def test_operators_are_what_they_promise(operator, arguments):
     tests = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
     found = torch.library.opcheck(operator, arguments, test_utils=tests)

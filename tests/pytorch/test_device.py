@@ -34,12 +34,11 @@ from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp, SlackRescalin
 torch = pytest.importorskip("torch")
 
 from pytorch.device_cases import assert_same, cases, on_host, surrogates  # noqa: E402
-from setwise.torch import device_extension, device_search, ops  # noqa: E402
-from setwise.torch.device_counts import DeviceCounts  # noqa: E402
-from setwise.torch.folding import folded_sigmoid  # noqa: E402
-from setwise.torch.forms import registered  # noqa: E402
-from setwise.torch.lovasz_form import Errors, LovaszForm  # noqa: E402
-from setwise.torch.surrogate_form import SurrogateForm  # noqa: E402
+from setwise.torch import device_forms, operators  # noqa: E402
+from setwise.torch.device_forms import DeviceCounts  # noqa: E402
+from setwise.torch.host_forms import Errors, LovaszForm, SurrogateForm  # noqa: E402
+from setwise.torch.lovasz import folded_sigmoid  # noqa: E402
+from setwise.torch.operators import registered  # noqa: E402
 
 
 def rooted(fn, fp, P, N):
@@ -128,14 +127,14 @@ def test_rescaled_losses(loss):
 
 @pytest.mark.parametrize("errors", Errors)
 def test_extensions_in_pieces(errors, monkeypatch):
-    monkeypatch.setattr(device_extension, "CELLS", 7)
+    monkeypatch.setattr(device_forms, "CELLS", 7)
     for scores, codes in cases(11, rounds(20, 6)):
         for loss in (Jaccard("fraction"), Saturating(0.4)):
             assert_same(LovaszForm(loss, errors), as_read(scores, errors), codes)
 
 
 def test_tables_in_pieces(monkeypatch):
-    monkeypatch.setattr(device_search, "CELLS", 7)
+    monkeypatch.setattr(device_forms, "CELLS", 7)
     for scores, codes in cases(5, rounds(20, 8)):
         assert_same(SurrogateForm(MarginRescaling(MCC()), None), scores, codes)
 
@@ -146,7 +145,7 @@ ON_LINES = [Jaccard(), Jaccard("fraction"), Tversky(2.0, 1.0), FBeta(), FBeta(0.
 @pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", [*ON_LINES, Jaccard() + Hamming(), 2.0 * FBeta() + Hamming()], ids=repr)
 def test_large_sets_by_lines_of_their_tables(loss, monkeypatch):
-    monkeypatch.setattr(device_search, "LARGEST_TABLE", -1)
+    monkeypatch.setattr(device_forms, "LARGEST_TABLE", -1)
     for surrogate in (MarginRescaling(loss), MarginRescaling(loss, scale="size"), Ramp(loss)):
         for scores, codes in cases(6, rounds(8, 4)):
             assert_same(SurrogateForm(surrogate, None), scores, codes)
@@ -274,4 +273,4 @@ def test_scores_that_are_not_finite_give_values_and_gradients_that_are_not(bad):
 def test_tensors_of_the_cpu_are_evaluated_on_the_host(monkeypatch):
     monkeypatch.setattr(LovaszForm, "on_device", lambda self, scores, codes: pytest.fail("the device was asked"))
     form = LovaszForm(Jaccard(), Errors.MARGIN)
-    ops.evaluate(torch.randn(1, 3), torch.ones(1, 3, dtype=torch.int8), registered(form)[1])
+    operators.evaluate(torch.randn(1, 3), torch.ones(1, 3, dtype=torch.int8), registered(form)[1])

@@ -12,10 +12,9 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 import setwise.torch as st  # noqa: E402
 from pytorch.device_cases import cases, surrogates  # noqa: E402
-from setwise.torch import device_search  # noqa: E402
-from setwise.torch.encoding import encoded  # noqa: E402
-from setwise.torch.lovasz_form import Errors, LovaszForm  # noqa: E402
-from setwise.torch.surrogate_form import SurrogateForm  # noqa: E402
+from setwise.torch import device_forms  # noqa: E402
+from setwise.torch.host_forms import Errors, LovaszForm, SurrogateForm  # noqa: E402
+from setwise.torch.operators import encoded  # noqa: E402
 
 FORMS = [
     *(
@@ -91,7 +90,7 @@ def test_operations_neither_wait_nor_differ_from_run_to_run(deterministic, monke
     # Where algorithms have to be deterministic, to scatter is to wait.
     harmless = HARMLESS - ({"scatter"} if deterministic else set())
     for largest in (1024, -1):
-        monkeypatch.setattr(device_search, "LARGEST_TABLE", largest)
+        monkeypatch.setattr(device_forms, "LARGEST_TABLE", largest)
         for form in FORMS:
             form.on_device(scores, codes)
             with Watched(harmless):
@@ -132,7 +131,7 @@ def test_deterministic_algorithms():
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("largest", [1024, -1])
 def test_equal_on_a_gpu_without_waiting(largest, monkeypatch):
-    monkeypatch.setattr(device_search, "LARGEST_TABLE", largest)
+    monkeypatch.setattr(device_forms, "LARGEST_TABLE", largest)
     for form in FORMS:
         for scores, codes in cases(10, 5):
             expected = form.on_device(scores, codes)

@@ -9,8 +9,8 @@ from setwise.losses import Jaccard
 torch = pytest.importorskip("torch")
 
 from pytorch.device_cases import on_host  # noqa: E402
-from setwise.torch import LovaszHingeLoss, LovaszSoftmaxLoss, MarginRescalingLoss, criterion, folding  # noqa: E402
-from setwise.torch.lovasz_form import Errors, LovaszForm  # noqa: E402
+from setwise.torch import LovaszHingeLoss, LovaszSoftmaxLoss, MarginRescalingLoss, criterion, lovasz  # noqa: E402
+from setwise.torch.host_forms import Errors, LovaszForm  # noqa: E402
 
 
 def evaluated(loss, logits, *rest):
@@ -49,7 +49,7 @@ def test_equals_the_operators(monkeypatch, module, reduction):
 @pytest.mark.parametrize("eager", [True, False])
 @pytest.mark.parametrize("module", [LovaszHingeLoss, LovaszSoftmaxLoss])
 def test_a_second_derivative_is_refused(monkeypatch, module, eager):
-    for each in (criterion, folding):
+    for each in (criterion, lovasz):
         monkeypatch.setattr(each, "is_eager", lambda scores: eager)
     logits = torch.randn(5, 2, requires_grad=True)
     value = module(mode="multiclass")(logits, torch.arange(5) % 2)

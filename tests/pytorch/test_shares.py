@@ -9,7 +9,7 @@ from setwise.kernels.pixels import ALIKE, shares
 
 torch = pytest.importorskip("torch")
 
-from setwise.torch.reducing import factors_of  # noqa: E402
+from setwise.torch.criterion import factors_of  # noqa: E402
 
 
 def test_equals_the_factors_of_tensors():

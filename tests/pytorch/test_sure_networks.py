@@ -6,9 +6,9 @@ from setwise.losses import Jaccard
 
 torch = pytest.importorskip("torch")
 
-from setwise.torch import LovaszSoftmaxLoss, folding  # noqa: E402
-from setwise.torch.folding import folded_sigmoid, folded_softmax  # noqa: E402
-from setwise.torch.lovasz_form import Errors, LovaszForm  # noqa: E402
+from setwise.torch import LovaszSoftmaxLoss, lovasz  # noqa: E402
+from setwise.torch.host_forms import Errors, LovaszForm  # noqa: E402
+from setwise.torch.lovasz import folded_sigmoid, folded_softmax  # noqa: E402
 
 MARGINS = [0.0, 4.0, 8.0, 12.0, 20.0, 40.0]
 
@@ -106,7 +106,7 @@ def test_what_pytorch_traces_is_what_the_kernel_finds(monkeypatch, margin, dtype
         return folded.detach(), leaf.grad
 
     found = both()
-    monkeypatch.setattr(folding, "is_eager", lambda logits: False)
+    monkeypatch.setattr(lovasz, "is_eager", lambda logits: False)
     # PyTorch subtracts the largest logit in float32.
     near = {"rtol": 2e-5 if dtype == torch.float32 else 1e-12, "atol": 0.0}
     for mine, its in zip(found, both(), strict=True):
@@ -116,7 +116,7 @@ def test_what_pytorch_traces_is_what_the_kernel_finds(monkeypatch, margin, dtype
 
 @pytest.mark.parametrize("margin", MARGINS)
 def test_where_pytorch_traces(monkeypatch, margin):
-    monkeypatch.setattr(folding, "is_eager", lambda logits: False)
+    monkeypatch.setattr(lovasz, "is_eager", lambda logits: False)
     of_value, of_gradient = distance(LovaszSoftmaxLoss(), *drawn(5, margin))
     assert of_value <= 1e-6
     assert of_gradient <= 1e-5

@@ -3,7 +3,6 @@
 Neither booster is imported here: what they pass to a function of one's own are arrays, or data sets that say theirs.
 """
 
-from setwise.boosting.metric import Metric, metric
-from setwise.boosting.objective import Objective, objective
+from setwise.boosting.objective import Metric, Objective, metric, objective
 
 __all__ = ["Metric", "Objective", "metric", "objective"]

@@ -5,7 +5,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from setwise.compare.problem import Problem
 from setwise.datasets import early_detection
-from setwise.datasets.early_detection import early_stage
+from setwise.datasets.synthetic import early_stage
 
 
 def bags(n: int, seed: int) -> Problem:

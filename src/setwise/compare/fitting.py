@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import OWN_MODEL
-from setwise.datasets.names import some
+from setwise.datasets.columns import some
 
 WAY_OUT = "fit it to {}, or save your model without SavedModel."
 

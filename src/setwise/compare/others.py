@@ -19,9 +19,8 @@ from setwise.core.checks import Bools, Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import LARGE_FILES
 from setwise.core.terms import Trait
-from setwise.datasets.budget import Budget
+from setwise.datasets.blocks import Budget, joined
 from setwise.datasets.new_rows import rows_of
-from setwise.datasets.parquet_blocks import joined
 from setwise.datasets.sampling import Sample
 from setwise.decisions.task import Task
 from setwise.distributed.rows import PlacedRows, mean_loss_of

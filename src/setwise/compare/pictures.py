@@ -18,7 +18,7 @@ from setwise.compare.floor_words import lower
 from setwise.compare.table_words import axes_of, breaks
 from setwise.compare.way_words import lever_title
 from setwise.core.checks import Values
-from setwise.plotting.style import BLACK, BLUE, CYCLE, GRAY, GREEN, ORANGE, RED, tidy
+from setwise.plotting.candidates import BLACK, BLUE, CYCLE, GRAY, GREEN, ORANGE, RED, tidy
 
 MARKERS = ("o", "s", "D", "^", "v")
 POINTS = 2000

@@ -15,7 +15,7 @@ from setwise.compare.fact_words import MOST_LABELS
 from setwise.compare.figures import listed, percent, threshold_text
 from setwise.compare.saved import SavedModel, load_model
 from setwise.core.files import require_folder, written_whole
-from setwise.datasets.names import some, word
+from setwise.datasets.columns import some, word
 from setwise.datasets.new_rows import NewRows, load_numbered, load_rows
 
 

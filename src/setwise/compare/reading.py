@@ -11,8 +11,8 @@ from scipy.sparse import csr_matrix, issparse
 from setwise.compare.problem import Origin, Problem
 from setwise.core.checks import shown
 from setwise.datasets import Data, load_rows, load_table
+from setwise.datasets.columns import some, word
 from setwise.datasets.files import TABLES, TARGET_NAMES
-from setwise.datasets.names import some, word
 
 
 def read(data: str, target: str | None, group: str | None, positive: str | None, drop: str | None) -> Problem:

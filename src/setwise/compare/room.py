@@ -10,8 +10,8 @@ from setwise.compare.figures import bytes_text
 from setwise.compare.timing import LEAST_ROWS
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import LARGE_FILES
-from setwise.datasets.budget import Budget
-from setwise.datasets.parquet_table import ParquetTable
+from setwise.datasets.blocks import Budget
+from setwise.datasets.sampling import ParquetTable
 
 CELL, ROW, FOREST = 120, 600, 6000
 """Bytes that fits take for each number and each row of a sample, and for each row of a random forest."""

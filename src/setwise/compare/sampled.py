@@ -11,10 +11,9 @@ from setwise.compare.plan import Plan
 from setwise.compare.problem import Problem
 from setwise.compare.reading import problem_of
 from setwise.compare.room import WORDS, Room
-from setwise.datasets.budget import Budget
+from setwise.datasets.blocks import Budget
 from setwise.datasets.files import as_existing, parts_of, request
-from setwise.datasets.parquet_table import ParquetTable
-from setwise.datasets.sampling import drawn
+from setwise.datasets.sampling import ParquetTable, drawn
 
 
 def read_sample(options: Options, plan: Plan) -> tuple[Problem, OtherRows | None]:

@@ -19,9 +19,8 @@ from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit,
 from setwise.core.exceptions import Refusal
 from setwise.core.files import in_line, written_whole
 from setwise.core.pages import OWN_MODEL
-from setwise.datasets.columns import Column
+from setwise.datasets.columns import Column, some
 from setwise.datasets.files import as_file
-from setwise.datasets.names import some
 from setwise.estimators.base import warn_of_version
 
 HOW_TO_INSTALL = "pip install skops"

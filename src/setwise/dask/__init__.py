@@ -10,10 +10,8 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError("setwise.dask needs dask and distributed: pip install 'setwise[dask]'.") from None
 
-from setwise.dask.least import least_expected_loss
-from setwise.dask.mean_loss import mean_loss
-from setwise.dask.measure_classifier import MeasureClassifier
-from setwise.dask.set_classifier import SetClassifier
+from setwise.dask.estimators import MeasureClassifier, SetClassifier
+from setwise.dask.losses import least_expected_loss, mean_loss
 from setwise.dask.workers import Workers
 
 __all__ = ["MeasureClassifier", "SetClassifier", "Workers", "least_expected_loss", "mean_loss"]

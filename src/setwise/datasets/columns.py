@@ -1,19 +1,94 @@
-"""The kinds of columns of a raw table, each of which turns its cells into numbers, with NaN for a gap."""
+"""The kinds of columns of a raw table, each of which turns its cells into numbers, with NaN for a gap.
+
+Names are made on demand. Missing values among labels and ids are refused, since their meaning is unknown. A file should
+stay as it is while it is read many times.
+"""
 
 import math
+import os
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Self, final
+from pathlib import Path
+from typing import Any, ClassVar, Self, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.checks import as_names, as_text, shown
-from setwise.datasets.missing import WORDS, row_words
-from setwise.datasets.names import word
+from setwise.core.exceptions import BrokenPromise
+
+
+@final
+@dataclass(frozen=True)
+class Numbered(Sequence[str]):
+    """The names ``"feature j"`` for each j in ``places``, made on demand, so that they take no memory."""
+
+    places: range
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> "Numbered": ...
+
+    def __getitem__(self, place: int | slice) -> "str | Numbered":
+        if isinstance(place, slice):
+            return Numbered(self.places[place])
+        return f"feature {self.places[place]}"
+
+
+def some(names: Sequence[str]) -> str:
+    """The first dozen names in quotes, and the number of the others."""
+    first = ", ".join(shown(n) for n in names[:12])
+    return f"{first} and {len(names) - 12} more" if len(names) > 12 else first
+
+
+def word(value: Any) -> str:
+    """A label as text: a whole number has no point, and any other number has all its digits."""
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if float(value).is_integer() else repr(float(value))
+    return str(value)
+
+
+WORDS = frozenset(
+    {"", "nan", "NaN", "NAN", "-nan", "NaT", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None", "?"}
+)
+"""The words that tables write for a missing value."""
+
+
+def row_words(row: int) -> str:
+    """The words for a row in a sentence, from its number from 0 on."""
+    return f"row {row + 1}"
+
+
+def refuse_missing(values: NDArray[Any], what: str, place: Callable[[int], str] = row_words) -> None:
+    """Raise ValueError naming the first row of ``values`` (n,) that is missing: NaN, inf, NaT, or one of ``WORDS``.
+
+    ``place`` gives the words for a row.
+    """
+    kind = values.dtype.kind
+    if kind in "fc":
+        missing = ~np.isfinite(values)
+    elif kind in "mM":
+        missing = np.isnat(values)
+    elif kind in "UO":
+        # Objects are Python strings here, as tables hold them.
+        missing = np.array([value in WORDS for value in values.tolist()], dtype=np.bool_)
+    else:
+        # In whole numbers, truth values and bytes no value stands for a missing one.
+        return
+    if missing.any():
+        row = int(np.argmax(missing))
+        word = str(values[row])
+        shown = f"{word!r} in {place(row)}, which is no label and no id" if word else f"nothing in {place(row)}"
+        raise ValueError(f"{what} holds {shown}; leave such rows out.")
+
 
 Cells = NDArray[Any]
 
@@ -271,3 +346,29 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return "_" not in text
+
+
+@final
+@dataclass(frozen=True)
+class Stamp:
+    """The size, the time of the last change, and the number of a file."""
+
+    path: Path
+    size: int
+    changed: int
+    number: int
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """The stamp of a file as it is now."""
+        found = os.stat(path)
+        return cls(path, found.st_size, found.st_mtime_ns, found.st_ino)
+
+    def check(self) -> None:
+        """Raise BrokenPromise where the file is another one by now."""
+        try:
+            same = Stamp.of(self.path) == self
+        except OSError:
+            same = False
+        if not same:
+            raise BrokenPromise(f"X changed while it was read: {self.path.name} is not the file that it was.")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from setwise.core.checks import as_count, shown
 from setwise.core.files import visible_errors
-from setwise.datasets.npz import read_arrays
+from setwise.datasets.formats import read_arrays
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
 """The endings of image files, tried in this order."""

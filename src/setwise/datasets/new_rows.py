@@ -11,12 +11,10 @@ from scipy.sparse import csr_matrix
 
 from setwise.core.checks import as_count, as_kind, as_text, shown
 from setwise.core.files import visible_errors
-from setwise.datasets.array_blocks import room_for
-from setwise.datasets.columns import Column
+from setwise.datasets.blocks import room_for
+from setwise.datasets.columns import Column, word
 from setwise.datasets.files import TABLES, as_existing, as_names_of_columns
-from setwise.datasets.names import word
-from setwise.datasets.npz import read_npz_rows
-from setwise.datasets.svmlight import read_svmlight
+from setwise.datasets.formats import read_npz_rows, read_svmlight
 from setwise.datasets.tables import Columns
 
 

@@ -18,9 +18,7 @@ from setwise.core.checks import Values, as_text, shown
 from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.surrogate import Surrogate
-from setwise.datasets.array_blocks import ArrayBlocks
-from setwise.datasets.budget import Budget
-from setwise.datasets.parquet_blocks import ParquetBlocks
+from setwise.datasets.blocks import ArrayBlocks, Budget, ParquetBlocks
 from setwise.distributed.classifier import PlacedClassifier
 from setwise.distributed.rows import PlacedRows
 from setwise.estimators.base import threads

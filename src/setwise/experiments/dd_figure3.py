@@ -175,7 +175,7 @@ def _picture_of_bounds(courses: dict[float, Course]) -> object:
     """Primal and dual of the instance of middle gap over the steps."""
     from matplotlib.figure import Figure
 
-    from setwise.plotting.style import CYCLE, tidy
+    from setwise.plotting.candidates import CYCLE, tidy
 
     figure = Figure(figsize=(7.6, 4.0), layout="constrained")
     axes = figure.add_subplot()
@@ -193,7 +193,7 @@ def _picture_of_nodes(courses: dict[float, list[Course]]) -> object:
     """The mean share of disagreeing nodes over the steps; a course that ended disagrees no more."""
     from matplotlib.figure import Figure
 
-    from setwise.plotting.style import CYCLE, tidy
+    from setwise.plotting.candidates import CYCLE, tidy
 
     figure = Figure(figsize=(7.6, 4.0), layout="constrained")
     axes = figure.add_subplot()

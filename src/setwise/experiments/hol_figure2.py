@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from setwise.core.batch import Classes
 from setwise.core.loss import Loss
-from setwise.datasets.landmarks import landmarks
+from setwise.datasets.synthetic import landmarks
 from setwise.experiments.duel import verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.experiments.lovasz_paper import mean_and_error

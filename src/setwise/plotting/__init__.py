@@ -8,14 +8,9 @@ try:
 except ImportError:
     raise ImportError("setwise.plotting needs matplotlib: pip install 'setwise[plot]'.") from None
 
-from setwise.plotting.candidates import CandidatesDisplay
-from setwise.plotting.gaps import gap_curves
-from setwise.plotting.lines import curves
-from setwise.plotting.scores import plane, scores
-from setwise.plotting.segmentations import segmentations
-from setwise.plotting.surfaces import surface, surfaces
-from setwise.plotting.thresholds import ThresholdDisplay
-from setwise.plotting.train_by_test import cross_table
+from setwise.plotting.candidates import CandidatesDisplay, ThresholdDisplay
+from setwise.plotting.curves import cross_table, curves, gap_curves
+from setwise.plotting.scores import plane, scores, segmentations, surface, surfaces
 
 __all__ = [
     "CandidatesDisplay",

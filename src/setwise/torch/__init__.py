@@ -19,9 +19,8 @@ from setwise.core.attributes import lazily
 if TYPE_CHECKING:
     from setwise.torch.arguments import Arguments as Arguments
     from setwise.torch.criterion import Criterion as Criterion
-    from setwise.torch.deciding import Decision as Decision
-    from setwise.torch.deciding import decide as decide
-    from setwise.torch.extension import lovasz_extension as lovasz_extension
+    from setwise.torch.decisions import Decision as Decision
+    from setwise.torch.decisions import decide as decide
     from setwise.torch.grid_decisions import marginals as marginals
     from setwise.torch.grid_decisions import max_marginals as max_marginals
     from setwise.torch.grid_decisions import most_probable as most_probable
@@ -32,8 +31,10 @@ if TYPE_CHECKING:
     from setwise.torch.grids import max_margin_mrf_loss as max_margin_mrf_loss
     from setwise.torch.lovasz import LovaszHingeLoss as LovaszHingeLoss
     from setwise.torch.lovasz import LovaszSoftmaxLoss as LovaszSoftmaxLoss
+    from setwise.torch.lovasz import lovasz_extension as lovasz_extension
     from setwise.torch.lovasz import lovasz_hinge_loss as lovasz_hinge_loss
     from setwise.torch.lovasz import lovasz_softmax_loss as lovasz_softmax_loss
+    from setwise.torch.metric import SetMetric as SetMetric
     from setwise.torch.ranking import AveragePrecisionLoss as AveragePrecisionLoss
     from setwise.torch.ranking import RocAreaLoss as RocAreaLoss
     from setwise.torch.ranking import average_precision_loss as average_precision_loss
@@ -44,13 +45,12 @@ if TYPE_CHECKING:
     from setwise.torch.rescaling import margin_rescaling_loss as margin_rescaling_loss
     from setwise.torch.rescaling import ramp_loss as ramp_loss
     from setwise.torch.rescaling import slack_rescaling_loss as slack_rescaling_loss
-    from setwise.torch.set_metric import SetMetric as SetMetric
 
 _HOMES = {
     "Arguments": "arguments",
     "AveragePrecisionLoss": "ranking",
     "Criterion": "criterion",
-    "Decision": "deciding",
+    "Decision": "decisions",
     "GridCriterion": "grids",
     "LogSupermodularLoss": "grids",
     "LovaszHingeLoss": "lovasz",
@@ -59,12 +59,12 @@ _HOMES = {
     "MaxMarginMRFLoss": "grids",
     "RampLoss": "rescaling",
     "RocAreaLoss": "ranking",
-    "SetMetric": "set_metric",
+    "SetMetric": "metric",
     "SlackRescalingLoss": "rescaling",
     "average_precision_loss": "ranking",
-    "decide": "deciding",
+    "decide": "decisions",
     "log_supermodular_loss": "grids",
-    "lovasz_extension": "extension",
+    "lovasz_extension": "lovasz",
     "lovasz_hinge_loss": "lovasz",
     "lovasz_softmax_loss": "lovasz",
     "margin_rescaling_loss": "rescaling",

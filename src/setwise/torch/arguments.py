@@ -1,16 +1,28 @@
-"""The arguments that say what the channels of logits mean, which decisions make a set, and which sets count."""
+"""The arguments of losses in PyTorch: what the channels of logits mean, which decisions make a set, and names.
 
-from collections.abc import Iterable, Sequence
+Losses have the names that measures have where images are segmented. Refusals speak in the words of the modules.
+"""
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Literal, final
+from typing import Literal, TypeVar, final
+
+import torch
+from torch import Tensor, nn
 
 from setwise.core.checks import as_choice, as_flag, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import ARGUMENTS, MODES
+from setwise.losses import as_loss
+from setwise.losses.names import SYNONYMS
 
 Mode = Literal["binary", "multiclass", "multilabel"]
+
 Classes = Literal["present", "all"] | Sequence[int]
+
 Empty = Literal["perfect", "fraction", "ignore"]
 
 
@@ -129,3 +141,85 @@ def _as_classes(classes: object) -> Classes:
     if not numbers or not all(_whole(c) and c >= 0 for c in numbers) or len(set(numbers)) < len(numbers):
         raise ValueError(f"classes must be 'present', 'all' or different class numbers from 0; got {shown(classes)}.")
     return tuple(int(c) for c in numbers)
+
+
+def named(loss: Loss | str) -> Loss:
+    """The loss itself, or the loss of this name, which is also ``"iou"`` for Jaccard and ``"dice"`` for F1."""
+    return as_loss(SYNONYMS.get(loss, loss) if isinstance(loss, str) else loss)
+
+
+def as_call(module: nn.Module, *parts: object) -> str:
+    """The arguments with which the module is made once more, but for those that are as by default.
+
+    They are attributes of the module, or of the ``parts`` that it has made of them.
+    """
+    words = []
+    for name, parameter in inspect.signature(type(module)).parameters.items():
+        sources = (module, *parts, *(getattr(part, "surrogate", None) for part in parts))
+        value = next((getattr(one, name) for one in sources if hasattr(one, name)), parameter.default)
+        value = value.tolist() if isinstance(value, Tensor) else value
+        if parameter.default is inspect.Parameter.empty or value != parameter.default:
+            words.append(f"{name}={value!r}")
+    return ", ".join(words)
+
+
+Found = TypeVar("Found")
+
+MANY = 20
+"""So many logits, of which each is as often below 0 as above, are all in [0, 1] in one of a million networks."""
+
+WORDS = (("surrogate='margin'", "MarginRescalingLoss"), ("LovaszHinge refuses", "the Lovász extension refuses"))
+
+
+def worded(function: Callable[..., Found], *given: object) -> Found:
+    """``function(*given)``, whose refusals name modules in place of estimators, and ``logits`` in place of scores."""
+    try:
+        return function(*given)
+    except Refusal as refusal:
+        sentence = refusal.sentence
+        for there, here in WORDS:
+            sentence = sentence.replace(there, here)
+        raise Refusal(sentence, refusal.page) from None
+    except (ValueError, OverflowError) as error:
+        if not str(error).startswith("scores "):
+            raise
+        raise type(error)(str(error).replace("scores", "logits", 1)) from None
+
+
+_is_tracing: Callable[[], bool] = vars(torch.jit)["is_tracing"]
+
+
+def refuse_tracing(name: str) -> None:
+    """Raise RuntimeError while ``torch.jit.trace`` runs, for it takes what the host computes for a constant."""
+    # torch.jit.script reads comments that begin with "type:" for types, so mypy is told by a name.
+    if _is_tracing():
+        raise RuntimeError(
+            f"torch.jit.trace refuses {name}: what it computes outside of PyTorch would stay that of the first batch. "
+            "Trace the network alone, or use torch.compile."
+        )
+
+
+def in_unit(logits: torch.Tensor) -> bool:
+    """Whether logits of the CPU, many of them, are all in [0, 1], as probabilities are; O(n)."""
+    if logits.layout != torch.strided or not logits.is_cpu or not logits.is_floating_point() or logits.numel() < MANY:
+        return False
+    low, high = torch.aminmax(logits.detach())
+    return bool(0 <= low < high <= 1)
+
+
+def warn_of_probabilities(what: str) -> None:
+    """Warn that what is given looks like probabilities, where it is taken for logits."""
+    warnings.warn(
+        f"all that is given is in [0, 1], as probabilities are, and {what}.{MODES.see}", UserWarning, stacklevel=3
+    )
+
+
+def taken(x: Tensor, channels: Sequence[int], dim: int = 1) -> Tensor:
+    """The chosen entries along an axis; all of them, in order, are the tensor itself.
+
+    A list as an index would be copied to the device of the tensor first, and the host would wait for that.
+    """
+    if list(channels) == list(range(x.shape[dim])):
+        return x
+    each = x.unbind(dim)
+    return torch.stack([each[c] for c in channels], dim)

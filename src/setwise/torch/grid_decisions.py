@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from setwise.core.checks import as_count
-from setwise.torch.grid_ops import cut_grids, max_marginals_of_grids, perturb_grids
-from setwise.torch.potentials import RandomState, Seeds, as_potentials
+from setwise.torch.grid_operators import cut_grids, max_marginals_of_grids, perturb_grids
+from setwise.torch.grids import RandomState, Seeds, as_potentials
 
 
 @torch.no_grad()

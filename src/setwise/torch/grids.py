@@ -3,22 +3,97 @@
 from functools import partial
 from typing import Any, TypedDict, Unpack, final
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from setwise.core.checks import as_choice, as_count, as_flag, as_number
+from setwise.core.checks import as_choice, as_count, as_flag, as_number, shown
 from setwise.core.loss import Loss
+from setwise.kernels.networks import SHIFTS
+from setwise.probabilistic.perturbations import seed_of
 from setwise.surrogates.rescaling import check_scale
-from setwise.torch.arguments import Arguments, Empty
-from setwise.torch.forms import registered
-from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
-from setwise.torch.grid_form import GridForm, LikelihoodForm, MarginForm
-from setwise.torch.grid_ops import evaluate_grids
-from setwise.torch.layout import lay
-from setwise.torch.naming import as_call, named
-from setwise.torch.potentials import RandomState, Seeds, as_potentials
-from setwise.torch.reducing import Reduction, counted, reduced
-from setwise.torch.wording import refuse_tracing
+from setwise.torch.arguments import Arguments, Empty, as_call, named, refuse_tracing
+from setwise.torch.criterion import Reduction, counted, reduced
+from setwise.torch.distributed import Rows, Sync, as_sync, group_of, shared
+from setwise.torch.grid_operators import GridForm, LikelihoodForm, MarginForm, evaluate_grids
+from setwise.torch.layout import as_scores, lay
+from setwise.torch.operators import registered
+
+RandomState = int | torch.Generator | None
+
+
+def as_potentials(unary: Tensor, coupling: Tensor | float) -> tuple[Tensor, Tensor]:
+    """The potentials as (N, ...) and (N, E, ...), in float32 or float64, for grids of one to three axes.
+
+    ``unary`` is (N, 1, ...) or (N, ...). ``coupling`` is a number, or broadcasts to (N, E, ...) from as many axes. A
+    second axis of unary of length 1 is the channel, unless the coupling has one axis more than unary. One channel of
+    couplings weighs all directions alike.
+    """
+    refuse_tracing("a grid")
+    unary = as_scores(unary, "unary")
+    if isinstance(coupling, bool):
+        raise TypeError(f"coupling must be a number or a tensor of floats; got {coupling}.")
+    if isinstance(coupling, int | float):
+        coupling = torch.full((), coupling, dtype=unary.dtype, device=unary.device)
+    coupling = as_scores(coupling, "coupling")
+    if coupling.device != unary.device:
+        raise ValueError(f"coupling must be on the device of unary, {unary.device}; got {coupling.device}.")
+    single = coupling.numel() == 1
+    if unary.ndim > 2 and unary.shape[1] == 1 and (single or coupling.ndim <= unary.ndim):
+        unary = unary.squeeze(1)
+    axes, spatial = unary.ndim - 1, tuple(unary.shape[1:])
+    known = [neighbors // 2 for dims, neighbors in SHIFTS if dims == axes]
+    if not known:
+        raise ValueError(
+            f"unary must be (N, 1, ...) or (N, ...) with one to three axes of pixels; got {shown(tuple(unary.shape))}."
+        )
+    if single:
+        coupling = coupling.reshape((1,) * (axes + 2))
+    fits = coupling.ndim == axes + 2 and coupling.shape[1] in (1, *known)
+    ways = coupling.shape[1] if fits and coupling.shape[1] in known else known[0]
+    full = (unary.shape[0], ways, *spatial)
+    if not fits or any(own not in (1, most) for own, most in zip(coupling.shape, full, strict=True)):
+        words = " or ".join(str((full[0], each, *spatial)) for each in known)
+        raise ValueError(
+            f"coupling must be a number, or {words} here, where any axis may have length 1; "
+            f"got {tuple(coupling.shape)}."
+        )
+    return unary, coupling.expand(full)
+
+
+def _as_signed(random_state: int) -> int:
+    """The seed of a whole number, in the way in which 64 bits travel as a signed number; NumPy would end a graph."""
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise TypeError(f"random_state must be None, a whole number or a torch.Generator; got {shown(random_state)}.")
+    seed = int(random_state)
+    if not 0 <= seed < 2**63:
+        return int(seed_of(seed).astype(np.int64))
+    return seed
+
+
+@final
+class Seeds:
+    """The seed of the noise of each call.
+
+    Parameters
+    ----------
+    random_state : None draws a seed from the default generator of PyTorch, which ``torch.manual_seed`` sets, and a
+        ``torch.Generator`` from itself; an int is the same seed at each call
+    """
+
+    def __init__(self, random_state: RandomState) -> None:
+        self._generator, self._fixed = None, None
+        if isinstance(random_state, torch.Generator):
+            self._generator = random_state
+        elif random_state is not None:
+            self._fixed = _as_signed(random_state)
+
+    def __call__(self) -> Tensor:
+        """The next seed, an int64 without axes."""
+        if self._fixed is not None:
+            return torch.full((), self._fixed, dtype=torch.int64)
+        device = None if self._generator is None else self._generator.device
+        return torch.randint(2**63 - 1, (), generator=self._generator, device=device)
 
 
 class GridOptions(TypedDict, total=False):
@@ -41,7 +116,7 @@ class GridCriterion(nn.Module):
 
     Parameters
     ----------
-    form : what the grids are evaluated by, a :class:`setwise.torch.grid_form.GridForm`
+    form : what the grids are evaluated by, a :class:`setwise.torch.grid_operators.GridForm`
     arguments : which pixels and images count
     reduction : ``"mean"`` over the images that count, ``"sum"``, or ``"none"`` for the value of every image, (N,)
     seeds : of the noise of each call; None where there is none

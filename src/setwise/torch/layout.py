@@ -1,24 +1,26 @@
-"""Logits and targets of any shape, as rows of scores and codes."""
+"""Logits and targets of any shape, as rows of scores and codes; rows with gaps are ragged batches on the host."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, final
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
 
-from setwise.core.checks import shown
-from setwise.torch import ops
-from setwise.torch.arguments import Arguments
-from setwise.torch.channels import taken
-from setwise.torch.encoding import encoded, numbered
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Floats, Ints, shown
+from setwise.torch import operators
+from setwise.torch.arguments import Arguments, taken
+from setwise.torch.operators import Codes, encoded, numbered
 
 WIDENED = {torch.uint16, torch.uint32}
 """The types of whole numbers that PyTorch holds, and does not compare."""
 
 LABELS = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64} | WIDENED
+
 LABELS |= {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 """The types of targets."""
 
@@ -91,7 +93,7 @@ def _codes(
     counted = None if mask is None else _as_mask(mask, logits, size, arguments)
     exclusive = arguments.mode == "multiclass"
     # The operator takes longer than the codes of a small image.
-    encode = ops.encode if torch.compiler.is_compiling() else encoded
+    encode = operators.encode if torch.compiler.is_compiling() else encoded
     codes: Tensor = encode(
         given,
         counted,
@@ -224,3 +226,50 @@ def _shape(tensor: Tensor) -> str:
 def kind_of(value: object) -> str:
     """What a value is, for a sentence."""
     return f"a tensor of {value.dtype}" if isinstance(value, Tensor) else shown(value)
+
+
+class Ragged(NamedTuple):
+    """The decisions of S rows of p that count.
+
+    ``sets`` is None where no decision counts. ``rows`` are the numbers of the rows that have one, and ``places`` the
+    positions of the decisions in the rows laid end to end, or None where all count.
+    """
+
+    sets: Sets | None
+    rows: Ints
+    places: Ints | None
+
+    def take(self, scores: Floats) -> Floats:
+        """The scores of the decisions that count."""
+        flat: Floats = scores.reshape(-1)
+        return flat if self.places is None else flat[self.places]
+
+    def spread(self, found: Floats, like: Floats) -> Floats:
+        """One number for each decision that counts, in the shape of ``like``, with 0 elsewhere."""
+        if self.places is None:
+            return found.reshape(like.shape)
+        out = np.zeros(like.size, dtype=found.dtype)
+        out[self.places] = found
+        return out.reshape(like.shape)
+
+    def spread_rows(self, found: Floats, like: Floats) -> Floats:
+        """One number for each set, as (S,) of the dtype of ``like``, with 0 for rows without a set."""
+        out = np.zeros(len(like), dtype=like.dtype)
+        with np.errstate(over="ignore"):
+            out[self.rows] = found
+        return out
+
+
+def ragged(codes: Codes) -> Ragged:
+    """The sets of codes (S, p) int8, where -1 marks what does not count."""
+    counted: Bools = codes >= 0
+    count, size = codes.shape
+    if not counted.any():
+        return Ragged(None, np.empty(0, dtype=np.int64), None)
+    if counted.all():
+        return Ragged(Sets(codes.reshape(-1).view(np.bool_), np.arange(count + 1) * size), np.arange(count), None)
+    places = np.flatnonzero(counted)
+    sizes = counted.sum(axis=1)
+    rows = np.flatnonzero(sizes)
+    offsets = np.concatenate(([0], np.cumsum(sizes[rows])))
+    return Ragged(Sets(codes.reshape(-1)[places].view(np.bool_), offsets), rows, places)

@@ -1,21 +1,82 @@
-"""The Lovász hinge of logits, and the Lovász extension at the errors of probabilities, for any submodular loss."""
+"""The Lovász hinge of logits, and the Lovász extension at the errors of probabilities, for any submodular loss.
 
+Probabilities are folded: as they are up to 1/2, and less 1 above it, so that none of their digits is lost.
+"""
+
+import math
 from collections.abc import Sequence
-from typing import Unpack, final
+from typing import Any, Unpack, final
 
 import torch
 from torch import Tensor
 
-from setwise.core.checks import as_flag
+from setwise.core.checks import as_flag, shown
 from setwise.core.loss import Loss
-from setwise.torch.arguments import Arguments, Classes, Empty, Mode
-from setwise.torch.criterion import Criterion
-from setwise.torch.folding import folded_sigmoid, folded_softmax
-from setwise.torch.gathering import Sync
+from setwise.kernels.folding import BLOCK, softmax_gradient
+from setwise.kernels.folding import folded_softmax as softmax_of
+from setwise.kernels.threads import allowed
+from setwise.torch import operators
+from setwise.torch.arguments import Arguments, Classes, Empty, Mode, named, refuse_tracing
+from setwise.torch.criterion import Criterion, Options, Reduction, is_eager, once
+from setwise.torch.distributed import Sync
+from setwise.torch.host_forms import Errors, LovaszForm
 from setwise.torch.layout import as_scores, channels_of, check_sums
-from setwise.torch.lovasz_form import Errors, LovaszForm
-from setwise.torch.naming import named
-from setwise.torch.reducing import Options, Reduction
+from setwise.torch.operators import registered
+
+
+def folded_sigmoid(logits: Tensor) -> Tensor:
+    """The sigmoid q of logits where they are at most 0, and ``q - 1`` above."""
+    sign = 1 - 2 * (logits > 0).to(logits.dtype)
+    return sign * torch.sigmoid(sign * logits)
+
+
+def folded_softmax(logits: Tensor) -> Tensor:
+    """The softmax q of logits (N, C, ...) where it is at most 1/2, and ``q - 1`` above.
+
+    That is minus the sum of the other classes. Where nothing traces what is done to tensors of the host, a kernel finds
+    it and its gradient; what PyTorch makes of the same formula takes several times as long.
+    """
+    if is_eager(logits) and not torch._C._are_functorch_transforms_active():
+        found: Tensor = _FoldedSoftmax.apply(logits)  # type: ignore[no-untyped-call]
+        return found
+    q = logits.softmax(dim=1)
+    above = q > 0.5
+    rest = q.masked_fill(above, 0.0).sum(dim=1, keepdim=True)
+    # Some compilers make 0 of the opposite of 0, whose sign says which of both it is.
+    return torch.where(above, -rest.clamp(min=torch.finfo(q.dtype).tiny), q)
+
+
+class _FoldedSoftmax(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor) -> Tensor:
+        with allowed(torch.get_num_threads()):
+            found = _tensor(softmax_of(_array(logits)), logits.shape)
+        ctx.save_for_backward(found)
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, change: Tensor) -> Tensor:
+        (folded,) = ctx.saved_tensors
+        with allowed(torch.get_num_threads()):
+            slope = softmax_gradient(_array(folded), _array(change))
+        return once(_tensor(slope, folded.shape), folded, change)
+
+
+def _array(x: Tensor) -> Any:
+    """The numbers of a tensor (N, C, ...) as an array (N, C, pixels), or (1, C, N pixels) for small images."""
+    flat = x.detach().reshape(*x.shape[:2], math.prod(x.shape[2:]))
+    if flat.shape[2] < BLOCK:
+        # The kernels work on rows of pixels, which should not be short.
+        flat = flat.movedim(0, 1).reshape(1, x.shape[1], x.shape[0] * flat.shape[2])
+    return flat.contiguous().numpy()
+
+
+def _tensor(x: Any, shape: torch.Size) -> Tensor:
+    """The tensor of this shape whose array is x."""
+    found = torch.from_numpy(x)
+    if math.prod(shape[2:]) < BLOCK:
+        found = found.reshape(shape[1], shape[0], *shape[2:]).movedim(0, 1)
+    return found.reshape(shape)
 
 
 @final
@@ -218,3 +279,83 @@ def lovasz_softmax_loss(
     """
     value: Tensor = LovaszSoftmaxLoss(loss, mode, from_logits=from_logits, **options)(logits, target, mask)
     return value
+
+
+WHOLE = (torch.bool, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.uint16, torch.uint32)
+"""The types of labels."""
+
+
+def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor:
+    """``l(none) + sum_j e_(j) gain_j`` along the errors of each set, sorted down, (S,) (LH Def. 4).
+
+    On CUDA, losses of counts are evaluated where the tensors are, and other losses on the host. The Lovász hinge is its
+    value at the margin errors, clipped at 0, and Lovász-softmax at the errors of probabilities.
+
+    Parameters
+    ----------
+    loss : a submodular loss of labels, or its name
+    labels : (S, p) bool, or whole numbers 0, 1, and -1 for decisions that do not count
+    errors : (S, p) floats of at least 0
+
+    Returns
+    -------
+    values : (S,), with a gradient by the errors
+
+    Raises
+    ------
+    ValueError : for shapes, labels and errors that are none of these
+    TypeError : for errors that are no tensor of floats
+    OverflowError : for errors whose sums leave their float type
+    Refusal : for a loss that is not submodular
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import lovasz_extension
+    >>> labels = torch.tensor([[True, False, False]])
+    >>> values = lovasz_extension("jaccard", labels, torch.tensor([[0.2, 0.5, 0.1]]))
+    >>> round(values.item(), 3)  # the false positive first, 0.5 * 1/2, and then the false negative, 0.2 * 1/2
+    0.35
+    >>> lovasz_extension("jaccard", labels, torch.tensor([[0.0, 1.0, 0.0]])).item()  # the loss itself at labels
+    0.5
+    """
+    refuse_tracing("lovasz_extension")
+    given = as_scores(errors, "errors")
+    if not isinstance(labels, Tensor) or labels.dtype not in WHOLE or labels.shape != errors.shape:
+        got = f"{labels.dtype} {tuple(labels.shape)}" if isinstance(labels, Tensor) else shown(labels)
+        raise ValueError(f"labels must be bool or whole, of the shape of errors, {tuple(errors.shape)}; got {got}.")
+    if errors.ndim != 2:
+        raise ValueError(f"errors must have the shape (S, p) of S sets; got {tuple(errors.shape)}.")
+    if labels.layout != torch.strided or labels.device != errors.device:
+        got = f"{labels.layout} of {labels.device}"
+        raise ValueError(f"labels must be a dense tensor on the device of errors, {errors.device}; got {got}.")
+    # Compared with -1, a type without it takes its largest number for that.
+    labels = labels if labels.dtype == torch.bool else labels.long()
+    # Neither a graph nor an accelerator tells its values here.
+    told = labels.device.type == "cpu" and not torch.compiler.is_compiling()
+    if labels.dtype != torch.bool and told and len(odd := labels[(labels < -1) | (labels > 1)]):
+        raise ValueError(f"labels must be 1, 0, or -1 for decisions that do not count; got {odd[0]}.")
+    if torch.compiler.is_compiling():
+        return _values(given, labels, _lasting(loss))
+    # The form lives until the values are there.
+    found = registered(LovaszForm(named(loss), Errors.GIVEN))
+    return _values(given, labels, found[1])
+
+
+def _values(errors: Tensor, labels: Tensor, number: int) -> Tensor:
+    """The values of the form of this number."""
+    # A number beyond int8, of an accelerator, must not become a label.
+    codes = labels if labels.dtype == torch.bool else labels.clamp(-2, 2)
+    values: Tensor = operators.evaluate(errors, codes.to(torch.int8), number)[0]
+    return values
+
+
+_LASTING: list[LovaszForm] = []
+
+
+@torch.compiler.assume_constant_result
+def _lasting(loss: Loss | str) -> int:
+    """The number of the extension of a loss, which is found while a graph is made, and kept for it."""
+    found: tuple[LovaszForm, int] = registered(LovaszForm(named(loss), Errors.GIVEN))
+    _LASTING.append(found[0])
+    return found[1]

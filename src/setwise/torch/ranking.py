@@ -8,10 +8,9 @@ from torch import Tensor
 from setwise.losses import AveragePrecision, RocArea
 from setwise.surrogates import MarginRescaling
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
-from setwise.torch.criterion import Criterion
-from setwise.torch.gathering import Sync
-from setwise.torch.reducing import Options, Reduction
-from setwise.torch.surrogate_form import SurrogateForm
+from setwise.torch.criterion import Criterion, Options, Reduction
+from setwise.torch.distributed import Sync
+from setwise.torch.host_forms import SurrogateForm
 
 
 @final

@@ -7,12 +7,10 @@ from torch import Tensor
 
 from setwise.core.loss import Loss
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
-from setwise.torch.arguments import Arguments, Classes, Empty, Mode
-from setwise.torch.criterion import Criterion
-from setwise.torch.gathering import Sync
-from setwise.torch.naming import named
-from setwise.torch.reducing import Options, Reduction
-from setwise.torch.surrogate_form import SurrogateForm
+from setwise.torch.arguments import Arguments, Classes, Empty, Mode, named
+from setwise.torch.criterion import Criterion, Options, Reduction
+from setwise.torch.distributed import Sync
+from setwise.torch.host_forms import SurrogateForm
 
 
 @final

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from setwise.core.checks import Bools
 from setwise.datasets import textured_objects
-from setwise.datasets.npz import read_arrays
+from setwise.datasets.formats import read_arrays
 from setwise.experiments.experiment import Settings, need_data
 
 WAYS = (

@@ -8,7 +8,7 @@ import numpy as np
 
 from setwise import __version__
 from setwise.core.checks import Bools, Values
-from setwise.datasets.npz import read_arrays
+from setwise.datasets.formats import read_arrays
 from setwise.experiments.horses.data import Size
 
 

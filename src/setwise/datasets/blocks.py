@@ -1,19 +1,187 @@
-"""The rows of a Parquet file, block by block of row groups."""
+"""The rows of a Parquet file, or of an array in memory or on disk, block by block, below a budget of memory."""
 
+import mmap
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checks import as_float64, as_names
+from setwise.core.checks import as_array, as_float64, as_names, shown
+from setwise.core.exceptions import Refusal
 from setwise.core.files import in_line
-from setwise.datasets.array_blocks import matrix_dtype, room_for
-from setwise.datasets.budget import Budget
-from setwise.datasets.names import some
-from setwise.datasets.stamp import Stamp
+from setwise.core.pages import FILES
+from setwise.datasets.columns import Stamp, some
+
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+
+KEPT, GATHERED = 40, 120
+"""Bytes of memory for each row of a file beside its features: labels, scores, lengths and gradients; and for each row
+of sets that are evaluated in one place. ``benchmarks/out_of_core.py`` measures both together."""
+
+IN_SET, SET, NAME = 100, 640, 500
+"""Bytes more for each row that belongs to one of several sets; for each set, in each block that has rows of it; and for
+each of them whose id is no number."""
+
+
+@final
+@dataclass(frozen=True)
+class Budget:
+    """A number of bytes for what is read and kept of a file; Python and its libraries come on top.
+
+    ``sets`` of these bytes are kept for sets.
+    """
+
+    bytes: int
+    sets: int = 0
+
+    @classmethod
+    def of(cls, value: Any, name: str = "memory") -> "Budget":
+        """The budget that is given as a number of bytes, or as text: ``"500MB"``, ``"1.5GB"``, ``"2GiB"``."""
+        if isinstance(value, str):
+            found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?|)B?\s*", value.upper())
+            if found is None:
+                raise ValueError(f"{name} must be bytes, as 500_000_000, or text, as '500MB'; got {shown(value)}.")
+            return cls(int(float(found[1]) * UNITS[found[2]]))
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"{name} must be bytes, as 500_000_000, or text, as '500MB'; got {shown(value)}.")
+        return cls(int(value))
+
+    def spare(self, n: int) -> int:
+        """Bytes that n rows leave to the blocks; below 0 where there are none."""
+        return self.bytes - self.sets - KEPT * n
+
+    def beside(self, n: int, sets: int, named: bool) -> "Budget":
+        """The same budget, in which n rows form so many sets, counted in each block; ``named`` ids are no numbers."""
+        return replace(self, sets=IN_SET * n + (SET + NAME * named) * sets)
+
+    def refuse_sets(self, n: int, read: int, sets: int, named: bool) -> None:
+        """Raise Refusal where the sets of the first ``read`` of n rows, counted in each block, take all there is."""
+        taken = self.beside(n, sets, named).sets
+        if read == n or KEPT * n + taken < self.bytes:
+            return
+        # As many sets are expected of the other rows.
+        about = KEPT * n + self.beside(n, sets * n // read, named).sets
+        raise Refusal(
+            f"memory={self.bytes} is too small for {n} rows, which take with the sets of the first {read} of them "
+            f"{KEPT * n + taken} bytes beside two blocks: give some {about} bytes, and what two blocks take.",
+            FILES,
+        )
+
+    def room(self, n: int) -> int:
+        """How many of n rows may be evaluated in one place, when no block is read."""
+        return max(self.spare(n), 0) // GATHERED
+
+    def rows(self, n: int, row: int, least: int = 1, what: str = "one row") -> int:
+        """How many of n rows of ``row`` bytes a block may have, ``least`` or more; Refusal where these do not fit.
+
+        There are two blocks at a time, the one that is worked on and the next one, which is made of ``least`` rows at a
+        time, and these may take twice as much while they are decoded.
+        """
+        read = 2 * least * row
+        if self.spare(n) < 2 * read:
+            kept = KEPT * n + self.sets
+            whose = "which take" if not self.sets else "which take with their sets"
+            raise Refusal(
+                f"memory={self.bytes} is too small for {n} rows, {whose} {kept} bytes beside two blocks of at least "
+                f"{what}: give {kept + 2 * read} bytes or more.",
+                FILES,
+            )
+        return (self.spare(n) - read) // (2 * row)
+
+
+CONVERTED = 1 << 13
+"""So many rows are converted at a time; of a mapped file their pages are in memory meanwhile."""
+
+
+@final
+class ArrayBlocks:
+    """Blocks of successive rows of ``X`` (n, d), which may be an ``np.memmap``.
+
+    Parameters
+    ----------
+    X : a matrix of finite numbers; float32, and what float32 holds exactly, is read as float32, all others as float64
+    budget : what blocks and rows may take
+
+    Attributes
+    ----------
+    count, features : the number of blocks, and of columns
+    edges : block k has the rows ``edges[k]:edges[k+1]``
+    room : how many rows may be evaluated in one place
+    names : None, for arrays have no names of columns
+    """
+
+    names = None
+
+    def __init__(self, X: NDArray[Any], budget: Budget) -> None:
+        if as_array(X, "X").ndim != 2 or 0 in X.shape:
+            raise ValueError(f"X must have shape (rows, features), both at least 1; got shape {X.shape}.")
+        if X.dtype.kind not in "biuf":
+            raise ValueError(f"X must hold real numbers; got dtype {X.dtype}.")
+        n, self.features = X.shape
+        self._X: Any = X
+        self._dtype = matrix_dtype([X.dtype])
+        rows = min(budget.rows(n, self.features * self._dtype.itemsize), n)
+        self.edges = [*range(0, n, rows), n]
+        self.count, self.room = len(self.edges) - 1, budget.room(n)
+        self._map = getattr(X, "_mmap", None) if isinstance(X, np.memmap) else None
+        self._stamp = None if self._map is None else _stamp_of(getattr(X, "filename", None))
+
+    def rows(self, k: int) -> NDArray[Any]:
+        """Block k as a matrix (m, features)."""
+        first, last = self.edges[k : k + 2]
+        if self._map is None and self._X.dtype == self._dtype:
+            return np.ascontiguousarray(self._X[first:last])
+        out = room_for(last - first, self.features, self._dtype)
+        for a in range(first, last, CONVERTED):
+            # What is cut off a mapped file is not to be touched: the process would end.
+            self._check()
+            rows = np.asarray(self._X[a : min(a + CONVERTED, last)])
+            out[a - first : a - first + CONVERTED] = rows if rows.itemsize < 8 else as_float64(rows, rows, "X")
+            self._release()
+        self._check()
+        return out
+
+    def _check(self) -> None:
+        if self._stamp is not None:
+            self._stamp.check()
+
+    def _release(self) -> None:
+        """Give pages of a mapped file back, for they count as memory of the process as long as they are mapped."""
+        # Pages of a mapping that is written to by copying hold what the file does not.
+        if self._map is not None and self._X.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
+
+
+def _stamp_of(name: Any) -> Stamp | None:
+    """The stamp of the file behind a mapping; None for a file without a name, or that has been removed since.
+
+    What is read is the file that was mapped, even if another one has taken its name.
+    """
+    if name is None:
+        return None
+    try:
+        return Stamp.of(Path(name))
+    except OSError:
+        return None
+
+
+def room_for(rows: int, features: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """A matrix of no values yet, in memory that goes back to the system with it."""
+    # What malloc is given back by one thread stays with it, for a thread that may never come.
+    size = rows * features * dtype.itemsize
+    return np.frombuffer(mmap.mmap(-1, max(size, 1)), dtype, rows * features).reshape(rows, features)
+
+
+def matrix_dtype(kinds: list[np.dtype[Any]]) -> np.dtype[Any]:
+    """float32 where it holds all numbers of these kinds exactly, else float64."""
+    short = all(np.can_cast(kind, np.float32, "safe") for kind in kinds)
+    return np.dtype(np.float32 if short else np.float64)
+
 
 RUN, WORDS, BUFFER = 4096, 1 << 14, 1 << 20
 """So many rows are made of columns at a time: they fit the cache of a processor. So many ids are decoded at a time. So
@@ -34,7 +202,7 @@ class ParquetBlocks:
     Attributes
     ----------
     names : the names of the features
-    count, features, edges, room : as those of :class:`~setwise.datasets.array_blocks.ArrayBlocks`
+    count, features, edges, room : as those of :class:`~setwise.datasets.blocks.ArrayBlocks`
     """
 
     def __init__(

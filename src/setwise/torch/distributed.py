@@ -8,7 +8,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from setwise.core.checks import shown
-from setwise.torch.forms import kept_out
+from setwise.torch.operators import kept_out
 
 Sync = Literal["set"] | Any
 """None, ``"set"`` for all processes, or a process group of torch.distributed."""

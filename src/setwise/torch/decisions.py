@@ -16,10 +16,17 @@ from setwise.core.pages import ARGUMENTS, FROM_LOGITS, MAP_RULES
 from setwise.decisions import least_expected_loss, least_expected_loss_of_map
 from setwise.kernels.threads import allowed
 from setwise.losses import Jaccard
-from setwise.torch.arguments import Arguments, Classes, Empty, Mode
+from setwise.torch.arguments import (
+    Arguments,
+    Classes,
+    Empty,
+    Mode,
+    in_unit,
+    named,
+    refuse_tracing,
+    warn_of_probabilities,
+)
 from setwise.torch.layout import as_scores, channels_of, kind_of
-from setwise.torch.naming import named
-from setwise.torch.wording import in_unit, refuse_tracing, warn_of_probabilities
 
 OFTEN, SEVERAL, LARGE = 0.1, 10, 1024
 """A warning is due if in such a share of the sets, in so many of them, or in half of those of each image, and of so

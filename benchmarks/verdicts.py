@@ -12,10 +12,10 @@ import argparse
 import numpy as np
 
 from setwise.compare import Answer, Measured, Problem, compare
-from setwise.compare.bundled import bags
-from setwise.compare.figures import between, signed
-from setwise.compare.options import Options, plan_for
-from setwise.compare.way_words import way
+from setwise.compare.command import Options, plan_for
+from setwise.compare.problem import bags
+from setwise.compare.sentences import way
+from setwise.compare.text import between, signed
 from setwise.losses import EarlyDetection, FBeta
 
 

@@ -205,8 +205,7 @@ def _add_compare(commands: Any) -> None:
 def _compare(options: argparse.Namespace) -> int:
     """The command ``setwise compare``."""
     # Imports are inside the commands, so that --help and --version do not wait for them.
-    from setwise.compare.command import compare_command
-    from setwise.compare.options import Options
+    from setwise.compare.command import Options, compare_command
 
     begin = time.perf_counter()
     given = {field.name: getattr(options, field.name) for field in fields(Options)}

@@ -11,8 +11,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import dump_svmlight_file
 
 from setwise.cli import main
-from setwise.compare.command import work_of
-from setwise.compare.options import Options, plan_of
+from setwise.compare.command import Options, plan_of, work_of
 
 LEAST = ("--quick", "--folds", "2", "--base", "linear", "--levers", "threshold", "--time-budget", "3600")
 
@@ -193,7 +192,7 @@ def test_the_code_of_bundled_digits_draws_the_rows_of_quick():
 
 @pytest.mark.slow
 def test_what_is_more_than_a_threshold_is_saved_too(files, tmp_path):
-    from setwise.compare.saved import load_model
+    from setwise.compare.saved_model import load_model
 
     words = ("--quick", "--folds", "2", "--base", "forest", "--levers", "decision", "--time-budget", "3600")
     assert run(files / "matrix.npz", *words, "--out", tmp_path / "r", "--save", tmp_path / "m.skops") == 0

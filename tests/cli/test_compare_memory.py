@@ -10,13 +10,11 @@ import pytest
 
 from cli.test_resume import results as timeless
 from setwise.cli import main
-from setwise.compare import room
-from setwise.compare.command import work_of
-from setwise.compare.options import Options, plan_of
-from setwise.compare.others import OtherRows
-from setwise.compare.room import Room
-from setwise.compare.saved import load_model
-from setwise.compare.timing import Costs
+from setwise.compare import budget
+from setwise.compare.budget import Costs, Room
+from setwise.compare.command import Options, plan_of, work_of
+from setwise.compare.other_rows import OtherRows
+from setwise.compare.saved_model import load_model
 from setwise.core.exceptions import Refusal
 from setwise.datasets import load_rows, load_table
 from setwise.datasets.blocks import Budget
@@ -138,7 +136,7 @@ def test_groups_are_left_out_whole_and_decided_together(path):
 
 
 def test_scores_and_losses_that_are_no_counts_are_judged_too(path):
-    from setwise.compare.order import Order
+    from setwise.compare.plan import Order
     from setwise.estimators.selection.levers import Threshold
     from setwise.losses import EarlyDetection
 
@@ -277,7 +275,7 @@ def test_the_budget_that_is_named_suffices(path):
 
 
 def test_a_file_that_is_too_large_for_the_machine_is_refused_before_it_is_read(path, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(room, "machine_memory", lambda: 300_000)
+    monkeypatch.setattr(budget, "machine_memory", lambda: 300_000)
     monkeypatch.setattr("setwise.compare.command.read", lambda *given: pytest.fail("it was read"))
     assert run(path, *LEAST, "--out", tmp_path / "r") == 2
     err = capsys.readouterr().err
@@ -286,7 +284,7 @@ def test_a_file_that_is_too_large_for_the_machine_is_refused_before_it_is_read(p
 
 
 def test_the_memory_of_this_machine_is_known():
-    found = room.machine_memory()
+    found = budget.machine_memory()
     assert found is None or found > 2**26
 
 

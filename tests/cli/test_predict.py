@@ -19,7 +19,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from compare.saved_models import matrix_model, raw_rows, table_model, write_csv
 from setwise import __version__
 from setwise.cli import main
-from setwise.compare.saved import SavedModel, save_model
+from setwise.compare.saved_model import SavedModel, save_model
 
 skops = pytest.importorskip("skops.io")
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 from setwise.compare.answer import Answer, Flat, Row, Winner
-from setwise.compare.measures import Measured
-from setwise.compare.plan import Plan
+from setwise.compare.plan import Measured, Plan
 from setwise.compare.problem import Problem
 from setwise.losses import FBeta
 

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from setwise import SetClassifier
-from setwise.compare.saved import SavedModel
+from setwise.compare.saved_model import SavedModel
 from setwise.datasets import load_table
 from setwise.estimators import TableEncoder, tree_categories
 

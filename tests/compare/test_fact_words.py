@@ -7,8 +7,8 @@ import pytest
 
 from compare.made_up import PROBLEM, made_up
 from setwise.compare.answer import Others
-from setwise.compare.fact_words import data_of, facts, labels, rows_compared
 from setwise.compare.problem import Origin
+from setwise.compare.sentences import data_of, facts, labels, rows_compared
 from setwise.datasets.columns import Date, Number
 
 FILE = Origin("folder/t.csv", "ill", True, 4)

@@ -10,11 +10,11 @@ from compare.test_floored import PRECISION, rare
 from compare.test_run import FAST
 from setwise.compare import compare
 from setwise.compare.answer import Flat
-from setwise.compare.floor_words import chance_below, lower, needed_of, often
+from setwise.compare.floor_sentences import chance_below, lower, needed_of, often
 from setwise.compare.floors import FlooredThreshold, Reached
 from setwise.compare.plan import FIRST, PLAIN
 from setwise.compare.report import write_report
-from setwise.compare.words import headline
+from setwise.compare.sentences import headline
 
 
 @pytest.fixture(scope="module")

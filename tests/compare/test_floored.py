@@ -12,16 +12,13 @@ from sklearn.metrics import recall_score
 from compare.test_run import F1, FAST, made
 from setwise import MeasureClassifier
 from setwise.compare import Measured, Plan, Problem, compare
-from setwise.compare.bundled import digit_traits
-from setwise.compare.command import Work, unfit
-from setwise.compare.detail_words import details
-from setwise.compare.floor_words import chance_below, chance_of_less, interval
+from setwise.compare.budget import measured_costs
+from setwise.compare.command import Options, Work, plan_for, unfit
+from setwise.compare.floor_sentences import chance_below, chance_of_less, interval
 from setwise.compare.floors import FlooredThreshold, NearestThreshold, Reached
-from setwise.compare.options import Options, plan_for
-from setwise.compare.table_words import legend, table
-from setwise.compare.timing import measured_costs
+from setwise.compare.problem import digit_traits
+from setwise.compare.sentences import details, headline, legend, table
 from setwise.compare.winner import flat_range
-from setwise.compare.words import headline
 from setwise.core.exceptions import Refusal
 from setwise.decisions import Floor, threshold_curve
 from setwise.decisions.operating_point import kept_at, nearest_threshold

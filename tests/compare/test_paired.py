@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from setwise.compare.paired import Paired, holm
+from setwise.compare.answer import Paired, holm
 
 
 def test_without_correction_it_is_the_paired_t_test():

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from setwise.compare.bundled import bags, breast_cancer, digit_traits
-from setwise.compare.problem import Problem
+from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits
 
 
 @pytest.mark.parametrize(

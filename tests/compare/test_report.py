@@ -7,10 +7,9 @@ import pytest
 
 from compare.made_up import PROBLEM, made_up
 from setwise.compare import Measured, Plan, compare
-from setwise.compare.bundled import bags, breast_cancer
+from setwise.compare.problem import bags, breast_cancer
 from setwise.compare.report import RULE_PAGES, RULES, earlier, write_report
-from setwise.compare.way_words import LEVERS
-from setwise.compare.words import what_to_do
+from setwise.compare.sentences import LEVERS, what_to_do
 from setwise.losses import EarlyDetection, FBeta
 
 NAMES = ("report.html", "results.json")

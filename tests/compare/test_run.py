@@ -12,11 +12,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setwise.compare import Measured, Plan, Problem, compare
-from setwise.compare.bundled import bags, digit_traits
-from setwise.compare.deciding import simplest
-from setwise.compare.figures import figure as figure_of
 from setwise.compare.floors import FlooredThreshold
-from setwise.compare.words import on_test_file
+from setwise.compare.problem import bags, digit_traits
+from setwise.compare.sentences import on_test_file
+from setwise.compare.text import figure as figure_of
+from setwise.compare.winner import simplest
 from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold
 from setwise.decisions.task import Task

@@ -36,8 +36,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from compare.saved_models import matrix_model, raw_rows, table_model, write_csv
 from setwise import MeasureClassifier, SetClassifier
-from setwise.compare.saved import SavedModel, load_model, save_model
-from setwise.compare.trusted import not_numbers
+from setwise.compare.saved_model import SavedModel, load_model, save_model
+from setwise.compare.trust import not_numbers
 from setwise.core.exceptions import Refusal
 from setwise.datasets import load_table
 from setwise.losses import LOSSES
@@ -349,7 +349,7 @@ def test_a_model_of_another_version_warns(tmp_path):
 @pytest.mark.slow
 def test_without_skops_one_sentence_says_how_to_install_it(tmp_path):
     code = (
-        "import sys; sys.modules['skops'] = None; from setwise.compare.saved import load_model, require_skops\n"
+        "import sys; sys.modules['skops'] = None; from setwise.compare.saved_model import load_model, require_skops\n"
         "for call in (lambda: load_model('m.skops'), lambda: require_skops('to save a model')):\n"
         "    try: call()\n"
         "    except ValueError as error: print(error)\n"

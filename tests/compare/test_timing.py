@@ -2,10 +2,8 @@
 
 import pytest
 
-from setwise.compare.bases import GRID, QUICK_GRID
-from setwise.compare.measures import Measured
-from setwise.compare.plan import Plan
-from setwise.compare.timing import Costs, Line, measured_costs, within
+from setwise.compare.budget import Costs, Line, measured_costs, within
+from setwise.compare.plan import GRID, QUICK_GRID, Measured, Plan
 from setwise.losses import FBeta
 
 PLAN = Plan(levers=("as_it_is", "threshold", "class_weight", "stack"))

@@ -13,8 +13,8 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from compare.saved_models import raw_rows, table_model, write_csv
-from setwise.compare.saved import SavedModel, load_model, save_model
-from setwise.compare.trusted import PLAIN, UnsafeError, check_content, is_known
+from setwise.compare.saved_model import SavedModel, load_model, save_model
+from setwise.compare.trust import PLAIN, UnsafeError, check_content, is_known
 
 skops = pytest.importorskip("skops.io")
 
@@ -102,7 +102,7 @@ CODE = {
     "a function of setwise": named(
         "setwise.datasets.files", "load", "ConstructorFromReduceNode", content=several(text("x.csv"))
     ),
-    "a class under a foreign name": named("setwise.compare.saved", "ZipFile", "ObjectNode", content=None),
+    "a class under a foreign name": named("setwise.compare.saved_model", "ZipFile", "ObjectNode", content=None),
     "a name with a dot": named(
         "sklearn", "datasets._base.clear_data_home", "ConstructorFromReduceNode", content=several()
     ),
@@ -174,7 +174,7 @@ def test_the_sentence_lists_what_is_not_loaded(path):
     "name",
     [
         "sklearn.linear_model._logistic.LogisticRegression", "setwise.losses.overlap.Jaccard",
-        "setwise.estimators.set_classifier.SetClassifier", "setwise.compare.saved.SavedModel",
+        "setwise.estimators.set_classifier.SetClassifier", "setwise.compare.saved_model.SavedModel",
         "sklearn.calibration._CalibratedClassifier", "sklearn.metrics._classification.balanced_accuracy_score",
         *sorted(PLAIN),
     ],
@@ -188,8 +188,8 @@ def test_what_models_need_is_known(name):
     [
         "os.system", "builtins.eval", "sklearn.linear_model.LogisticRegression.fit", "sklearn.base.warnings",
         "sklearn.linear_model._logistic.Pipeline", "sklearn.neighbors._kd_tree.KDTree", "sklearn", "", ".", "setwise.",
-        "sklearn.utils.validation.check_is_fitted", "sklearn.not_there.Thing", "setwise.compare.saved.load_model",
-        "sklearn.utils._testing.TempMemmap", "sklearnish.Thing", "setwise.compare.saved.HOW_TO_INSTALL",
+        "sklearn.utils.validation.check_is_fitted", "sklearn.not_there.Thing", "setwise.compare.saved_model.load_model",
+        "sklearn.utils._testing.TempMemmap", "sklearnish.Thing", "setwise.compare.saved_model.HOW_TO_INSTALL",
     ],
 )  # fmt: skip
 def test_what_models_do_not_need_is_not_known(name):

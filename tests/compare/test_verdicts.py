@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from setwise.compare import Measured, Problem, compare
-from setwise.compare.bundled import bags
-from setwise.compare.options import Options, plan_for
+from setwise.compare.command import Options, plan_for
+from setwise.compare.problem import bags
 from setwise.losses import EarlyDetection, FBeta
 
 

@@ -7,13 +7,10 @@ import pytest
 
 from compare.made_up import FLAT, OTHER, PLAIN, PROBLEM, REFERENCE, made_up
 from setwise.compare.answer import Winner
-from setwise.compare.detail_words import details, refusals
-from setwise.compare.figures import figure, listed, seconds_text, signed, threshold_text
-from setwise.compare.measures import Measured
-from setwise.compare.table_words import table
-from setwise.compare.terminal import section, summary
-from setwise.compare.way_words import EXPLAINED, LEVERS, way
-from setwise.compare.words import headline, what_to_do
+from setwise.compare.plan import Measured
+from setwise.compare.report import section, summary
+from setwise.compare.sentences import EXPLAINED, LEVERS, details, headline, refusals, table, way, what_to_do
+from setwise.compare.text import figure, listed, seconds_text, signed, threshold_text
 from setwise.estimators.selection import LEVERS as ALL
 from setwise.losses import EarlyDetection, FBeta, RocArea
 
@@ -144,7 +141,7 @@ def test_a_threshold_beyond_all_scores_is_said_in_words(at, says):
 
 
 def test_a_threshold_for_each_label_is_named_by_the_labels():
-    from setwise.compare.bundled import digit_traits
+    from setwise.compare.problem import digit_traits
 
     problem = digit_traits(2)
     found = made_up(problem=problem, winner=Winner(("boosted", "label_thresholds"), None, np.array([0.2, 0.034])))
@@ -209,7 +206,7 @@ def test_a_recommendation_that_few_folds_chose_is_said():
     ],
 )
 def test_a_label_matrix_is_described_by_its_average(average, says):
-    from setwise.compare.bundled import digit_traits
+    from setwise.compare.problem import digit_traits
 
     winner = Winner(("boosted", "label_thresholds"), None, np.array([0.2, 0.034]))
     text = section(made_up(problem=digit_traits(2), measured=Measured("f1", FBeta(), average), winner=winner), False)

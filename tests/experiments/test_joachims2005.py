@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from setwise.compare.bundled import digits
+from setwise.compare.problem import digits
 from setwise.experiments import find, joachims2005
 from setwise.experiments.experiment import Settings
 from setwise.experiments.joachims2005 import OURS, ROWS, Measured

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from setwise.compare.bundled import bags, breast_cancer, digit_traits, digits
-from setwise.compare.problem import Problem
+from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, digits
 from setwise.core.exceptions import Refusal
 from setwise.datasets import early_detection
 from setwise.experiments.duel import Duel, Plan, choose
@@ -90,7 +89,7 @@ def test_the_scores_of_a_ranking_are_plain():
 
 
 def test_interruption_inside_a_fit_stops_the_comparison(monkeypatch):
-    from setwise.compare.bundled import bags
+    from setwise.compare.problem import bags
     from setwise.experiments.methods import LOVASZ
     from setwise.losses import Jaccard
     from setwise.risks import MeanRisk

@@ -1,35 +1,233 @@
-"""The command ``setwise compare``: it reads the data, plans by the time, runs the comparison and writes the report."""
+"""The command ``setwise compare``: it reads the data, plans by the time, runs the comparison and writes the report.
+
+Of a large Parquet file it reads a part that a budget of memory has room for.
+"""
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
 
+import numpy as np
 from joblib import effective_n_jobs
 
 from setwise.compare.answer import Answer
-from setwise.compare.bundled import bags, breast_cancer, digit_traits
-from setwise.compare.detail_words import foreign
-from setwise.compare.figures import listed, seconds_text
-from setwise.compare.measures import Measured
-from setwise.compare.options import Options, plan_for, plan_of, usual_loss
-from setwise.compare.others import OtherRows
-from setwise.compare.outer import check_size, compare
-from setwise.compare.plan import Plan
-from setwise.compare.problem import Problem, drawn_rows
+from setwise.compare.budget import LEAST_SETS, WORDS, Room, measured_costs, refuse_too_large, within
+from setwise.compare.checkpoint import keep_plan, open_for_comparison, planned
+from setwise.compare.floors import FlooredThreshold
+from setwise.compare.other_rows import OtherRows
+from setwise.compare.plan import BASES, GRID, QUICK_GRID, Measured, Plan
+from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, drawn_rows, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
-from setwise.compare.reading import read, read_test
-from setwise.compare.report import earlier, write_report
-from setwise.compare.resuming import keep_plan, open_for_comparison, planned
-from setwise.compare.room import refuse_too_large
-from setwise.compare.sampled import read_sample
-from setwise.compare.saving import check_place, save
-from setwise.compare.terminal import section, summary
-from setwise.compare.timing import LEAST_SETS, measured_costs, within
+from setwise.compare.report import earlier, section, summary, write_report
+from setwise.compare.run import check_size, compare
+from setwise.compare.saved_model import SavedModel, as_saved_path, require_skops, save_model
+from setwise.compare.sentences import foreign
+from setwise.compare.text import listed, seconds_text
 from setwise.core.checkpoint import OpenCheckpoint
+from setwise.core.files import require_folder
+from setwise.datasets.blocks import Budget
+from setwise.datasets.files import as_existing, parts_of, request
+from setwise.datasets.sampling import ParquetTable, drawn
+from setwise.estimators import MeasureClassifier
+from setwise.estimators.selection import LEVERS
 from setwise.losses import parse_losses
+
+PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"
+"""1 - tp / (tp + fp), and 1 - tp / (tp + fn), but for a weight of 1e-9 that breaks ties by the other mistakes."""
+
+
+@final
+@dataclass(frozen=True)
+class Options:
+    """The options of the command, as they were given."""
+
+    data: str | None = None
+    target: str | None = None
+    positive: str | None = None
+    group: str | None = None
+    drop: str | None = None
+    loss: str | None = None
+    average: str | None = None
+    base: str | None = None
+    levers: str | None = None
+    recall_at_least: float | None = None
+    precision_at_least: float | None = None
+    confidence: float | None = None
+    test: str | None = None
+    quick: bool = False
+    folds: int | None = None
+    seed: int = 0
+    n_jobs: int | None = None
+    time_budget: float | None = None
+    save: Path | None = None
+    out: Path = Path("setwise-report")
+    memory: str | None = None
+    checkpoint: Path | None = None
+    resume: bool = False
+    command: str = ""
+
+
+def plan_of(options: Options) -> Plan:
+    """The plan of the options; ValueError where one is out of range."""
+    if options.folds is not None and options.folds < 2:
+        raise ValueError(f"--folds must be at least 2; got {options.folds}.")
+    if not 0 <= options.seed < 2**32:
+        raise ValueError(f"--seed must be in 0..{2**32 - 1}; got {options.seed}.")
+    if options.n_jobs is not None and (options.n_jobs == 0 or options.n_jobs < -1):
+        raise ValueError(f"--n-jobs must be a number of processes, or -1 for all processors; got {options.n_jobs}.")
+    if options.time_budget is not None and not options.time_budget > 0:
+        raise ValueError(f"--time-budget must be a number of seconds above 0; got {options.time_budget}.")
+    bases = ("linear", "boosted") if options.quick else tuple(BASES)
+    # Weighted fits cost the most and seldom gain anything over a threshold.
+    levers = tuple(name for name in LEVERS if not options.quick or name != "class_weight")
+    return Plan(
+        options.folds or 5,
+        3 if options.quick else 5,
+        QUICK_GRID if options.quick else GRID,
+        _names(options.base, BASES, "--base", "base model", bases),
+        _names(options.levers, LEVERS, "--levers", "lever", levers),
+        options.seed,
+        options.n_jobs or 1,
+        floor=floor_of(options),
+    )
+
+
+def plan_for(options: Options, problem: Problem) -> Plan:
+    """The plan of the options for one problem. For many sets ``--quick`` leaves the ramp to the cheaper stack."""
+    plan = plan_of(options)
+    if not options.quick or options.levers is not None or (problem.groups is None and not problem.many):
+        return plan
+    return replace(plan, levers=tuple(name for name in plan.levers if name != "ramp"))
+
+
+def floor_of(options: Options) -> FlooredThreshold | None:
+    """The threshold that keeps the floors of the options, or None; ValueError where one is out of range."""
+    given = (options.recall_at_least, options.precision_at_least)
+    if given == (None, None):
+        if options.confidence is not None:
+            raise ValueError("--confidence is that of a floor; give --recall-at-least or --precision-at-least too.")
+        return None
+    for option, value in (("--recall-at-least", given[0]), ("--precision-at-least", given[1])):
+        if value is not None and not 0.0 <= value <= 1.0:
+            raise ValueError(f"{option} must be a share from 0 to 1; got {value:g}.")
+    if options.confidence is not None and not 0.0 < options.confidence < 1.0:
+        raise ValueError(f"--confidence must be a probability between 0 and 1; got {options.confidence:g}.")
+    return FlooredThreshold(*given, options.confidence)
+
+
+def usual_loss(options: Options) -> str:
+    """The measure where none is named: F1, or under a floor of recall precision, and the other way round."""
+    if options.recall_at_least is not None:
+        return "f1" if options.precision_at_least is not None else PRECISION
+    return "f1" if options.precision_at_least is None else RECALL
+
+
+def _names(
+    text: str | None, known: Mapping[str, object], option: str, what: str, default: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The names in a text that joins them by commas; ValueError for one that is unknown."""
+    if text is None:
+        return default
+    names = tuple(dict.fromkeys(name.strip().lower() for name in text.split(",")))
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{option}: there is no {what} {name!r}; use {', '.join(known)}.")
+    return names
+
+
+def read_sample(options: Options, plan: Plan) -> tuple[Problem, OtherRows | None]:
+    """The problem of random rows of a file, as many as ``--memory`` has room for, and all its other rows.
+
+    With a group whole groups are drawn.
+
+    Raises
+    ------
+    ValueError, OSError : in one sentence, for a file that cannot be read so, and for a budget that is too small
+    """
+    assert options.data is not None
+    budget, path = Budget.of(options.memory, "--memory"), Path(options.data)
+    if path.suffix.lower() != ".parquet":
+        raise ValueError(f"--memory is for a Parquet file, which can be read part by part; got {path.name}.")
+    asked, table = (
+        request(options.target, options.group, options.positive, options.drop, True),
+        ParquetTable(as_existing(path)),
+    )
+    target, apart = parts_of(table.head, asked)
+    features = [name for name in table.names if name not in (*target, *apart)]
+    cells = sum(1 if name in table.numbers else WORDS for name in features)
+    grouped, jobs = options.group is not None, effective_n_jobs(options.n_jobs or 1)
+    room, wanted = Room(budget, table, max(cells, 1), len(target), grouped, "forest" in plan.bases, jobs), list[int]()
+
+    def rows(sets: int) -> int:
+        wanted.append(min(room.rows(sets), table.rows))
+        return wanted[-1]
+
+    held, sample = drawn(table, asked, rows, plan.seed)
+    given = {"target": options.target, "group": options.group, "positive": options.positive, "drop": options.drop}
+    problem = problem_of(held, options.data, "load_sample", {"rows": wanted[-1], **given, "seed": plan.seed})
+    if len(sample.rows) == table.rows:
+        return replace(problem, notes=(*problem.notes, f"All rows of {path.name} fit into --memory.")), None
+    assert problem.origin is not None
+    origin = replace(problem.origin, rows=table.rows, drawn=(f"as many as --memory {options.memory} has room for",))
+    return replace(problem, origin=origin), OtherRows(sample, problem, room.most(sample.sets), budget)
+
+
+def check_place(path: Path) -> None:
+    """Refuse before the work what could not be saved after it.
+
+    Raises
+    ------
+    ValueError, OSError : for another ending than ``.skops``, a folder that does not exist, or without skops
+    """
+    require_skops(f"to save {as_saved_path(path).name}")
+    require_folder(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file.")
+
+
+def save(found: Answer, path: Path, group: str | None) -> Path:
+    """Write the recommendation of an answer to a file, from which ``setwise predict`` labels new rows."""
+    return save_model(saved_model(found, group), path)
+
+
+def saved_model(found: Answer, group: str | None) -> SavedModel:
+    """The recommendation with what it needs to label new rows.
+
+    A threshold stands beside the fitted base model. What is more than a threshold is fitted once more, by the
+    :class:`setwise.MeasureClassifier` that the code in Python makes.
+    """
+    problem, winner = found.problem, found.winner
+    X, places = problem.X, problem.places
+    width = X.shape[1] if places is None else problem.width
+    at = winner.threshold
+    simple = at is not None or winner.key[1] in ("as_it_is", "order")
+    return SavedModel(
+        winner.fitted if simple else _fitted_anew(found),
+        problem.classes,
+        found.measured.name,
+        problem.columns,
+        0 if problem.columns else width,
+        problem.first,
+        places,
+        response="predict_proba" if simple else "predict",
+        threshold=None if at is None else tuple(map(float, at)) if np.ndim(at) else float(at),
+        many=problem.many,
+        group=group,
+        joint=winner.joint and problem.groups is not None,
+    )
+
+
+def _fitted_anew(found: Answer) -> MeasureClassifier:
+    problem, winner, plan = found.problem, found.winner, found.plan
+    base = BASES[winner.key[0]].build(problem, winner.constant, plan.seed)
+    model = MeasureClassifier(
+        base, found.measured.loss, [winner.key[1]], plan.inner, average=found.measured.average, n_jobs=plan.n_jobs
+    )
+    return model.fit(problem.X, problem.y if problem.many else problem.y.ravel(), groups=problem.groups)
+
 
 QUICK_ROWS = 3000
 """The number of rows of a file that ``--quick`` takes, about, in whole sets."""

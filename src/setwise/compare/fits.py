@@ -8,8 +8,7 @@ from typing import final
 import numpy as np
 
 from setwise.compare.floors import short_of
-from setwise.compare.measures import Measured
-from setwise.compare.plan import FIRST, PLAIN, Key, Plan
+from setwise.compare.plan import FIRST, PLAIN, Key, Measured, Plan
 from setwise.compare.problem import Problem
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.exceptions import Refusal

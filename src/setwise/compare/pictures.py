@@ -11,12 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from setwise.compare.answer import Answer, Flat
-from setwise.compare.bases import BASES
-from setwise.compare.figures import figure as as_text
-from setwise.compare.figures import signed, threshold_text
-from setwise.compare.floor_words import lower
-from setwise.compare.table_words import axes_of, breaks
-from setwise.compare.way_words import lever_title
+from setwise.compare.floor_sentences import lower
+from setwise.compare.plan import BASES
+from setwise.compare.sentences import axes_of, breaks, lever_title
+from setwise.compare.text import figure as as_text
+from setwise.compare.text import signed, threshold_text
 from setwise.core.checks import Values
 from setwise.plotting.candidates import BLACK, BLUE, CYCLE, GRAY, GREEN, ORANGE, RED, tidy
 

@@ -1,16 +1,345 @@
-"""The plan of a comparison: folds, constants, base models and levers, and what is left out to fit into a budget."""
+"""The plan of a comparison: folds, constants, base models, levers and measures.
 
-from dataclasses import dataclass
-from typing import final
+Base models are logistic regression, the reference, a random forest, and boosted trees. Losses of a ranking read the
+order of the scores, in which no threshold and no decision occurs.
+"""
 
-from setwise.compare.bases import BASES, GRID, Base
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, final
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
 from setwise.compare.floors import FlooredThreshold, NearestThreshold
-from setwise.compare.measures import Measured
-from setwise.compare.order import Order
 from setwise.compare.problem import Problem
-from setwise.core.checks import as_count, as_kind, as_number, shown
-from setwise.estimators.selection import LEVERS, Lever
-from setwise.estimators.selection.levers import Threshold
+from setwise.compare.text import listed
+from setwise.core.checks import Values, as_choice, as_count, as_kind, as_number, as_text, shown
+from setwise.core.loss import Loss
+from setwise.datasets.columns import Category
+from setwise.estimators.selection import LEVERS, Candidate, OutOfFold, Task
+from setwise.estimators.selection.base_models import array_pipeline
+from setwise.estimators.selection.choice import chosen_of
+from setwise.estimators.selection.levers import Base, Evidence, Lever, Rule, Threshold
+from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
+
+REPLICATES = 200
+"""Draws of the bootstrap; each of them sorts all rows."""
+
+
+@final
+@dataclass(frozen=True)
+class Order(Lever):
+    """The scores of the base model as they are; only their order counts."""
+
+    name: ClassVar[str] = "order"
+
+    def refuses(self, task: Task, base: Base) -> str | None:
+        """None: every base model has scores."""
+        return None
+
+    def tune(self, evidence: Evidence, task: Task) -> Rule:
+        """Nothing is tuned."""
+        return ByScores()
+
+
+@final
+@dataclass(frozen=True)
+class ByScores(Rule):
+    """The scores of the base model in place of labels."""
+
+    def labels(self, evidence: Evidence) -> Any:
+        """The scores, (n,) or (n, p)."""
+        return evidence.response().scores
+
+
+def order_of(sources: Mapping[str, OutOfFold], task: Task) -> tuple[tuple[Candidate, ...], tuple[str, str]]:
+    """A candidate for each base model, and the key of the choice: the first, unless one gains above its error."""
+    scores = [source.response().scores for source in sources.values()]
+    losses = np.array([_mean(task, one) for one in scores])
+    drawn = _replicated(task, scores)
+    gains, drawn_gains = losses[0] - losses, drawn[:, :1] - drawn
+    errors, gain_errors = drawn.std(axis=0, ddof=1), drawn_gains.std(axis=0, ddof=1)
+    candidates = [
+        Candidate(base, Order.name, float(loss), float(error), float(gain), float(gain_error))
+        for base, loss, error, gain, gain_error in zip(sources, losses, errors, gains, gain_errors, strict=True)
+    ]
+    best = chosen_of(losses, gains, gain_errors)
+    candidates[best] = replace(candidates[best], chosen=True)
+    return tuple(candidates), candidates[best].key
+
+
+def _mean(task: Task, scores: Values) -> float:
+    return float(task.loss.values(task.sets, task.flat(scores)).mean())
+
+
+def _replicated(task: Task, scores: list[Values]) -> Values:
+    """The mean loss of the scores of each base model on samples of the rows, or of the sets, with replacement."""
+    rng = np.random.default_rng(0)
+    if not task.spans_rows:
+        losses = np.column_stack([task.loss.values(task.sets, task.flat(one)) for one in scores])
+        n = len(losses)
+        return np.array([rng.multinomial(n, np.full(n, 1.0 / n)) @ losses / n for _ in range(REPLICATES)])
+    out = np.empty((REPLICATES, len(scores)))
+    for row in out:
+        drawn = rng.integers(0, len(task.truth), len(task.truth))
+        part = task.take(drawn)
+        row[:] = [_mean(part, one[drawn]) for one in scores]
+    return out
+
+
+SCORES: dict[str, str] = {
+    "auc": "AUC",
+    "average_precision": "average precision",
+    "balanced_error": "balanced accuracy",
+    "break_even": "precision at break-even",
+    "error_rate": "accuracy",
+    "f1": "F1",
+    "g_mean": "G-mean",
+    "h_mean": "H-mean",
+    "jaccard": "Jaccard index",
+    "mcc": "Matthews correlation",
+    "ndcg": "NDCG",
+    "precision_at_k": "precision at k",
+    "recall_at_k": "recall at k",
+    "tversky": "Tversky index",
+}
+"""The losses that are one minus a measure by which users know them, with the names of these measures."""
+
+HEADINGS = {"tversky:1:1e-9": "precision", "tversky:1e-9:1": "recall"}
+"""The names of losses with parameters that users know under another name."""
+
+
+@final
+@dataclass(frozen=True)
+class Measured:
+    """A loss with the words for it.
+
+    Attributes
+    ----------
+    name : what was asked for, as ``"f1"`` or ``"fbeta:2"``
+    loss : the loss
+    average : what a set is in a label matrix, as for :class:`setwise.SetClassifier`
+
+    Raises
+    ------
+    ValueError : for an empty name, another average, and losses of more than two labels
+    TypeError : for a name or a loss of another kind
+
+    Examples
+    --------
+    >>> from setwise.compare import Measured
+    >>> from setwise.losses import FBeta
+    >>> f1 = Measured("f1", FBeta())
+    >>> f1.title, f1.better, f1.shown(0.25)
+    ('F1', 'higher is better', 0.75)
+    """
+
+    name: str
+    loss: Loss
+    average: str = "samples"
+
+    def __post_init__(self) -> None:
+        if not as_text(self.name, "name"):
+            raise ValueError("name must not be empty; it is what the loss is called, as 'f1'.")
+        if as_kind(self.loss, "loss", Loss, "FBeta()").reads not in ("labels", "scores"):
+            raise ValueError(f"loss must judge labels 0 and 1 or scores; {self.loss!r} judges {self.loss.reads}.")
+        as_choice(self.average, "average", ("samples", "macro", "micro"))
+
+    @property
+    def is_score(self) -> bool:
+        """Whether readers know the measure ``1 - loss``, of which more is better."""
+        return self.loss.name in SCORES
+
+    @property
+    def title(self) -> str:
+        """The name of what is shown, as ``"F1"``."""
+        if self.name in HEADINGS:
+            return HEADINGS[self.name]
+        if self.name == self.loss.name:
+            return SCORES.get(self.name, f"{self.name.replace('_', ' ')} loss")
+        return self.name if self.is_score else f"{self.name} loss"
+
+    @property
+    def better(self) -> str:
+        """``"higher is better"`` or ``"lower is better"``."""
+        return "higher is better" if self.is_score else "lower is better"
+
+    @property
+    def orders(self) -> bool:
+        """Whether the loss reads scores, of which only the order counts, so that no threshold occurs in it."""
+        return self.loss.reads == "scores"
+
+    def shown(self, loss: float) -> float:
+        """The figure that is shown for a value of the loss."""
+        return 1.0 - loss if self.is_score else loss
+
+
+GRID = (1e-2, 1e-1, 1.0, 10.0, 100.0)
+"""The constants C from which logistic regression takes the one that is best for the measure."""
+
+QUICK_GRID = (1e-2, 1.0, 100.0)
+
+SPARSE = 0.3
+"""Below this share of features that are not 0, a fit to 50,000 rows with words is several times faster if sparse."""
+
+
+class BaseModel(ABC):
+    """A base model: a classifier with probabilities, over the table of a problem.
+
+    Attributes
+    ----------
+    name : the short name in options
+    title : the name in sentences
+    form : the form in which :class:`setwise.estimators.TableEncoder` prepares a raw table for it
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    form: ClassVar[str] = "trees"
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Why the model does not fit the table, in a sentence; None if it does."""
+        return None
+
+    def constants(self, grid: tuple[float, ...]) -> tuple[float | None, ...]:
+        """The constants of the model to choose from; a model that has none is tried once, with None."""
+        return (None,)
+
+    @abstractmethod
+    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
+        """The classifier, not yet fitted; what it learns of the table it learns in ``fit``."""
+
+    @abstractmethod
+    def code(self, problem: Problem, constant: float | None, seed: int) -> tuple[str, tuple[str, ...]]:
+        """The Python expression of :meth:`build`, and the import lines that it needs."""
+
+
+@final
+@dataclass(frozen=True)
+class Linear(BaseModel):
+    """Logistic regression on standardized features, with its C from a grid; gaps become medians and words indicators.
+
+    Sparse features are divided by their largest absolute value instead, so that they stay sparse.
+    """
+
+    name: ClassVar[str] = "linear"
+    title: ClassVar[str] = "logistic regression"
+    form: ClassVar[str] = "linear"
+
+    def constants(self, grid: tuple[float, ...]) -> tuple[float | None, ...]:
+        return grid
+
+    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
+        model = LogisticRegression(C=constant or 1.0, max_iter=1000)
+        if problem.columns:
+            return array_pipeline(TableEncoder(problem.columns, sparse_threshold=SPARSE), model)
+        if issparse(problem.X):
+            return array_pipeline(MaxAbsScaler(), model)
+        if problem.has_gaps:
+            return array_pipeline(StandardScaler(), SimpleImputer(strategy="median", add_indicator=True), model)
+        return array_pipeline(StandardScaler(), model)
+
+    def code(self, problem: Problem, constant: float | None, seed: int) -> tuple[str, tuple[str, ...]]:
+        model = f"LogisticRegression(C={constant or 1.0:g}, max_iter=1000)"
+        imports = ["from sklearn.linear_model import LogisticRegression", "from sklearn.pipeline import make_pipeline"]
+        if problem.columns:
+            encoder = f"TableEncoder(data.columns, sparse_threshold={SPARSE})"
+            return f"make_pipeline({encoder}, {model})", (*imports, ENCODER)
+        if issparse(problem.X):
+            imports.append("from sklearn.preprocessing import MaxAbsScaler")
+            return f"make_pipeline(MaxAbsScaler(), {model})", tuple(imports)
+        imports.append("from sklearn.preprocessing import StandardScaler")
+        if problem.has_gaps:
+            imports.append("from sklearn.impute import SimpleImputer")
+            fill = 'SimpleImputer(strategy="median", add_indicator=True)'
+            return f"make_pipeline(StandardScaler(), {fill}, {model})", tuple(imports)
+        return f"make_pipeline(StandardScaler(), {model})", tuple(imports)
+
+
+ENCODER = "from setwise.estimators import TableEncoder"
+
+
+@final
+@dataclass(frozen=True)
+class Forest(BaseModel):
+    """A random forest of 100 trees, whose probabilities are the mean of its trees."""
+
+    name: ClassVar[str] = "forest"
+    title: ClassVar[str] = "random forest"
+
+    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
+        model = RandomForestClassifier(random_state=seed)
+        return array_pipeline(TableEncoder(problem.columns, "trees"), model) if problem.columns else model
+
+    def code(self, problem: Problem, constant: float | None, seed: int) -> tuple[str, tuple[str, ...]]:
+        model, line = (
+            f"RandomForestClassifier(random_state={seed})",
+            "from sklearn.ensemble import RandomForestClassifier",
+        )
+        if not problem.columns:
+            return model, (line,)
+        lines = (line, "from sklearn.pipeline import make_pipeline", ENCODER)
+        return f'make_pipeline(TableEncoder(data.columns, "trees"), {model})', lines
+
+
+@final
+@dataclass(frozen=True)
+class Boosted(BaseModel):
+    """Boosted trees, ``HistGradientBoostingClassifier`` of scikit-learn with its defaults."""
+
+    name: ClassVar[str] = "boosted"
+    title: ClassVar[str] = "boosted trees"
+
+    def refuses(self, problem: Problem) -> str | None:
+        return "boosted trees read no sparse table" if issparse(problem.X) else None
+
+    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
+        if not problem.columns:
+            return HistGradientBoostingClassifier(random_state=seed)
+        words = tree_categories(problem.columns)
+        model = HistGradientBoostingClassifier(categorical_features=words or None, random_state=seed)
+        return array_pipeline(TableEncoder(problem.columns, "trees"), model)
+
+    def code(self, problem: Problem, constant: float | None, seed: int) -> tuple[str, tuple[str, ...]]:
+        line = "from sklearn.ensemble import HistGradientBoostingClassifier"
+        if not problem.columns:
+            return f"HistGradientBoostingClassifier(random_state={seed})", (line,)
+        words = tree_categories(problem.columns)
+        given = f"categorical_features={words}, " if words else ""
+        model = f"HistGradientBoostingClassifier({given}random_state={seed})"
+        lines = (line, "from sklearn.pipeline import make_pipeline", ENCODER)
+        return f'make_pipeline(TableEncoder(data.columns, "trees"), {model})', lines
+
+
+BASES: dict[str, BaseModel] = {base.name: base for base in (Linear(), Forest(), Boosted())}
+"""The base models by their names; the first one is the reference."""
+
+
+def shared_words(problem: Problem, bases: Iterable[BaseModel]) -> list[str]:
+    """Sentences on words that share a feature only because a column has more of them than a base model takes."""
+    longest = max((len(column.words) for column in problem.columns if isinstance(column, Category)), default=0)
+    titles: dict[str, list[str]] = {}
+    for base in bases:
+        titles.setdefault(base.form, []).append(base.title)
+    notes = []
+    for form, named in titles.items():
+        # Below the limit no words can share a feature because of it, and gaps are one more word.
+        if longest < LARGEST[form]:
+            continue
+        encoder = TableEncoder(problem.columns, form, sparse_threshold=SPARSE).fit(problem.X)
+        notes += [
+            f"Column {name!r} has more than {LARGEST[form]} words. For {listed(named)} {count} of them that occur in "
+            "five rows or more share one feature with the rarer ones."
+            for name, count in encoder.shared_.items()
+        ]
+    return notes
+
 
 Key = tuple[str, str]
 """A way to get predictions: the names of the base model and of the lever."""
@@ -22,7 +351,6 @@ REFERENCE: Key = (FIRST, "threshold")
 
 PLAIN: Key = (FIRST, "as_it_is")
 """Logistic regression at 0.5."""
-
 
 LEAST_FOLDS = 3
 """With fewer outer folds hardly any gain is sure."""
@@ -86,7 +414,7 @@ class Plan:
         if self.floor is not None:
             as_kind(self.floor, "floor", FlooredThreshold, "FlooredThreshold(recall=0.9)")
 
-    def models(self, problem: Problem) -> tuple[Base, ...]:
+    def models(self, problem: Problem) -> tuple[BaseModel, ...]:
         """The base models that fit the table; the reference is always among them, and comes first."""
         named = [BASES[name] for name in dict.fromkeys((FIRST, *self.bases))]
         return tuple(base for base in named if base.refuses(problem) is None)

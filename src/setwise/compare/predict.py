@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import InconsistentVersionWarning
 
-from setwise.compare.fact_words import MOST_LABELS
-from setwise.compare.figures import listed, percent, threshold_text
-from setwise.compare.saved import SavedModel, load_model
+from setwise.compare.saved_model import SavedModel, load_model
+from setwise.compare.sentences import MOST_LABELS
+from setwise.compare.text import listed, percent, threshold_text
 from setwise.core.files import require_folder, written_whole
 from setwise.datasets.columns import some, word
 from setwise.datasets.new_rows import NewRows, load_numbered, load_rows

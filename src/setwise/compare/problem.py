@@ -1,19 +1,27 @@
-"""A problem on which methods are compared: its rows, their labels, and the sets that they form."""
+"""A problem on which methods are compared: its rows, their labels, and the sets that they form.
 
-from collections.abc import Sequence
+It comes from files, or is bundled: the synthetic one of LH 6.1, and real data that come with scikit-learn.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
 from setwise.core.checks import as_array, as_count, as_kind, as_labels, shown
 from setwise.core.loss import Loss
-from setwise.datasets.columns import Column
+from setwise.datasets import Data, early_detection, load_rows, load_table
+from setwise.datasets.columns import Column, some, word
+from setwise.datasets.files import TABLES, TARGET_NAMES
+from setwise.datasets.synthetic import early_stage
 from setwise.estimators.sets import Grouping, as_ids, group
 
 Rows = NDArray[np.int64]
@@ -134,7 +142,7 @@ class Problem:
         if self.columns and len(self.columns) != self.X.shape[1]:
             raise ValueError(f"columns must name the {self.X.shape[1]} features of X; got {len(self.columns)}.")
         if self.origin is not None:
-            as_kind(self.origin, "origin", Origin, "what setwise.compare.reading gives")
+            as_kind(self.origin, "origin", Origin, "what setwise.compare.problem gives")
         y = as_array(self.y, "y")
         if y.ndim not in (1, 2) or len(y) != self.X.shape[0]:
             raise ValueError(f"y must have shape (n,) or (n, p) for the {self.X.shape[0]} rows of X; got {y.shape}.")
@@ -234,3 +242,176 @@ class Problem:
     def loss(self, loss: Loss, scores: NDArray[np.float64]) -> float:
         """The mean of :meth:`losses`."""
         return float(np.mean(self.losses(loss, scores)))
+
+
+def bags(n: int, seed: int) -> Problem:
+    """The problem of early detection in ``n`` bags of 15 samples (LH 6.1)."""
+    X, y, groups = early_detection(n, random_state=seed)
+    about = "Synthetic bags of 15 samples in time order: early positives lie elsewhere than late ones."
+    # Pictures tell early positives from late ones, which the label does not.
+    kinds = np.where(y == 0, 0, np.where(np.tile(early_stage(15), n), 1, 2))
+    names = ("negative", "early positive", "late positive")
+    code = (
+        "from setwise.datasets import early_detection",
+        "",
+        f"X, y, groups = early_detection({n}, random_state={seed})",
+    )
+    return Problem("early detection", about, X, y, groups, kinds=kinds, kind_names=names, code=code)
+
+
+def digits(digit: int = 8) -> Problem:
+    """The problem of one digit against the rest: 1,797 images of 8 x 8 pixels, as one set."""
+    X, y = load_digits(return_X_y=True)
+    about = f"Real images of 8 x 8 pixels (scikit-learn's digits): is it {digit}?"
+    return Problem(
+        f"digit {digit} against the rest", about, X, (y == digit).astype(np.int64), None, ("other", f"{digit}")
+    )
+
+
+def breast_cancer() -> Problem:
+    """The problem of malignant against benign cells: 569 samples of 30 measurements, as one set."""
+    held = load_breast_cancer()
+    about = "Real measurements of cell nuclei (scikit-learn's breast cancer data): is it malignant?"
+    code = (
+        "from sklearn.datasets import load_breast_cancer",
+        "",
+        "X, y = load_breast_cancer(return_X_y=True)",
+        "y = 1 - y",
+    )
+    # scikit-learn codes malignant as 0; what is to be detected is the positive class here.
+    return Problem(
+        "breast cancer", about, held.data, 1 - held.target, None, ("benign", "malignant"),
+        features=tuple(map(str, held.feature_names)), code=code,
+    )  # fmt: skip
+
+
+TRAITS: dict[str, tuple[int, ...]] = {
+    "odd": (1, 3, 5, 7, 9),
+    "5 or more": (5, 6, 7, 8, 9),
+    "has a loop": (0, 6, 8, 9),
+    "straight": (1, 4, 7),
+    "square": (0, 1, 4, 9),
+    "prime": (2, 3, 5, 7),
+}
+"""Labels of digits, each with the digits that have it."""
+
+
+def digit_traits(count: int = 6) -> Problem:
+    """The multi-label problem of the first ``count`` labels in :data:`TRAITS`, on the 1,797 digits."""
+    X, y = load_digits(return_X_y=True)
+    names = tuple(TRAITS)[:count]
+    Y = np.column_stack([np.isin(y, TRAITS[name]) for name in names]).astype(np.int64)
+    digits = {name: TRAITS[name] for name in names}
+    code = (
+        "import numpy as np",
+        "from sklearn.datasets import load_digits",
+        "",
+        "X, digit = load_digits(return_X_y=True)",
+        f"traits = {digits}",
+        "y = np.column_stack([np.isin(digit, held) for held in traits.values()]).astype(int)",
+    )
+    about = "Real images of 8 x 8 pixels (scikit-learn's digits): what is true of the digit?"
+    return Problem("traits of digits", about, X, Y, None, names, code=code)
+
+
+def read(data: str, target: str | None, group: str | None, positive: str | None, drop: str | None) -> Problem:
+    """The problem of a file; ValueError or OSError in one sentence where it cannot be read."""
+    asked = {"target": target, "group": group, "positive": positive, "drop": drop}
+    return problem_of(load_table(data, target, group, positive, drop), data, "load_table", asked)
+
+
+def problem_of(held: Data, data: str, reader: str, asked: Mapping[str, Any]) -> Problem:
+    """The problem of what the function ``reader`` of :mod:`setwise.datasets` has read with the arguments ``asked``."""
+    path, target = Path(data), held.target if held.y.ndim == 1 else ()
+    origin = Origin(data, ", ".join(target), asked.get("positive") is None, len(held.y), ids=held.ids)
+    options = "".join(f", {name}={value!r}" for name, value in asked.items() if value is not None)
+    lines = [f"from setwise.datasets import {reader}", "", f"data = {reader}({data!r}{options})"]
+    lines.append("X, y = data.X, data.y" if held.groups is None else "X, y, groups = data.X, data.y, data.groups")
+    X, features, places = held.X, held.features, None
+    if issparse(X):
+        # Weights are dense, so columns that never occur would take memory and time in every model.
+        places, at = np.unique(X.indices, return_inverse=True)
+        places = places.astype(np.int64)
+        features = tuple(features[place] for place in places.tolist())
+        X = csr_matrix((X.data, at, X.indptr), shape=(X.shape[0], max(len(places), 1)))
+        if not len(places):
+            raise ValueError(f"{path.name} has no feature that is not 0.")
+    return Problem(
+        path.name, f"Read from {path.name}.", X, held.y, held.groups, held.classes, features=features,
+        columns=held.columns, notes=held.notes, code=tuple(lines), places=places, width=held.X.shape[1],
+        first=_first(held), origin=origin,
+    )  # fmt: skip
+
+
+def read_test(path: str, problem: Problem, target: str | None, group: str | None) -> Problem:
+    """Further rows of known labels, read as those of the problem are.
+
+    Raises
+    ------
+    ValueError, OSError : in one sentence, for a file that lacks columns, or holds labels that the problem does not
+    """
+    name = Path(path).name
+    if problem.columns:
+        return _of_columns(path, name, problem, target, group)
+    held = load_table(path, target, group, None if problem.many else problem.classes[1])
+    X = held.X
+    if issparse(X) and problem.places is not None:
+        wide = csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], max(X.shape[1], problem.width)))
+        X = wide[:, problem.places]
+    if X.shape[1] != problem.X.shape[1] or tuple(held.classes) != tuple(problem.classes):
+        raise ValueError(f"--test {name} must have the features and labels of {problem.name}; it has others.")
+    return Problem(name, f"Read from {name}.", X, held.y, held.groups, held.classes)
+
+
+def _of_columns(path: str, name: str, problem: Problem, target: str | None, group: str | None) -> Problem:
+    """Rows of a table with named columns."""
+    names = tuple(problem.classes) if problem.many else (target or _usual_target(path),)
+    held = load_rows(path, problem.columns, group, list(names))
+    y = targets_of(held.kept, problem, names, f"--test {name}")
+    return Problem(name, f"Read from {name}.", held.X, y, held.groups, problem.classes, columns=problem.columns)
+
+
+def targets_of(kept: Mapping[str, list[str]], problem: Problem, names: Sequence[str], where: str) -> NDArray[np.int64]:
+    """The labels of further rows as those of the problem, (n,) or (n, p), from their texts by column.
+
+    Raises ValueError for a label that the problem does not have; ``where`` begins the sentence.
+    """
+    known = ("0", "1") if problem.many else problem.classes
+    columns = []
+    for name in names:
+        numbers = {text: _place(text, known) for text in dict.fromkeys(kept[name])}
+        odd = [text for text, place in numbers.items() if place < 0]
+        if odd:
+            raise ValueError(f"{where}: column {name!r} must hold {some(known)}; it holds {shown(odd[0])}.")
+        columns.append([numbers[text] for text in kept[name]])
+    y = np.array(columns, dtype=np.int64).T
+    return y if problem.many else y.ravel()
+
+
+def _place(text: str, known: Sequence[str]) -> int:
+    """The place of a label among those that are known, -1 for another one."""
+    text = text if text in known else _word(text)
+    return known.index(text) if text in known else -1
+
+
+def _usual_target(path: str) -> str:
+    """The name of the target column where none was given: the only one with a usual name."""
+    suffix = Path(path).suffix.lower()
+    table = TABLES[suffix](Path(path)) if suffix in TABLES and Path(path).is_file() else None
+    found = [] if table is None else [name for name in table.names if name.lower() in TARGET_NAMES]
+    if table is not None and len(found) != 1:
+        raise ValueError(f"--test {Path(path).name} must have one target column; name it with --target.")
+    return found[0] if found else TARGET_NAMES[0]
+
+
+def _word(text: str) -> str:
+    """A label as the reader of the target names it: a whole number has no point."""
+    try:
+        return word(float(text)) if "_" not in text else text
+    except (ValueError, OverflowError):
+        return text
+
+
+def _first(held: Data) -> int:
+    """The index of the first numbered feature of a file."""
+    return 0 if len(held.features) and str(held.features[0]) == "feature 0" else 1

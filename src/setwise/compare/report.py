@@ -1,26 +1,129 @@
-"""Write answers to disk: report.html with everything inside, the pictures as files, and results.json."""
+"""Answers on disk and in a terminal: report.html with everything inside, pictures, and results.json."""
 
 import base64
 import json
 import re
+import textwrap
 from collections.abc import Sequence
 from datetime import date
 from html import escape
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from setwise import __version__
-from setwise.compare.answer import Answer, Row
-from setwise.compare.bases import BASES
-from setwise.compare.detail_words import details, refusals
-from setwise.compare.fact_words import facts, kind
-from setwise.compare.other_words import cells_of, rows_text
-from setwise.compare.results import results_of
-from setwise.compare.table_words import axes_of, breaks, cell
-from setwise.compare.way_words import lever_title, way
-from setwise.compare.words import heading, headline
+from setwise.compare.answer import Answer, Others, Row
+from setwise.compare.plan import BASES
+from setwise.compare.sentences import (
+    axes_of,
+    breaks,
+    cell,
+    cells_of,
+    data_of,
+    details,
+    facts,
+    heading,
+    headline,
+    in_short,
+    kind,
+    legend,
+    lever_title,
+    other_table,
+    refusals,
+    rows_text,
+    table,
+    way,
+    what_to_do,
+)
+from setwise.compare.text import wrap
 from setwise.core import pages
-from setwise.core.files import HIDDEN, rights_at, visible
+from setwise.core.files import HIDDEN, in_line, rights_at, visible
 from setwise.core.pages import Page
+
+
+def results_of(found: Sequence[Answer], title: str, seconds: float, files: Sequence[str]) -> dict[str, Any]:
+    """The content of results.json; ``files`` lets a later run tell its own files from others."""
+    return {
+        "title": title,
+        "files": list(files),
+        "setwise": __version__,
+        "seconds": round(seconds, 2),
+        "answers": [_result(answer) for answer in found],
+    }
+
+
+def _result(found: Answer) -> dict[str, Any]:
+    """One answer as data for results.json. Losses are losses here, whatever the page shows."""
+    low, high = found.gain.interval()
+    winner = found.winner
+    return {
+        "problem": found.problem.name,
+        "measure": found.measured.name,
+        "title": found.measured.title,
+        "data": data_of(found.problem),
+        "change": found.changes,
+        "base": winner.key[0],
+        "lever": winner.key[1],
+        "threshold": _number(winner.threshold),
+        "threshold_range": None if winner.flat is None else [_number(winner.flat.low), _number(winner.flat.high)],
+        "constant": winner.constant,
+        "weight_of_positives": winner.weight,
+        "coefficients": winner.coefficients,
+        "code": winner.code,
+        "gain": {"mean": found.gain.mean, "error": found.gain.error, "low": low, "high": high},
+        "parts": {
+            name: {"mean": part.mean, "low": part.interval()[0], "high": part.interval()[1]}
+            for name, part in found.parts.items()
+        },
+        "chosen_in_folds": [list(key) for key in found.choices],
+        "loss_of_choice_in_folds": found.own.tolist(),
+        "rows": [_row(row) for row in found.rows],
+        "other_rows": None if found.others is None else _others(found.others),
+        "plan": {
+            "folds": found.plan.folds,
+            "inner": found.plan.inner,
+            "grid": list(found.plan.grid),
+            "bases": list(found.plan.bases),
+            "levers": list(found.plan.levers),
+            "seed": found.plan.seed,
+        },
+        "facts": facts(found),
+        "words": headline(found),
+        "details": details(found),
+        "seconds": round(found.seconds, 2),
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        "base": row.base,
+        "lever": row.lever,
+        "out_of_fold_loss": _number(row.inner),
+        "out_of_fold_gain": _number(row.gain),
+        "out_of_fold_gain_error": _number(row.gain_error),
+        "loss_in_folds": [_number(loss) for loss in row.outer.tolist()],
+        "loss_on_test_file": _number(row.test),
+        "refusal": row.refusal,
+    }
+
+
+def _others(found: Others) -> dict[str, Any]:
+    return {
+        "count": found.count,
+        "losses": [{"base": base, "lever": lever, "loss": loss} for (base, lever), loss in found.losses.items()],
+        "refusal": found.refusal,
+    }
+
+
+def _number(value: Any) -> Any:
+    """A number for JSON: the word for one that is not finite, as JSON has none; a list for several."""
+    if value is None:
+        return None
+    if np.ndim(value):
+        return [_number(one) for one in np.asarray(value).tolist()]
+    return float(value) if np.isfinite(value) else None if np.isnan(value) else "inf" if value > 0 else "-inf"
+
 
 STYLE = """
 body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
@@ -93,6 +196,7 @@ RULE_PAGES = {
 """The page that explains each rule."""
 
 ONE_FOR_ALL = {"tuned threshold": "one threshold for all labels, with the best measure on held-out training rows"}
+
 FLOORED = {
     "tuned threshold": "of the thresholds that keep the floor on held-out training rows, the one with the best measure"
 }
@@ -188,13 +292,15 @@ CAPTIONS = {
     "coefficients": "The coefficients of the recommended model: how a feature moves the log-odds.",
 }
 
-
 FLOORED_CAPTION = (
     "Recall, precision and the share of rows called positive around the recommended threshold, on rows held out in "
     "training. Dashed: the floor. "
 )
+
 BROKEN = "Higher thresholds break a floor of recall, and lower ones one of precision."
+
 DISTANT = "So that new rows keep it with confidence {:g}, {}"
+
 NEEDED = {
     True: "the lower end of the band below the recall must keep it: that much recall is sure.",
     False: "the rows at hand must keep more: the threshold keeps a distance.",
@@ -313,3 +419,51 @@ def _documented() -> str:
 def _slug(text: str) -> str:
     """The text in lower case, with a hyphen for anything but letters and digits, as the stem of a file name."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+WIDTH, INDENT = 100, 13
+
+
+def section(found: Answer, bold: bool) -> str:
+    """The text of one answer: the problem, the parts of the answer, the table, and the details."""
+    head = in_line(heading(found))
+    # That all rows are one set is what a reader takes for granted.
+    several = found.problem.many or found.problem.groups is not None
+    lines = [head, "=" * len(head), *map(_wrapped, [*facts(found), *([kind(found)] if several else [])]), ""]
+    for title, words in headline(found).items():
+        shown = [in_line(sentence) for sentence in words]
+        body = "\n".join(shown) if title == "WHY" else " ".join(shown)
+        lines.append(_titled(title, body, bold))
+    lines += [
+        "",
+        _wrapped(legend(found, f"{'bold' if bold else 'the star'} is recommended")),
+        "",
+        table(found, bold),
+    ]
+    if cells_of(found):
+        lines += ["", other_table(found, {key: way(key) for key in cells_of(found)}, bold)]
+    if sentences := in_short(found):
+        lines += ["", *map(_wrapped, sentences)]
+    return "\n".join(lines)
+
+
+def summary(found: Sequence[Answer]) -> list[str]:
+    """A summary of several answers: what to do in each of them."""
+    lines = [_wrapped(f"{one.problem.name}, {one.measured.title}: {' '.join(what_to_do(one))}") for one in found]
+    return ["In short\n========\n" + "\n".join(lines)]
+
+
+def _wrapped(sentence: str) -> str:
+    """The sentence in lines, with what may come from files as it can be shown."""
+    return wrap(in_line(sentence))
+
+
+def _titled(title: str, body: str, bold: bool) -> str:
+    """A title in the margin, with its text beside it."""
+    filled = "\n".join(
+        textwrap.fill(line, WIDTH - INDENT, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for line in body.splitlines()
+    )
+    text = textwrap.indent(filled, " " * INDENT)[INDENT:]
+    name = f"\033[1m{title}\033[0m" if bold else title
+    return name + " " * (INDENT - len(title)) + text

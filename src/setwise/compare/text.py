@@ -1,9 +1,63 @@
-"""Plain text for a terminal: sentences in lines, and tables whose columns stay aligned."""
+"""Figures and sentences as plain text: measures with three digits, tables whose columns stay aligned."""
 
 import textwrap
 from collections.abc import Sequence
 
 import numpy as np
+
+
+def figure(value: float) -> str:
+    """A measure or loss, as ``.482`` or ``1.250``."""
+    return "-" if not np.isfinite(value) else _short(f"{value:.3f}")
+
+
+def signed(value: float) -> str:
+    """A difference with its sign, as ``+.003``; a difference of rounding errors is ``+.000``."""
+    return "-" if not np.isfinite(value) else _short(f"{value if abs(value) >= 5e-4 else 0.0:+.3f}")
+
+
+def between(low: float, high: float) -> str:
+    """An interval, as ``-.011 to +.017``."""
+    return f"{signed(low)} to {signed(high)}"
+
+
+def threshold_text(value: float) -> str:
+    """A threshold with two digits, or three below 0.1; those beyond all scores in words."""
+    if np.isinf(value):
+        return "above all scores" if value > 0 else "below all scores"
+    return f"{value:.2f}" if 0.1 <= abs(value) < 10 else f"{value:.2g}"
+
+
+def listed(names: list[str]) -> str:
+    """The names as a list in words, ``a, b and c``."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def seconds_text(seconds: float) -> str:
+    """A time that is known about, as ``40 seconds`` or ``3 minutes``."""
+    if seconds < 10:
+        return "a few seconds"
+    if seconds < 90:
+        return f"about {round(seconds, -1):.0f} seconds"
+    return f"about {seconds / 60:.0f} minutes"
+
+
+def _short(text: str) -> str:
+    return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text
+
+
+def bytes_text(count: int) -> str:
+    """A number of bytes that is not below ``count``, as ``250MB``, in the form that options take."""
+    unit, name = next(
+        ((unit, name) for unit, name in ((10**9, "GB"), (10**6, "MB")) if count >= 10 * unit), (1000, "KB")
+    )
+    return f"{-(-count // unit)}{name}"
+
+
+def percent(share: float) -> str:
+    """A share as ``14.0 %``; one below a percent with two digits."""
+    whole = 100.0 * share
+    return f"{whole:.1f} %" if whole >= 1.0 or whole == 0.0 else f"{whole:.2g} %"
 
 
 def wrap(sentence: str) -> str:

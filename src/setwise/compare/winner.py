@@ -1,23 +1,212 @@
-"""The recommended way in detail: its threshold and the flat range of it, its coefficients, and code that repeats it."""
+"""The choice among all levers over all base models, by out-of-fold losses alone, and the recommended way in detail.
 
-from collections.abc import Mapping
+Of that its threshold and the flat range of it, its coefficients, and code that repeats it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from setwise.compare.answer import Flat, Winner
-from setwise.compare.code import code_of
-from setwise.compare.deciding import Decision
-from setwise.compare.floors import FlooredThreshold, calls
-from setwise.compare.measures import Measured
-from setwise.compare.plan import FIRST, Key, Plan
+from setwise.compare.fits import SEED, Advance, Fits, Sources
+from setwise.compare.floors import FlooredThreshold, calls, short_of
+from setwise.compare.plan import BASES, FIRST, PLAIN, Key, Measured, Plan, order_of
 from setwise.compare.problem import Problem
-from setwise.compare.way_words import way as words
-from setwise.core.checks import Values
+from setwise.compare.sentences import way as words
+from setwise.core.checks import Bools, Values
+from setwise.core.exceptions import Refusal
 from setwise.datasets.columns import Category
 from setwise.decisions import threshold_curve
-from setwise.estimators.selection import Task
+from setwise.decisions.task import replicated_losses
+from setwise.estimators.selection import Candidate, Task, choose
+from setwise.estimators.selection.choice import REPLICATES, chosen_of, errors_needed
+from setwise.estimators.selection.levers import AsItIs, Lever, Rule
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """All candidates over some rows, their rules, and the one that was chosen.
+
+    Attributes
+    ----------
+    candidates : out-of-fold losses, and gains over the reference with standard errors; the reference comes first
+    rules : the rule of each candidate that was not refused, tuned on all these rows
+    chosen : the key of the candidate to take
+    own : the lever that each base model would take by itself
+    sources : the responses of the base models with the constants that suit the measure
+    """
+
+    candidates: tuple[Candidate, ...]
+    rules: Mapping[Key, Rule]
+    chosen: Key
+    own: Mapping[str, str]
+    sources: Sources
+
+
+def decide(fits: Fits, task: Task, plan: Plan, reference: Lever, where: str, advance: Advance) -> Decision:
+    """The reference, unless another way has a paired out-of-fold gain above one standard error.
+
+    First each base model chooses among its levers, as :class:`setwise.MeasureClassifier` does: its tuned threshold,
+    unless a lever gains more than one standard error over it. Of these choices those remain that gain more than one
+    standard error over logistic regression with a tuned threshold. The first of them is taken, in the order of the
+    base models, that is within one standard error of the best. Under floors only what keeps them on these rows is
+    taken, if anything does.
+
+    Raises
+    ------
+    Refusal : if the reference refuses the loss
+    """
+    sources = fits.best(task, reference)
+    if task.loss.reads == "scores":
+        candidates, chosen = order_of(sources.tuned, task)
+        advance(f"{where}: order", sum(len(plan.tried(base)) for base in sources.tuned))
+        rules = {candidate.key: reference.tune(sources.of(candidate.key).held_out(), task) for candidate in candidates}
+        return Decision(candidates, rules, chosen, dict.fromkeys(sources.tuned, "order"), sources)
+    candidates_, labels, own = _over_each_base(sources, task, plan, reference, where, advance)
+    judged = _judged(candidates_, labels, task)
+    levers = {lever.name: lever for base in sources.tuned for lever in plan.tried(base)} | {
+        reference.name: reference,
+        PLAIN[1]: AsItIs(),
+    }
+    rules = {}
+    for base, name in labels:
+        try:
+            rules[base, name] = levers[name].bound(task).tune(sources.of((base, name)).held_out(), task)
+        except Refusal:
+            # What fits the folds may not fit all rows; the candidate then has no figures on new rows.
+            continue
+    first = (FIRST, reference.name)
+    rivals = [first, *(key for key in own.items() if key != first)]
+    # A threshold that misses a floor is a rival of nothing, and where all of them do the reference is as good as any.
+    rivals = [key for key in rivals if key not in rules or not short_of(rules[key])] or [first]
+    chosen = rivals[simplest([labels[key] for key in rivals], task)]
+    marked = tuple(replace(candidate, chosen=candidate.key == chosen) for candidate in judged.values())
+    return Decision(marked, rules, chosen, own, sources)
+
+
+def simplest(labels: Sequence[Bools], task: Task) -> int:
+    """The first that loses no more than one standard error more than the best, among those that beat the first at all.
+
+    A prediction beats the first one by the rule of :class:`setwise.MeasureClassifier`: its gain is above one standard
+    error, or above the one of the luckiest of several. If none does, the answer is 0. So a base model that comes later,
+    and is less simple, is taken only for a gain that can be told from noise.
+    """
+    losses: Values = np.array([task.mean_loss(guess) for guess in labels])
+    drawn = replicated_losses(task, labels, REPLICATES, SEED)
+    gains, drawn_gains = losses[0] - losses, drawn[:, :1] - drawn
+    needed = errors_needed(gains, drawn_gains, drawn_gains.std(axis=0, ddof=1))
+    best = chosen_of(losses, gains, needed)
+    if best == 0:
+        return 0
+    near = losses - losses[best] <= (drawn - drawn[:, best : best + 1]).std(axis=0, ddof=1)
+    return int(np.argmax((gains > needed) & near))
+
+
+def _over_each_base(
+    sources: Sources, task: Task, plan: Plan, reference: Lever, where: str, advance: Advance
+) -> tuple[list[Candidate], dict[Key, Bools], dict[str, str]]:
+    """The candidates over each base model, their cross-fitted labels, and the choice inside each base model."""
+    candidates: list[Candidate] = []
+    labels: dict[Key, Bools] = {}
+    own: dict[str, str] = {}
+    for base, source in sources.tuned.items():
+        levers = [lever for lever in plan.tried(base) if lever.name != reference.name and (base, lever.name) != PLAIN]
+
+        def progress(name: str, lever: str, title: str = source.name) -> None:
+            advance(f"{where}: {title}, {lever.replace('_', ' ')}", 1)
+
+        found = choose({base: source}, task, levers, reference=reference, seed=SEED, progress=progress)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        candidates += found.candidates
+        labels |= found.labels
+        own[base] = found.chosen.lever
+    # Logistic regression at 0.5 has a constant of its own but under floors, and says what the threshold is worth.
+    if plan.floor is None:
+        advance(f"{where}: {sources.plain.name}, {PLAIN[1].replace('_', ' ')}", 1)
+    labels[PLAIN] = sources.plain.response().labels
+    candidates.insert(1, Candidate(*PLAIN))
+    return candidates, labels, own
+
+
+def _judged(candidates: Sequence[Candidate], labels: Mapping[Key, Bools], task: Task) -> dict[Key, Candidate]:
+    """The candidates by their keys, with gains over the first one of all base models."""
+    losses: Values = np.array([task.mean_loss(guess) for guess in labels.values()])
+    drawn = replicated_losses(task, list(labels.values()), REPLICATES, SEED)
+    gains, drawn_gains = losses[0] - losses, drawn[:, :1] - drawn
+    errors, gain_errors = drawn.std(axis=0, ddof=1), drawn_gains.std(axis=0, ddof=1)
+    numbers = {
+        key: {"loss": float(losses[i]), "error": float(errors[i]), "gain": float(gains[i]), "gain_error": float(e)}
+        for i, (key, e) in enumerate(zip(labels, gain_errors, strict=True))
+    }
+    return {c.key: replace(c, **numbers.get(c.key, {})) for c in candidates}  # type: ignore[arg-type]
+
+
+LONG = 100
+"""The most characters of a printed line."""
+
+
+def code_of(key: Key, constant: float | None, problem: Problem, measured: Measured, plan: Plan) -> str:
+    """Lines of Python that fit the base model with the lever, for the X, y and groups of the problem."""
+    expression, imports = BASES[key[0]].code(problem, constant, plan.seed)
+    lines = list(problem.code)
+    if measured.orders:
+        lines += ["", f"model = {expression}", "model.fit(X, y)"]
+        return _ordered([*imports, *lines])
+    groups = "" if problem.groups is None else ", groups=groups"
+    average = [f'average="{measured.average}"'] if problem.many and measured.average != "samples" else []
+    lever, loss = f'"{key[1]}"', f'"{measured.name}"'
+    more = ["from setwise import MeasureClassifier"]
+    if plan.floor is not None:
+        more, lever = [*more, "from setwise.compare import FlooredThreshold"], _floored(plan.floor)
+    named = ""
+    if measured.name != measured.loss.name:
+        more, loss = [*more, f"from setwise.losses import {type(measured.loss).__name__}"], repr(measured.loss)
+        if measured.title != measured.name and measured.title.isidentifier():
+            # The title is the name by which a reader knows it.
+            named, loss = f"{measured.title} = {loss}  # a loss: 1 - {measured.title}\n", measured.title
+    lines += [
+        "",
+        f"{named}base = {expression}",
+        _called("MeasureClassifier", ["base", f"loss={loss}", f"levers=[{lever}]", f"cv={plan.inner}", *average]),
+        f"model.fit(X, y{groups})",
+        *_labels(problem),
+    ]
+    return _ordered([*imports, *more, *lines])
+
+
+def _called(name: str, arguments: list[str]) -> str:
+    """The line that makes a model, with one argument to a line if it would be long."""
+    line = f"model = {name}({', '.join(arguments)})"
+    return line if len(line) <= LONG else "\n".join([f"model = {name}(", *(f"    {one}," for one in arguments), ")"])
+
+
+def _floored(floor: FlooredThreshold) -> str:
+    """The lever of a floor, without what is None."""
+    given = {field.name: getattr(floor, field.name) for field in fields(floor)}
+    return f"FlooredThreshold({', '.join(f'{name}={value!r}' for name, value in given.items() if value is not None)})"
+
+
+def _labels(problem: Problem) -> list[str]:
+    """Lines that give labels by their names, where a file names them and each row is decided by itself."""
+    if problem.many or problem.groups is not None or not (problem.origin and problem.origin.file):
+        return []
+    new = ["# Of new rows: X = load_rows('new.csv', data.columns).X, from setwise.datasets"] if problem.columns else []
+    return [*new, "labels = [data.classes[label] for label in model.predict(X)]"]
+
+
+def _ordered(lines: list[str]) -> str:
+    """The imports first and sorted, others' before those of setwise, then the other lines."""
+    imports = dict.fromkeys(line for line in lines if line.startswith(("import ", "from ")))
+    foreign = sorted((line for line in imports if "setwise" not in line), key=lambda line: (line[0] == "f", line))
+    own = sorted(line for line in imports if "setwise" in line)
+    body = "\n".join(line for line in lines if line not in imports)
+    return "\n".join([*foreign, *own, "", *filter(None, [part.strip() for part in body.split("\n\n")])])
+
 
 NEARLY = 0.01
 """How much of a measure, or of the range of a cost, a threshold in the flat range may lose."""

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack, issparse, vstack
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from setwise.compare.bundled import digits
-from setwise.compare.problem import Problem
+from setwise.compare.problem import Problem, digits
 from setwise.core.loss import Loss
 from setwise.datasets import load
 from setwise.experiments.duel import QUICK_GRID, Duel

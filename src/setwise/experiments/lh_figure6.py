@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.compare.bundled import digit_traits
+from setwise.compare.problem import digit_traits
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from setwise.experiments.lh_table4 import PROTOCOL
 from setwise.experiments.lovasz_paper import NAMES, STEPS, TRAINERS

@@ -7,8 +7,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.compare.bundled import digit_traits
-from setwise.compare.problem import Problem
+from setwise.compare.problem import Problem, digit_traits
 from setwise.core.loss import Loss
 from setwise.experiments.experiment import Advance, Outcome, Settings, Table, need_data
 from setwise.experiments.lovasz_paper import NAMES, STEPS, beside, cross, mean_and_error, pattern

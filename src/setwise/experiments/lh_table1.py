@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from setwise.compare.bundled import bags
+from setwise.compare.problem import bags
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.experiments.lovasz_paper import (
     NAMES,

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from setwise.compare.bundled import digit_traits
-from setwise.compare.paired import Paired, holm
+from setwise.compare.answer import Paired, holm
+from setwise.compare.problem import digit_traits
 from setwise.core.batch import Sets
 from setwise.core.checks import Bools, Values
 from setwise.core.loss import Loss

@@ -18,8 +18,8 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from setwise.compare.bundled import breast_cancer, digits
-from setwise.compare.paired import Paired, holm
+from setwise.compare.answer import Paired, holm
+from setwise.compare.problem import breast_cancer, digits
 from setwise.core.checks import Bools, Values
 from setwise.core.loss import Loss
 from setwise.estimators import SetClassifier, SetClassifierCV

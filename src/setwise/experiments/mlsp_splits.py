@@ -30,7 +30,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.compare.bundled import digit_traits
+from setwise.compare.problem import digit_traits
 from setwise.core.checks import Values
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from setwise.experiments.mlsp_methods import (

@@ -23,7 +23,7 @@ from functools import partial
 
 import numpy as np
 
-from setwise.compare.bundled import digit_traits
+from setwise.compare.problem import digit_traits
 from setwise.core.checks import Values
 from setwise.core.learner import Learner
 from setwise.estimators.multilabel_structured_predictor import MultilabelStructuredPredictor

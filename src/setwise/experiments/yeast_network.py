@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from setwise.compare.bundled import digit_traits
+from setwise.compare.problem import digit_traits
 from setwise.core.batch import Sets
 from setwise.core.checks import Bools, Ints, Values
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data

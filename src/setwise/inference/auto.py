@@ -1,5 +1,6 @@
 """The method of inference that is chosen where the user names none."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -97,7 +98,7 @@ class Auto(Inference):
         """Returns the method that :meth:`prepare` binds, or None where all refuse."""
         # Those around the table hold an inference for the problems they make, which is this one again.
         before, after = (ByPieces(self), WithoutEdges(self)), (ByClass(self), KnownLabels(self))
-        own = structure.batch.methods(self)
+        own: Sequence[Inference] = structure.batch.methods(self)
         for method in (*before, *FIRST, ClassDecomposition(self), *LAST, *own, *after):
             if method.refuses(structure, slack) is None:
                 return method

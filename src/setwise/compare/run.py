@@ -1,4 +1,7 @@
-"""The run: in each outer fold the whole choice is repeated on the training part and judged on the test part."""
+"""The run: in each outer fold the whole choice is repeated on the training part and judged on the test part.
+
+The fits of all base models over some rows are made once and shared by all levers and measures.
+"""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -9,16 +12,13 @@ import numpy as np
 from scipy.sparse import issparse
 
 from setwise.compare.answer import Answer, Floored, Others, Row, Winner
-from setwise.compare.bases import shared_words
-from setwise.compare.deciding import Decision, decide
+from setwise.compare.checkpoint import judged, keep_judged
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
 from setwise.compare.floors import Reached, short_of
-from setwise.compare.measures import Measured
-from setwise.compare.others import OtherRows
-from setwise.compare.plan import LEAST_FOLDS, PLAIN, Key, Plan
+from setwise.compare.other_rows import OtherRows
+from setwise.compare.plan import LEAST_FOLDS, PLAIN, Key, Measured, Plan, shared_words
 from setwise.compare.problem import Problem
-from setwise.compare.resuming import judged, keep_judged
-from setwise.compare.winner import winner_of
+from setwise.compare.winner import Decision, decide, winner_of
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import Values, as_kind, as_number, shown
 from setwise.core.exceptions import Refusal
@@ -86,7 +86,7 @@ def compare(
     if checkpoint is not None:
         as_kind(checkpoint, "checkpoint", OpenCheckpoint, "Checkpoint('fit.npz').open()")
     if others is not None:
-        as_kind(others, "others", OtherRows, "those that setwise.compare.sampled.read_sample gives")
+        as_kind(others, "others", OtherRows, "those that setwise.compare.command.read_sample gives")
     of_all = None if checkpoint is None else checkpoint.part("all rows")
     judges = [_Judge(problem, measured, plan) for measured in measures]
     whole = rows_of(problem, measures[0])

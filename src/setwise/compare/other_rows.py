@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from setwise.compare.answer import Others
 from setwise.compare.floors import FlooredThreshold, Reached
-from setwise.compare.measures import Measured
-from setwise.compare.plan import Key
-from setwise.compare.problem import Problem
-from setwise.compare.reading import targets_of
+from setwise.compare.plan import Key, Measured
+from setwise.compare.problem import Problem, targets_of
 from setwise.core.checks import Bools, Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import LARGE_FILES

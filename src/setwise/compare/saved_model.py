@@ -11,10 +11,12 @@ from zipfile import ZIP_STORED, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 import setwise
-from setwise.compare.fitting import check_classes, check_features, check_fitted
-from setwise.compare.trusted import check_content, is_known, not_numbers
+from setwise.compare.trust import check_content, is_known, not_numbers
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_text, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.files import in_line, written_whole
@@ -23,6 +25,60 @@ from setwise.datasets.columns import Column, some
 from setwise.datasets.files import as_file
 from setwise.estimators.base import warn_of_version
 
+WAY_OUT = "fit it to {}, or save your model without SavedModel."
+
+
+def check_features(reader: Any, given: int, wanted: str, name: str) -> None:
+    """Raise Refusal if what reads new rows is not fitted, or was fitted to other features than these have.
+
+    Parameters
+    ----------
+    reader : the encoder of a saved model, or its estimator if it has none. What it does not tell by ``n_features_in_``
+        and ``feature_names_in_`` is not known
+    given : the number of features of new rows, which have no names
+    wanted : what it should have been fitted to
+    name : the name of the file in the sentence
+    """
+    check_fitted(reader, name)
+    names = getattr(reader, "feature_names_in_", None)
+    fitted = getattr(reader, "n_features_in_", given)
+    if names is not None:
+        was = f"columns with names, {some(names.tolist())}, and setwise predict will give it numbers without names"
+    elif fitted != given:
+        was = f"{fitted} features, and setwise predict will give it {given}"
+    else:
+        return
+    raise Refusal(
+        f"{name} cannot be saved: its {type(reader).__name__} was fitted to {was}: {WAY_OUT.format(wanted)}", OWN_MODEL
+    )
+
+
+def check_fitted(reader: Any, name: str) -> None:
+    """Raise Refusal for an estimator or an encoder that is not fitted; ``name`` is the file in the sentence.
+
+    A pipeline counts as fitted where its last step is, so all its steps are asked.
+    """
+    steps = reader.steps if isinstance(reader, Pipeline) else []
+    for _, step in steps:
+        check_fitted(step, name)
+    try:
+        if hasattr(reader, "fit") and not steps:
+            check_is_fitted(reader)
+    except NotFittedError:
+        raise Refusal(f"{name} cannot be saved: its {type(reader).__name__} is not fitted.", OWN_MODEL) from None
+
+
+def check_classes(classes: Any) -> None:
+    """Raise Refusal unless the classes that an estimator of one label knows are 0 and 1."""
+    known = np.asarray(classes)
+    if known.dtype.kind not in "biuf" or not np.isin(known, (0, 1)).all():
+        raise Refusal(
+            f"the estimator was fitted to the labels {some(known.tolist())}: "
+            f"{WAY_OUT.format('0 and 1, as y of load_table')}",
+            OWN_MODEL,
+        )
+
+
 HOW_TO_INSTALL = "pip install skops"
 
 RESPONSES = ("predict_proba", "decision_function", "predict")
@@ -30,6 +86,7 @@ RESPONSES = ("predict_proba", "decision_function", "predict")
 ABOUT = "a model saved by setwise"
 
 Labels = NDArray[np.int64]
+
 Scores = NDArray[np.float64]
 
 

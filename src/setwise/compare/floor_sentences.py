@@ -4,9 +4,9 @@ import numpy as np
 from scipy.stats import beta, binom
 
 from setwise.compare.answer import Answer
-from setwise.compare.figures import figure, listed
 from setwise.compare.floors import FlooredThreshold, Reached
 from setwise.compare.plan import PLAIN
+from setwise.compare.text import figure, listed
 from setwise.decisions import Floor
 from setwise.decisions.floors import SLACK
 

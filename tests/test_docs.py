@@ -26,6 +26,7 @@ from setwise.inference import INFERENCES, Enumeration
 from setwise.inference.auto import FIRST, LAST
 from setwise.learners import LEARNERS
 from setwise.losses import LOSSES
+from setwise.spaces import SEARCHES
 from setwise.surrogates import SURROGATES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -152,7 +153,8 @@ def test_every_loss_has_a_section_in_the_guide():
 
 
 @pytest.mark.parametrize(
-    ("page", "registry"), [("surrogates.md", SURROGATES), ("inference.md", INFERENCES), ("learners.md", LEARNERS)]
+    ("page", "registry"),
+    [("surrogates.md", SURROGATES), ("inference.md", INFERENCES | SEARCHES), ("learners.md", LEARNERS)],
 )
 def test_everything_that_is_found_by_itself_is_in_its_guide_page(page, registry):
     text = (GUIDE / page).read_text("utf-8")
@@ -211,5 +213,7 @@ def test_the_table_of_inference_is_the_one_that_is_asked():
         for methods in (FIRST, LAST)
     )
     before = ("ByPieces(Auto())", "WithoutEdges(Auto())")
-    after = ("ByNetworks(Auto())", "ByClass(Auto())", "KnownLabels(Auto())")
-    assert cells == [*before, *first, "ClassDecomposition", *last, *after]
+    # Batches of single labels bring these along.
+    own = ("BySequences", "ByMatchings", "ByWindows", "ByNetworks(Auto())")
+    after = ("ByClass(Auto())", "KnownLabels(Auto())")
+    assert cells == [*before, *first, "ClassDecomposition", *last, *own, *after]

@@ -23,6 +23,7 @@ from setwise.losses import (
     RecallAtK,
     ZeroOne,
 )
+from setwise.spaces import SEARCHES
 
 
 def made(kind):
@@ -31,7 +32,7 @@ def made(kind):
     return kind(Auto()) if needs else kind()
 
 
-METHODS = {name: made(kind) for name, kind in INFERENCES.items()}
+METHODS = {name: made(kind) for name, kind in sorted({**INFERENCES, **SEARCHES}.items())}
 # A part of the problems of all losses, others for each method; all of them are long.
 SHARES = pytest.mark.parametrize("share", [5, pytest.param(1, marks=pytest.mark.long)])
 

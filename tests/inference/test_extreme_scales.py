@@ -25,6 +25,7 @@ from setwise.inference import (
 )
 from setwise.inference.message_passing import label_costs
 from setwise.losses import FBeta, GMean, Hamming, Jaccard, MeanOverClasses, ZeroOne
+from setwise.spaces import SEARCHES
 
 
 def made(kind):
@@ -34,7 +35,7 @@ def made(kind):
 
 
 METHODS = [
-    *(made(kind) for kind in INFERENCES.values()),
+    *(made(kind) for kind in (INFERENCES | SEARCHES).values()),
     DualDecomposition(exact=True),
     DualDecomposition(network=QPBO()),
     DualDecomposition(exact=True, network=QPBO()),

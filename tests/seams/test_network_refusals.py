@@ -29,6 +29,7 @@ from setwise.losses import (
 )
 from setwise.models import GraphModel
 from setwise.risks import MeanRisk
+from setwise.spaces import SEARCHES
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp, SlackRescaling
 
 WITH_EDGES = (
@@ -87,10 +88,10 @@ def test_slack_rescaling_is_known_to_enumeration_alone(loss):
     np.testing.assert_array_equal(ours.gradient, theirs.gradient)
 
 
-@pytest.mark.parametrize("name", sorted(set(INFERENCES) - {"enumeration", "auto"}))
+@pytest.mark.parametrize("name", sorted(set(INFERENCES | SEARCHES) - {"enumeration", "auto"}))
 @pytest.mark.parametrize("loss", [Jaccard(), Hamming()], ids=repr)
 def test_every_other_inference_refuses_slack_rescaling_of_networks(name, loss):
-    kind = INFERENCES[name]
+    kind = (INFERENCES | SEARCHES)[name]
     # Some need an inference for the problems that they make.
     method = kind(*[Auto() for one in fields(kind) if one.default is MISSING])
     assert method.refuses(loss.structure(graphs(6)), slack=True).endswith(".")

@@ -16,11 +16,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from setwise import MeasureClassifier
 from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold
-from setwise.decisions.task import formula_of, replicated_losses
+from setwise.decisions.task import Task, formula_of, replicated_losses
 from setwise.estimators.base import base_threads
-from setwise.estimators.selection import LEVERS, Task, as_levers, choose, gain_of, problem_of, repeated_choice
+from setwise.estimators.selection import LEVERS, as_levers
 from setwise.estimators.selection.base_models import LabelByLabel
-from setwise.estimators.selection.choice import chosen_of, errors_needed
+from setwise.estimators.selection.choice import choose, chosen_of, errors_needed, gain_of, repeated_choice
+from setwise.estimators.selection.problem import problem_of
 from setwise.losses import EarlyDetection, FBeta, Hamming, Jaccard, RocArea
 
 

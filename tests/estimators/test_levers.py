@@ -31,13 +31,12 @@ from setwise.estimators.selection import (
     Stack,
     Threshold,
     as_levers,
-    choose,
-    problem_of,
 )
 from setwise.estimators.selection.base_models import Response, isotonic, sigmoid
-from setwise.estimators.selection.choice import cross_fitted
+from setwise.estimators.selection.choice import choose, cross_fitted
 from setwise.estimators.selection.levers import Evidence
 from setwise.estimators.selection.out_of_fold import Scaling, as_numbers
+from setwise.estimators.selection.problem import problem_of
 from setwise.losses import EarlyDetection, ErrorRate, FBeta, Hamming, Jaccard
 
 

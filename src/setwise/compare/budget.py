@@ -17,7 +17,9 @@ from setwise.core.exceptions import Refusal
 from setwise.core.pages import LARGE_FILES
 from setwise.datasets.blocks import Budget
 from setwise.datasets.sampling import ParquetTable
-from setwise.estimators.selection import Lever, OutOfFold, Task
+from setwise.decisions.task import Task
+from setwise.estimators.selection import Lever
+from setwise.estimators.selection.out_of_fold import OutOfFold
 
 LEAST_ROWS, MOST_ROWS, SHARE = 300, 2000, 16
 """Times are measured on a sixteenth of the rows, but on so many at least and at most, and on a third of these."""

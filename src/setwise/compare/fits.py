@@ -12,9 +12,10 @@ from setwise.compare.plan import FIRST, PLAIN, Key, Measured, Plan
 from setwise.compare.problem import Problem
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.exceptions import Refusal
-from setwise.estimators.selection import OutOfFold, Task
-from setwise.estimators.selection import Problem as Rows
+from setwise.decisions.task import Task
 from setwise.estimators.selection.levers import Lever
+from setwise.estimators.selection.out_of_fold import OutOfFold
+from setwise.estimators.selection.problem import Problem as Rows
 from setwise.estimators.sets import as_ids
 
 Advance = Callable[[str, int], None]

@@ -22,9 +22,9 @@ from setwise.datasets.new_rows import rows_of
 from setwise.datasets.sampling import Sample
 from setwise.decisions.task import Task
 from setwise.distributed.rows import PlacedRows, mean_loss_of
-from setwise.estimators.selection import OutOfFold
 from setwise.estimators.selection.base_models import Response
 from setwise.estimators.selection.levers import Evidence, Rule
+from setwise.estimators.selection.out_of_fold import OutOfFold
 from setwise.risks.places import Blocks, KeptHere, Stored
 
 RUN = 1 << 14

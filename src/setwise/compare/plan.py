@@ -22,10 +22,12 @@ from setwise.compare.text import listed
 from setwise.core.checks import Values, as_choice, as_count, as_kind, as_number, as_text, shown
 from setwise.core.loss import Loss
 from setwise.datasets.columns import Category
-from setwise.estimators.selection import LEVERS, Candidate, OutOfFold, Task
+from setwise.decisions.task import Task
+from setwise.estimators.selection import LEVERS
 from setwise.estimators.selection.base_models import array_pipeline
-from setwise.estimators.selection.choice import chosen_of
+from setwise.estimators.selection.choice import Candidate, chosen_of
 from setwise.estimators.selection.levers import Base, Evidence, Lever, Rule, Threshold
+from setwise.estimators.selection.out_of_fold import OutOfFold
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
 
 REPLICATES = 200

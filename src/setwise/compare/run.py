@@ -25,8 +25,8 @@ from setwise.core.exceptions import Refusal
 from setwise.core.pages import HOW_IT_CHOOSES, OPTIONS
 from setwise.decisions import UnmetFloor
 from setwise.decisions.task import Task
-from setwise.estimators.selection import Problem as Rows
-from setwise.estimators.selection import gain_of
+from setwise.estimators.selection.choice import gain_of
+from setwise.estimators.selection.problem import Problem as Rows
 from setwise.estimators.splits import Folds
 
 

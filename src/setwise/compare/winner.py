@@ -20,9 +20,8 @@ from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
 from setwise.datasets.columns import Category
 from setwise.decisions import threshold_curve
-from setwise.decisions.task import replicated_losses
-from setwise.estimators.selection import Candidate, Task, choose
-from setwise.estimators.selection.choice import REPLICATES, chosen_of, errors_needed
+from setwise.decisions.task import Task, replicated_losses
+from setwise.estimators.selection.choice import REPLICATES, Candidate, choose, chosen_of, errors_needed
 from setwise.estimators.selection.levers import AsItIs, Lever, Rule
 
 

@@ -20,22 +20,14 @@ from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
 from setwise.core.loss import Loss
 from setwise.core.pages import MEASURE_COST
 from setwise.decisions import threshold_curve
+from setwise.decisions.task import Task
 from setwise.estimators.base import Names, Versioned, threads, warn_of_dropped_groups, warn_of_forgotten_groups
 from setwise.estimators.checkpoints import UNROUTED
-from setwise.estimators.selection import (
-    LEVERS,
-    Choice,
-    Lever,
-    OutOfFold,
-    Problem,
-    Task,
-    as_levers,
-    choose,
-    problem_of,
-    repeated_choice,
-)
+from setwise.estimators.selection import LEVERS, Lever, as_levers
 from setwise.estimators.selection.base_models import base_has, check_prefit, default_classifier, is_prefit
-from setwise.estimators.selection.out_of_fold import Fresh, open_for_choice
+from setwise.estimators.selection.choice import Choice, choose, repeated_choice
+from setwise.estimators.selection.out_of_fold import Fresh, OutOfFold, open_for_choice
+from setwise.estimators.selection.problem import Problem, problem_of
 from setwise.estimators.sets import as_ids, as_known
 from setwise.estimators.splits import Folds
 from setwise.losses import as_loss, plain_losses

@@ -8,11 +8,7 @@ from typing import Any
 
 from setwise.core.checks import shown
 from setwise.core.registry import discover
-from setwise.decisions.task import Task
-from setwise.estimators.selection.choice import Candidate, Choice, Gain, choose, gain_of, repeated_choice
 from setwise.estimators.selection.levers import Lever
-from setwise.estimators.selection.out_of_fold import OutOfFold
-from setwise.estimators.selection.problem import Problem, problem_of
 
 LEVERS = discover(__name__, Lever)  # type: ignore[type-abstract]
 """All classes of levers by their short names.
@@ -25,22 +21,7 @@ LEVERS = discover(__name__, Lever)  # type: ignore[type-abstract]
 # Each class can be imported from here by its own name.
 globals().update({kind.__name__: kind for kind in LEVERS.values()})
 
-__all__ = [
-    "LEVERS",
-    "Candidate",
-    "Choice",
-    "Gain",
-    "Lever",
-    "OutOfFold",
-    "Problem",
-    "Task",
-    "as_levers",
-    "choose",
-    "gain_of",
-    "problem_of",
-    "repeated_choice",
-    *(kind.__name__ for kind in LEVERS.values()),
-]
+__all__ = ["LEVERS", "Lever", "as_levers", *(kind.__name__ for kind in LEVERS.values())]
 
 
 def as_levers(levers: Any) -> tuple[Lever, ...]:

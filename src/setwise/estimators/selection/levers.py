@@ -305,7 +305,7 @@ class ClassWeight(Lever):
     ----------
     weights : the weights w above 0, each of which needs a fit of the base model for each fold; None takes the default
     n_resamples : once w is chosen, t is steadied by so many resamples, as in
-        :class:`~setwise.estimators.levers.Threshold`
+        :class:`~setwise.estimators.selection.Threshold`
 
     Raises
     ------

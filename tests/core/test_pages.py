@@ -12,7 +12,7 @@ from setwise.core.pages import LABEL, PACKAGE, Page, documentation
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = {name: page for name, page in vars(pages).items() if isinstance(page, Page)}
-SILENT = {"notices.py", "jit.py"}
+SILENT = {"base.py", "jit.py"}
 """Files with a warning whose words are those of scikit-learn, or that says itself what to do: kernels know no pages."""
 
 UNEXPLAINED = ["a training part is too small to tune its threshold by 3 folds."]

@@ -10,7 +10,8 @@ from rounds import rounds
 from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
-from setwise.decisions import gfm, least_expected_loss, least_expected_loss_of_samples, samples
+from setwise.decisions import gfm, least_expected_loss, least_expected_loss_of_samples
+from setwise.decisions import samples as by_samples
 from setwise.decisions.formula import formula_of
 from setwise.decisions.gfm import is_affine
 from setwise.decisions.small_sets import ByTable
@@ -114,7 +115,7 @@ def test_lines_bound_the_least_expected_loss_and_reach_it_for_affine_losses(loss
             w = np.ones(len(samples)) if weights is None else weights
             w = w / w.sum()
             least = (w @ table[samples @ (1 << np.arange(p))]).min()
-            _, bound = samples._Samples(formula, samples, w).by_lines(allowed, -np.inf)
+            _, bound = by_samples._Samples(formula, samples, w).by_lines(allowed, -np.inf)
             assert bound <= least + 1e-10
             if is_affine(formula):
                 np.testing.assert_allclose(bound, least, atol=1e-10)
@@ -245,10 +246,10 @@ def test_heads_of_large_sets_are_counted_without_being_listed():
     rng = np.random.default_rng(0)
     for p, loss in ((600, Jaccard()), (700, FBeta())):
         truths, w = rng.random((7, p)) < rng.random(p), np.full(7, 1 / 7)
-        drawn = samples._Samples(formula_of(loss, p), truths, w)
-        low, high = drawn.formula.numbers
-        listed = drawn.expected(drawn._heads(truths, w, np.arange(low, high + 1)))
-        np.testing.assert_allclose(drawn.of_heads(), listed)
+        rule = by_samples._Samples(formula_of(loss, p), truths, w)
+        low, high = rule.formula.numbers
+        listed = rule.expected(by_samples._heads(truths, w, np.arange(low, high + 1)))
+        np.testing.assert_allclose(rule.of_heads(), listed)
     # A matrix of all heads of so many decisions would need 1.6 GB.
     truths = np.zeros((4, 40_000), bool)
     truths[:, :50] = rng.random((4, 50)) < 0.7

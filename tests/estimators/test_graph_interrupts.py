@@ -30,7 +30,7 @@ def interrupt(*args, **more):
 
 def test_ctrl_c_in_the_folds_of_the_threshold_keeps_the_weights(chains, monkeypatch):
     plain = GraphClassifier("jaccard", max_iter=5).fit(*chains)
-    monkeypatch.setattr(graph_classifier, "join", interrupt)
+    monkeypatch.setattr(graph_classifier, "held_out_bias", interrupt)
     model = GraphClassifier("jaccard", max_iter=5, threshold="exact")
     words = "GraphClassifier was interrupted while its threshold was chosen"
     with pytest.warns(RuntimeWarning, match=words), pytest.raises(KeyboardInterrupt):

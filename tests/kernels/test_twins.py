@@ -17,10 +17,10 @@ from setwise.kernels.thresholds import best_cuts
 from setwise.losses import MCC, FBeta, Jaccard, Tversky
 from setwise.surrogates import MarginRescaling
 
-UP_TO_STARTS = {("sorting", "_pack"): 5, ("ranks", "_pack"): 5, ("extension", "_pack_errors"): 7}
+UP_TO_STARTS = {("sorting", "_pack"): 5, ("rankings", "_pack"): 5, ("lovasz", "_pack_errors"): 7}
 """Which argument is room for keys, of which those up to the last start count."""
 
-ROOM = {("quotients", "_quotient_argmax"): (7, 8), ("sorting", "sort_packed"): (0,)}
+ROOM = {("counts", "_quotient_argmax"): (7, 8), ("sorting", "sort_packed"): (0,)}
 """Arguments that hold nothing when a kernel is done."""
 
 
@@ -56,7 +56,7 @@ def calls(monkeypatch):
         for k, (one, other) in enumerate(zip(arguments, copies, strict=True)):
             if k in ROOM.get(name, ()):
                 continue
-            end = arguments[-1 if name[0] != "ranks" else 6][-1] if UP_TO_STARTS.get(name) == k else None
+            end = arguments[-1 if name[0] != "rankings" else 6][-1] if UP_TO_STARTS.get(name) == k else None
             assert same(one[:end], other[:end]) if isinstance(one, np.ndarray) else True, (name, k)
         return found
 
@@ -100,16 +100,16 @@ THRESHOLDS = {
     ("thresholds", "drawn_only"),
 }  # fmt: skip
 HINGES = {
-    ("ranks", "_pack"), ("ranks", "_decode"), ("ranks", "_prefix_sums"), ("ranks", "_mark_mistakes"),
-    ("quotients", "gain_caps"), ("quotients", "_quotient_argmax"), ("segments", "segment_sums"),
+    ("rankings", "_pack"), ("rankings", "_decode"), ("rankings", "_prefix_sums"), ("rankings", "_mark_mistakes"),
+    ("counts", "gain_caps"), ("counts", "_quotient_argmax"), ("segments", "segment_sums"),
 }  # fmt: skip
 NUMBERS = {("poisson_binomial", "count_by_pairs"), ("poisson_binomial", "joint_sums")}
 MASTERS = {("simplex", "solve_simplex")}
 IMAGES = {
-    ("label_codes", "label_codes"), ("extension", "survey"), ("extension", "limits_of"),
-    ("extension", "_pack_errors"), ("lovasz", "quotient_values"), ("shares", "shares"),
+    ("pixels", "label_codes"), ("lovasz", "survey"), ("lovasz", "limits_of"),
+    ("lovasz", "_pack_errors"), ("lovasz", "quotient_values"), ("pixels", "shares"),
 }  # fmt: skip
-INSIDE = {("quotients", "_largest_quotient")}
+INSIDE = {("counts", "_largest_quotient")}
 """Only other kernels call it."""
 
 
@@ -128,7 +128,7 @@ def test_thresholds_and_hinges(calls, dtype):
             MarginRescaling(loss, scale="size").batch(sets, scores)
         segment_sums(scores, sets.offsets)
     # Margins of float32 scores are decoded from their keys, others are put in order.
-    lacks = {("sorting", "_exact_order")} if dtype == np.float32 else {("ranks", "_decode")}
+    lacks = {("sorting", "_exact_order")} if dtype == np.float32 else {("rankings", "_decode")}
     assert {name for name in THRESHOLDS | HINGES if calls[name] >= 5} == (THRESHOLDS | HINGES) - lacks
 
 

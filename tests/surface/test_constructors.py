@@ -5,6 +5,7 @@ import pytest
 from setwise.inference import INFERENCES, Auto
 from setwise.learners import LEARNERS
 from setwise.losses import LOSSES
+from setwise.spaces import SEARCHES
 from setwise.surrogates import SURROGATES
 from surface.by_field import P, parameters
 from surface.malformed import try_all
@@ -12,7 +13,7 @@ from surface.malformed import try_all
 EXAMPLES = (
     [kind.examples(P)[0] for kind in LOSSES.values()]
     + [kind("jaccard") for kind in SURROGATES.values()]
-    + [kind(Auto()) if "inner" in kind.__dataclass_fields__ else kind() for kind in INFERENCES.values()]
+    + [kind(Auto()) if "inner" in kind.__dataclass_fields__ else kind() for kind in (INFERENCES | SEARCHES).values()]
     + [kind() for kind in LEARNERS.values()]
 )
 PARAMETERS = [parameter for example in EXAMPLES for parameter in parameters(type(example), example)]

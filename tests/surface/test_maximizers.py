@@ -11,6 +11,7 @@ from setwise.core.rankings import Rankings
 from setwise.core.structure import Structure
 from setwise.inference import INFERENCES, Auto, minimize_submodular
 from setwise.losses import Hamming, Jaccard, MeanOverClasses, OneClass, OrderedPoints, RocArea
+from setwise.spaces import SEARCHES
 from setwise.surrogates import Difference, Linear, MarginRescaling, Slack, Support
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, PARTS, Parameter, numbers, try_all, without
 
@@ -33,7 +34,7 @@ FORCED = {
 
 def methods():
     given = OBJECTS | {"loss": Jaccard(), "batch": SETS, "class": Structure}
-    for kind in INFERENCES.values():
+    for kind in (INFERENCES | SEARCHES).values():
         method = kind(Auto()) if "inner" in kind.__dataclass_fields__ else kind()
         yield Parameter(f"{kind.__name__}.prepare(structure)", method.prepare, given)
         yield Parameter(f"{kind.__name__}.prepare(slack)", partial(method.prepare, STRUCTURES[0]), FLAGS)

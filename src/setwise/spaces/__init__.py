@@ -18,7 +18,7 @@ SEARCHES = discover(__name__, Inference)  # type: ignore[type-abstract]
 
 >>> from setwise.spaces import SEARCHES
 >>> SEARCHES["by_windows"].about
-'branch and bound over windows'
+'branch and bound over windows, then pairs of rows'
 """
 
 __all__ = [

@@ -174,6 +174,12 @@ def _add_compare(commands: Any) -> None:
         help="with which new rows keep a floor in the long run, as 0.95 (not each file; with --group, all rows of new "
         "groups together); without it about half fail",
     )  # fmt: skip
+    _add_effort(add)
+    add.set_defaults(run=_compare)
+
+
+def _add_effort(add: argparse.ArgumentParser) -> None:
+    """The options of how thorough ``setwise compare`` is, and of what it writes."""
     add.add_argument("--test", metavar="FILE", help="further rows, on which the advice is judged too")
     add.add_argument("--quick", action="store_true", help="fewer rows, folds, constants C and base models; a minute")
     add.add_argument("--folds", type=int, metavar="K", help="outer folds (default: 5)")
@@ -199,7 +205,6 @@ def _add_compare(commands: Any) -> None:
         "--out", type=Path, default=Path("setwise-report"), metavar="DIR",
         help="folder for the report, empty or with an earlier report to replace (default: setwise-report)",
     )  # fmt: skip
-    add.set_defaults(run=_compare)
 
 
 def _compare(options: argparse.Namespace) -> int:

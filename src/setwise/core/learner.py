@@ -243,18 +243,7 @@ class Learner(ABC):
         BrokenPromise : if planes and values contradict each other, so that a bound would be false
         OverflowError : if C times a plane is beyond float64
         """
-        if not isinstance(risk, Risk):
-            raise TypeError(f"risk must be a Risk, as setwise.risks.MeanRisk(features, evaluator); got {risk!r}.")
-        if self.needs_convex and not risk.convex:
-            raise Refusal(
-                f"{type(self).__name__} refuses a risk that is not convex: its bounds would not hold. Use NRBM or "
-                "ConvexConcave (learner='nrbm' or 'convex_concave').",
-                NOT_CONVEX,
-            )
-        if callback is not None and not callable(callback):
-            raise TypeError(f"callback must be a function of (record, w); got {shown(callback)}.")
-        if checkpoint is not None:
-            as_kind(checkpoint, "checkpoint", OpenCheckpoint, "Checkpoint('fit.npz').open()")
+        self._check(risk, callback, checkpoint)
         earlier = None if checkpoint is None else Earlier.of(checkpoint, self.name, self.C, risk)
         start, begin = self._start(risk, w0 if earlier is None else earlier.w), time.perf_counter()
         # The floor of the risk bounds the minimum from below before the first plane does.
@@ -300,6 +289,21 @@ class Learner(ABC):
         # Inexact inference may have computed less than the lower bound that later planes proved.
         objective = max(track.objective, track.lower)
         return Fit(track.w, objective, track.lower, track.upper, track.gap, status, words, tuple(history))
+
+    def _check(self, risk: Any, callback: Any, checkpoint: Any) -> None:
+        """The arguments of :meth:`minimize`."""
+        if not isinstance(risk, Risk):
+            raise TypeError(f"risk must be a Risk, as setwise.risks.MeanRisk(features, evaluator); got {risk!r}.")
+        if self.needs_convex and not risk.convex:
+            raise Refusal(
+                f"{type(self).__name__} refuses a risk that is not convex: its bounds would not hold. Use NRBM or "
+                "ConvexConcave (learner='nrbm' or 'convex_concave').",
+                NOT_CONVEX,
+            )
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be a function of (record, w); got {shown(callback)}.")
+        if checkpoint is not None:
+            as_kind(checkpoint, "checkpoint", OpenCheckpoint, "Checkpoint('fit.npz').open()")
 
     def _write(self, checkpoint: OpenCheckpoint, track: "_Track", history: list[Record], status: str) -> None:
         """Write what was found so far."""

@@ -1,0 +1,30 @@
+"""A file is a noun of the field: few enough lines to be read at once, in functions that fit on a screen."""
+
+import ast
+from pathlib import Path
+
+import setwise
+
+FILES = sorted(Path(setwise.__file__).parent.rglob("*.py"))
+
+
+def test_files_have_800_lines_at_most():
+    assert [file for file in FILES if len(file.read_text("utf-8").splitlines()) > 800] == []
+
+
+def test_functions_have_60_lines_at_most_beside_their_docstring():
+    # Kernels are loops, which Numba compiles best in one piece.
+    files = [file for file in FILES if file.parent.name != "kernels"]
+    found = [
+        (file, one.name)
+        for file in files
+        for one in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(one, ast.FunctionDef) and lines_of(one) > 60
+    ]
+    assert found == []
+
+
+def lines_of(one):
+    """The lines of a function without its docstring."""
+    said = one.body[0].end_lineno - one.body[0].lineno + 1 if ast.get_docstring(one) else 0
+    return one.end_lineno - one.lineno + 1 - said

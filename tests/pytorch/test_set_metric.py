@@ -322,8 +322,10 @@ def test_probabilities_where_logits_are_wanted_are_told_once():
         module(chances, target)
     with pytest.warns(
         UserWarning, match=r"as probabilities are, and decide takes it for logits: give from_logits=False"
-    ):
+    ) as told:
         decide(chances)
+    # The line of the caller, and not that of a decorator.
+    assert told[0].filename == __file__
     decide(chances, from_logits=False)
     # These say what they are given, read an order, or are no probabilities.
     SetMetric(threshold=0.0)(chances, target)

@@ -325,7 +325,8 @@ def _plain_solve_simplex(
 
 def _plain_gap(gradient: Array, alpha: Array) -> float:
     used = alpha > 0.0
-    return float(np.cumsum(alpha[used] * (gradient.max() - gradient[used]))[-1])
+    # The kernel begins at 0, which makes one zero of two.
+    return float(np.cumsum(alpha[used] * (gradient.max() - gradient[used]))[-1]) + 0.0
 
 
 def _plain_pair_steps(gram: Array, scale: float, alpha: Array, gradient: Array, tol: float, steps: int) -> None:

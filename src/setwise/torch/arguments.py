@@ -207,10 +207,10 @@ def in_unit(logits: torch.Tensor) -> bool:
     return bool(0 <= low < high <= 1)
 
 
-def warn_of_probabilities(what: str) -> None:
+def warn_of_probabilities(what: str, level: int = 3) -> None:
     """Warn that what is given looks like probabilities, where it is taken for logits."""
     warnings.warn(
-        f"all that is given is in [0, 1], as probabilities are, and {what}.{MODES.see}", UserWarning, stacklevel=3
+        f"all that is given is in [0, 1], as probabilities are, and {what}.{MODES.see}", UserWarning, stacklevel=level
     )
 
 

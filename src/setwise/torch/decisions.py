@@ -148,7 +148,8 @@ def decide(
         )
     images, channels, pixels = channels_of(logits, arguments)
     if from_logits and in_unit(logits):
-        warn_of_probabilities("decide takes it for logits: give from_logits=False for probabilities")
+        # One level more, for the decorator.
+        warn_of_probabilities("decide takes it for logits: give from_logits=False for probabilities", 4)
     masks, chosen = overlapping or mode != "multiclass", arguments.channels(channels)
     task = _Task(_loss(loss, arguments), as_number(tol, "tol", low=0.0), chosen, masks)
     flat = logits.detach().reshape(images, channels, pixels)

@@ -452,8 +452,8 @@ def is_known(gain: float, se: float, carriers: float) -> bool:
 
 
 def _in_unit(given: Any) -> bool:
-    """Whether many numbers are all in [0, 1], and not all the same."""
-    return given.size >= MANY and bool(0 <= given.min() < given.max() <= 1)
+    """Whether many numbers are all in [0, 1] and reach far in it, as probabilities do."""
+    return given.size >= MANY and bool(0 <= given.min() < 0.25 and 0.75 < given.max() <= 1)
 
 
 def _features(q: Values) -> Values:

@@ -200,11 +200,11 @@ def refuse_tracing(name: str) -> None:
 
 
 def in_unit(logits: torch.Tensor) -> bool:
-    """Whether logits of the CPU, many of them, are all in [0, 1], as probabilities are; O(n)."""
+    """Whether logits of the CPU, many of them, are all in [0, 1] and reach far in it, as probabilities do; O(n)."""
     if logits.layout != torch.strided or not logits.is_cpu or not logits.is_floating_point() or logits.numel() < MANY:
         return False
     low, high = torch.aminmax(logits.detach())
-    return bool(0 <= low < high <= 1)
+    return bool(0 <= low < 0.25 and 0.75 < high <= 1)
 
 
 def warn_of_probabilities(what: str, level: int = 3) -> None:

@@ -16,14 +16,15 @@ import setwise
 from setwise import MeasureClassifier, SetClassifier, describe, losses
 
 SHIPPED = {
-    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "pyproject.toml", "src", "tests", "docs", "examples",
+    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "pyproject.toml", "src", "papers", "tests", "docs",
+    "examples",
 }  # fmt: skip
 EXTRAS = {
     "setwise.dask": "setwise.dask needs dask and distributed: pip install 'setwise[dask]'.",
     "setwise.plotting": "setwise.plotting needs matplotlib: pip install 'setwise[plot]'.",
     "setwise.torch": "setwise.torch needs PyTorch 2.4 or later: pip install torch.",
 }
-WITH_EXTRAS = (*EXTRAS, "setwise.compare.pictures", "setwise.experiments.horses")
+WITH_EXTRAS = (*EXTRAS, "setwise.compare.pictures")
 
 
 def check_archives(files: list[Path]) -> None:

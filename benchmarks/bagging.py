@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
+import clone  # noqa: F401
+from papers.experiment import Settings
+from papers.measure_protocol import MEASURES, TEST_SHARE
+from papers.measure_reference import Table, inner_folds, out_of_fold, references, scores_of
+from papers.measure_tables import all_tables
 from setwise.core.loss import Loss
 from setwise.decisions import bagged_threshold, best_threshold
-from setwise.experiments.experiment import Settings
-from setwise.experiments.measure_protocol import MEASURES, TEST_SHARE
-from setwise.experiments.measure_reference import Table, inner_folds, out_of_fold, references, scores_of
-from setwise.experiments.measure_tables import all_tables
 from setwise.losses import as_loss
 from timing import table
 

@@ -39,11 +39,12 @@ from pathlib import Path
 
 import numpy as np
 
+import clone  # noqa: F401
 from grouped_tables import TABLES, Rows, generated, split
+from papers.lovasz_paper import mean_and_error
 from setwise.boosting import objective
 from setwise.core.batch import Sets
 from setwise.decisions import best_threshold
-from setwise.experiments.lovasz_paper import mean_and_error
 from setwise.losses import Jaccard
 from timing import table
 

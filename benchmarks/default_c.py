@@ -15,9 +15,10 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import clone  # noqa: F401
+from papers.measure_protocol import TABLES, TEST_SHARE
+from papers.measure_reference import Table, read_table
 from setwise import SetClassifier
-from setwise.experiments.measure_protocol import TABLES, TEST_SHARE
-from setwise.experiments.measure_reference import Table, read_table
 from timing import table
 
 GRID = tuple(10.0**k for k in range(7))

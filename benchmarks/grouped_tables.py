@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from setwise.experiments.measure_reference import read_table
+import clone  # noqa: F401
+from papers.measure_reference import read_table
 
 CELL = 10
 """The side of a cell of a photograph, in pixels."""

@@ -42,10 +42,11 @@ import numpy as np
 import torch
 from PIL import Image
 
+import clone  # noqa: F401
+from papers.horses.network import made
 from setwise import MapRule, ShiftWarning
 from setwise.decisions.map_rules import Measure, tally_of
 from setwise.estimators import map_rule
-from setwise.experiments.horses.network import made
 from setwise.losses import Jaccard
 from setwise.torch import decide
 from timing import table

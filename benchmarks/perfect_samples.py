@@ -16,11 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
+import clone  # noqa: F401
+from papers.experiment import Settings
+from papers.lsm_images import LEVELS, flipped, silhouettes
+from papers.lsm_likelihoods import distributions, exact_likelihood
 from setwise import BinaryDenoiser
 from setwise.core.exceptions import Refusal
-from setwise.experiments.experiment import Settings
-from setwise.experiments.lsm_images import LEVELS, flipped, silhouettes
-from setwise.experiments.lsm_likelihoods import distributions, exact_likelihood
 from setwise.probabilistic import LogSupermodular, sample
 from setwise.probabilistic.training import Weights
 from timing import table

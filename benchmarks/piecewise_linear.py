@@ -7,7 +7,7 @@ two couplings, on one thread.
 decomposition lies, and its time is multiplied by 15.
 
 *Superpixels.* All images are one set, and all 15 pieces are solved. With the folder of data in SETWISE_DATA these are
-the superpixels of ``setwise.experiments.dd_superpixels`` and the cows of MSRC: the first ten images with a cow, and all
+the superpixels of ``papers.dd_superpixels`` and the cows of MSRC: the first ten images with a cow, and all
 591 images. Else they are generated, 10 and 40 images. ``PiecewiseLinear`` refuses areas, so each superpixel counts as
 one here, for both methods.
 
@@ -23,12 +23,13 @@ from pathlib import Path
 
 import numpy as np
 
+import clone  # noqa: F401
 from dual_decomposition import grid, scored
+from papers.dd_superpixels import CLASSES, described
+from papers.hol_images import MSRC_FOLDERS
+from papers.superpixels import Part, generated_part
 from setwise.core.networks import Graphs
 from setwise.datasets import load_labeled_images
-from setwise.experiments.dd_superpixels import CLASSES, described
-from setwise.experiments.hol_images import MSRC_FOLDERS
-from setwise.experiments.superpixels import Part, generated_part
 from setwise.inference import DualDecomposition, PiecewiseLinear
 from setwise.inference.piecewise_linear import PiecesOfSet
 from setwise.losses import Jaccard

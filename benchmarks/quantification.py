@@ -31,9 +31,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+import clone  # noqa: F401
+from papers.measure_reference import read_table
 from setwise import SVMperf
 from setwise.estimators.svmperf import NAMED
-from setwise.experiments.measure_reference import read_table
 from setwise.surrogates import MarginRescaling
 
 TABLES = ("yeast_me2", "pc1", "us_crime", "kc1")

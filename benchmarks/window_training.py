@@ -2,7 +2,7 @@
 
 ``python benchmarks/window_training.py [STRIDE [IMAGES [C [MINUTES]]]]``. The images are scenes of
 :func:`setwise.datasets.object_scenes` with up to three objects of 90 to 190 pixels length. 3,000 random pixels of each
-have one of 1,000 words: k-means of histograms of gradients, as in ``setwise reproduce mlsp_table1b``. An image has
+have one of 1,000 words: k-means of histograms of gradients, as in ``python -m papers mlsp_table1b``. An image has
 about 1.5e9 windows, or 6.6e5 at a stride of 8. Slack rescaling of costs by overlap is minimized by ``n_slack`` with a
 constant feature of 16, in two threads; to make images and words is not counted. Each iteration searches the worst
 window of each image. What the searches took is printed, and how often branch and bound has ended them, before its
@@ -17,9 +17,10 @@ import time
 
 import numpy as np
 
+import clone  # noqa: F401
+from papers.gradient_words import GradientWords
 from setwise.core.learner import Record
 from setwise.datasets import object_scenes
-from setwise.experiments.gradient_words import GradientWords
 from setwise.learners import NSlack
 from setwise.losses import MaxLoss
 from setwise.risks import MeanRisk

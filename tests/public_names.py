@@ -16,7 +16,7 @@ EXTRA = {
 }  # fmt: skip
 """What packages, and the examples of names, need beside setwise itself."""
 
-WITHOUT_FORMULAS = {"setwise.compare", "setwise.dask", "setwise.datasets", "setwise.experiments", "setwise.plotting"}
+WITHOUT_FORMULAS = {"setwise.compare", "setwise.dask", "setwise.datasets", "setwise.plotting"}
 """Packages whose names compute nothing that a paper would have to be cited for."""
 
 HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)

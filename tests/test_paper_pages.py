@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from definitions import definitions
-from setwise.experiments import experiments
+from papers import experiments
 
 PAPERS = Path(__file__).resolve().parents[1] / "docs/papers"
 PAGES = sorted(set(PAPERS.glob("*.md")) - {PAPERS / "index.md"})
 TABLE = re.compile(r"^\| paper \| name \| file \|\n\|---\|---\|---\|\n((?:\|.*\n)+)", re.MULTILINE)
-ROW = re.compile(r"\| (.+) \| \[`([\w.]+)`\]\(\.\./\.\./src/setwise/([\w/]+\.py)#([\w.]+)\) \| ([\w/]+\.py) \|")
+ROW = re.compile(
+    r"\| (.+) \| \[`([\w.]+)`\]\(\.\./\.\./((?:src/setwise|papers)/[\w/]+\.py)#([\w.]+)\) \| ([\w/]+\.py) \|"
+)
 
 
 def rows(page):
@@ -24,8 +26,8 @@ def rows(page):
 def test_an_equation_leads_to_the_definition_of_what_is_named(page):
     for row in rows(page):
         _, name, linked, anchor, file = row.groups()
-        assert (file, name) == (linked, anchor)
-        assert name in definitions((PAPERS / "../../src/setwise" / file).read_text("utf-8")), f"{file}#{name}"
+        assert (file, name) == (linked.removeprefix("src/setwise/"), anchor)
+        assert name in definitions((PAPERS / "../.." / linked).read_text("utf-8")), f"{file}#{name}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -45,4 +47,4 @@ def test_every_experiment_of_a_paper_is_on_its_page():
     text = "".join(page.read_text("utf-8") for page in PAPERS.glob("*.md"))
     names = [one.name for one in experiments() if one.name.split("_")[0] in ("lh", "lsm", "hol", "mlsp", "dd")]
     # The ten splits are no table of the paper, and stand among the other results.
-    assert [name for name in names if f"setwise reproduce {name}" not in text] == ["mlsp_splits"]
+    assert [name for name in names if f"python -m papers {name}" not in text] == ["mlsp_splits"]

@@ -20,7 +20,7 @@ from definitions import definitions
 from packages import PACKAGES, own_methods
 
 ROOT = Path(__file__).parents[2]
-LINK = re.compile(r"\]\(((?:\.\./)+(?:src|tests|benchmarks|examples)/[\w./-]+?\.py)(#[\w.]+)?\)")
+LINK = re.compile(r"\]\(((?:\.\./)+(?:src|papers|tests|benchmarks|examples)/[\w./-]+?\.py)(#[\w.]+)?\)")
 EXAMPLE = re.compile(r"examples/(plot_\w+)\.py")
 
 

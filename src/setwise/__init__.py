@@ -52,7 +52,6 @@ _PACKAGES = (
     "torch",
     "boosting",
     "compare",
-    "experiments",
 )
 
 __all__ = sorted(_HOMES)

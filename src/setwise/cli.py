@@ -1,4 +1,4 @@
-"""The command line: ``setwise compare``, ``setwise predict``, ``setwise list``, ``setwise reproduce``."""
+"""The command line: ``setwise compare``, ``setwise predict``, ``setwise list``."""
 
 import argparse
 import contextlib
@@ -25,40 +25,50 @@ SENTENCE_END = re.compile(r"(?<!\bEq)(?<!\bDef)(?<!\bProp)(?<!\bFig)(?<!\bal)\.\
 """A full stop that does not belong to an abbreviation."""
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """A parser that reports a wrong command line in one sentence and exits with the code 2."""
 
+    call = "setwise"
+    """What a user types to call it; sentences on standard error begin with the last word of this."""
+
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"setwise: {in_line(message.rstrip('.'))}. See 'setwise --help'.\n")
+        """Print the sentence and exit with the code 2."""
+        self.exit(2, f"{self.call.split()[-1]}: {in_line(message.rstrip('.'))}. See '{self.call} --help'.\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0, or 2 after a sentence on standard error, or 130 after Ctrl-C."""
+    return run_command(_parser(), argv)
+
+
+def run_command(parser: Parser, argv: Sequence[str] | None) -> int:
+    """Run what the parsed options name as ``run``; errors of its work become sentences and exit codes, as in `main`."""
     _prepare_streams()
     try:
-        return _main(argv)
+        return _run_command(parser, argv)
     finally:
         _give_up_broken_streams()
 
 
-def _main(argv: Sequence[str] | None) -> int:
+def _run_command(parser: Parser, argv: Sequence[str] | None) -> int:
     """Run one command and turn the exceptions of its work into sentences and exit codes."""
-    options = _parser().parse_args(argv)
-    options.command = shlex.join(["setwise", *(sys.argv[1:] if argv is None else argv)])
+    name = parser.call.split()[-1]
+    options = parser.parse_args(argv)
+    options.command = shlex.join([name, *(sys.argv[1:] if argv is None else argv)])
     try:
         code = int(options.run(options))
         # Output that cannot be written fails here, where it becomes a sentence, and not when Python ends.
         sys.stdout.flush()
     except KeyboardInterrupt as stop:
-        # A long experiment says what it has kept.
-        return _complain(f"\nsetwise: interrupted, {in_line(str(stop)) or 'nothing was written'}.", 130)
+        # Long work says what it has kept.
+        return _complain(f"\n{name}: interrupted, {in_line(str(stop)) or 'nothing was written'}.", 130)
     # The reader of a pipe, such as head, has seen enough, which is no error.
     except BrokenPipeError:
         return 0
     except MemoryError:
-        return _complain("setwise: there is not enough memory for these data.", 2)
+        return _complain(f"{name}: there is not enough memory for these data.", 2)
     except (ValueError, OSError, OverflowError) as error:
-        return _complain(f"setwise: {_sentence(error)}", 2)
+        return _complain(f"{name}: {_sentence(error)}", 2)
     return code
 
 
@@ -97,11 +107,11 @@ def _note(text: str) -> None:
         print(visible(text), file=sys.stderr, flush=True)
 
 
-def _parser() -> argparse.ArgumentParser:
-    """The parser of the four commands with their options."""
-    parser = _Parser(prog="setwise", description=DESCRIPTION)
+def _parser() -> Parser:
+    """The parser of the three commands with their options."""
+    parser = Parser(prog="setwise", description=DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"setwise {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
 
     _add_compare(commands)
 
@@ -115,21 +125,8 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--out", type=Path, metavar="FILE", help="CSV file for the labels (default: standard output)")
     add.set_defaults(run=_predict)
 
-    add = commands.add_parser("list", help="losses, surrogates, learners and experiments, one line each")
+    add = commands.add_parser("list", help="losses, surrogates, methods of inference and learners, one line each")
     add.set_defaults(run=_list)
-
-    add = commands.add_parser("reproduce", help="a table or figure of a paper, published figures beside measured ones")
-    add.add_argument("name", metavar="NAME", help="see 'setwise list'")
-    add.add_argument("--quick", action="store_true", help="a small version on data that are always at hand")
-    add.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of real data (default: the variable SETWISE_DATA)"
-    )
-    add.add_argument("--seed", type=int, default=0, help="of what is drawn (default: 0)")
-    add.add_argument(
-        "--out", type=Path, default=Path("setwise-reproduced"), metavar="DIR",
-        help="folder for NAME.json and figures (default: setwise-reproduced)",
-    )  # fmt: skip
-    add.set_defaults(run=_reproduce)
     return parser
 
 
@@ -218,7 +215,7 @@ def _compare(options: argparse.Namespace) -> int:
     print("\n\n".join(sections))
     # The first file is the report, the second results.json; pictures follow.
     held = f"{'pictures, ' if len(files) > 2 else ''}columns, Python code"
-    print("\n" + _wrapped(f"Written in {time.perf_counter() - begin:.0f} s: {files[0]} ({held}) and {files[1].name}."))
+    print("\n" + wrapped(f"Written in {time.perf_counter() - begin:.0f} s: {files[0]} ({held}) and {files[1].name}."))
     return 0
 
 
@@ -233,37 +230,14 @@ def _predict(options: argparse.Namespace) -> int:
         # A pipe gets the labels as they are.
         print(visible(text) if sys.stdout.isatty() else text, end="")
     elif is_standard_output(options.out):
-        _note(_wrapped(done))
+        _note(wrapped(done))
     else:
-        print(_wrapped(done))
-    return 0
-
-
-def _reproduce(options: argparse.Namespace) -> int:
-    """The command ``setwise reproduce``."""
-    from setwise.compare.progress import ProgressLine
-    from setwise.experiments import find
-    from setwise.experiments.experiment import Settings, data_folder, write_outcome
-
-    if not 0 <= options.seed < 2**32:
-        raise ValueError(f"--seed must be in 0..{2**32 - 1}; got {options.seed}.")
-    begin = time.perf_counter()
-    experiment = find(options.name)
-    settings = Settings(options.quick, data_folder(options.data), options.seed, options.out)
-    # A folder that cannot be written shows before the work, not after it.
-    options.out.mkdir(parents=True, exist_ok=True)
-    line = ProgressLine(experiment.steps(settings), experiment.name)
-    outcome = experiment.run(settings, line.advance)
-    line.close()
-    files = write_outcome(options.out, experiment, settings, outcome)
-    print(outcome.text(experiment, sys.stdout.isatty()))
-    _say_files(files, begin)
+        print(wrapped(done))
     return 0
 
 
 def _list(options: argparse.Namespace) -> int:
     """The command ``setwise list``."""
-    from setwise.experiments import experiments
     from setwise.inference import INFERENCES
     from setwise.learners import LEARNERS
     from setwise.losses import LOSSES, loss_forms
@@ -277,7 +251,6 @@ def _list(options: argparse.Namespace) -> int:
         ("surrogates", {name: _line(kind) for name, kind in SURROGATES.items()}),
         ("inference", {name: _line(kind) for name, kind in sorted({**INFERENCES, **SEARCHES}.items())}),
         ("learners", {name: _line(kind) for name, kind in LEARNERS.items()}),
-        ("experiments", {e.name: e.about for e in experiments()}),
     ):
         print(f"{title}:")
         # Descriptions begin in one column.
@@ -296,13 +269,7 @@ def _line(kind: object) -> str:
     return text if end is None else text[: end.start() + 1]
 
 
-def _say_files(files: Sequence[Path], begin: float) -> None:
-    """Print the names of the files that were written, and the time since ``begin``."""
-    names = ", ".join(f.name for f in files)
-    print("\n" + _wrapped(f"Written to {files[0].parent} in {time.perf_counter() - begin:.0f} s: {names}"))
-
-
-def _wrapped(sentence: str) -> str:
+def wrapped(sentence: str) -> str:
     """The sentence in lines, with what may come from files made visible."""
     from setwise.compare.text import wrap
 

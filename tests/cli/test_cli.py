@@ -33,9 +33,9 @@ def table(tmp_path):
 def test_list_has_a_line_for_everything(capsys):
     assert run("list") == 0
     out = capsys.readouterr().out
-    for title in ("losses:", "surrogates:", "inference:", "learners:", "experiments:"):
+    for title in ("losses:", "surrogates:", "inference:", "learners:"):
         assert title in out
-    for name in ("jaccard", "early_detection", "lovasz", "one_slack", "lh_table1", "lh_figure6"):
+    for name in ("jaccard", "early_detection", "lovasz", "one_slack"):
         line = re.search(rf"^  {name} +(.+)$", out, re.MULTILINE)
         assert line, name
         assert len(line.group(1)) > 10
@@ -63,7 +63,6 @@ def test_version_and_help(capsys):
         (("compare", "--quick", "--folds", "x"), "invalid int value: 'x'"),
         (("compare", "--seed", "-1"), "--seed must be in 0..4294967295; got -1"),
         (("compare", "--seed", "4294967296"), "--seed must be in 0..4294967295; got 4294967296"),
-        (("reproduce", "lh_table1", "--seed", "-1"), "--seed must be in 0..4294967295; got -1"),
         (("compare", "a\x1b[31m.csv"), r"there is no file a\x1b[31m.csv"),
         (("compare", "--time-budget", "0"), "--time-budget must be a number of seconds above 0; got 0.0."),
         (("compare", "--time-budget", "soon"), "invalid float value: 'soon'"),
@@ -74,9 +73,6 @@ def test_version_and_help(capsys):
         (("compare", "--recall-at-least", "1.5"), "least must be"),
         (("compare", "--average", "weighted"), "invalid choice: 'weighted'"),
         (("compare", "--out", "."), "the folder . holds 'notes.txt', which is not of an earlier report; name another"),
-        (("reproduce", "nope"), "there is no experiment 'nope'; use "),
-        (("reproduce", "lh_table3"), "lh_table3 needs scene.npz and yeast.npz"),
-        (("reproduce", "lh_table3", "--data", "no/such/folder"), "there is no folder no/such/folder of real data."),
         (("nope",), "invalid choice: 'nope'"),
         ((), "COMMAND"),
     ],
@@ -100,11 +96,6 @@ def test_a_report_that_can_not_be_written_fails_before_the_work(table, tmp_path,
     assert "Not a directory" in capsys.readouterr().err
 
 
-def test_a_data_folder_without_the_file(tmp_path, capsys):
-    assert run("reproduce", "lh_table4", "--data", str(tmp_path)) == 2
-    assert "needs scene.npz, which is neither in" in capsys.readouterr().err
-
-
 def test_interruption_is_clean(table, monkeypatch, capsys, tmp_path):
     from setwise.compare import command
 
@@ -116,27 +107,6 @@ def test_interruption_is_clean(table, monkeypatch, capsys, tmp_path):
     assert run("compare", str(table), *words) == 130
     assert "setwise: interrupted, nothing was written." in capsys.readouterr().err
     assert not (tmp_path / "r").exists()
-
-
-def test_an_interrupted_experiment_says_what_it_kept(monkeypatch, capsys, tmp_path):
-    from setwise import experiments
-    from setwise.experiments.experiment import Experiment
-
-    def interrupted(settings, advance):
-        assert settings.out == tmp_path
-        raise KeyboardInterrupt("three trainings are kept")
-
-    long = Experiment("long", "long", lambda settings: 1, interrupted)
-    monkeypatch.setattr(experiments, "find", lambda name: long)
-    assert run("reproduce", "long", "--out", str(tmp_path)) == 130
-    assert capsys.readouterr().err.endswith("setwise: interrupted, three trainings are kept.\n")
-
-
-def test_reproduce_writes_its_figure(tmp_path, capsys):
-    pytest.importorskip("matplotlib")
-    assert run("reproduce", "lh_figure2", "--quick", "--out", str(tmp_path)) == 0
-    assert "(Prop. 9): both hold" in " ".join(capsys.readouterr().out.split())
-    assert {p.name for p in tmp_path.iterdir()} == {"lh_figure2.json", "lh_figure2.png"}
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def test_list_prints_a_question_mark_for_what_the_encoding_lacks(tmp_path, encod
     code, out, err = shell(tmp_path, f"{SETWISE} list", PYTHONIOENCODING=encoding)
     assert (code, err) == (0, b"")
     assert b"|A ? {1..i}|" in out
-    assert b"experiments:" in out
+    assert b"learners:" in out
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,6 @@ def test_a_comparison_and_its_report(path, tmp_path, capsys):
         ("predict", f"none{ODD}.skops", "PATH"),
         ("predict", f"none{ODD}", "PATH"),
         ("list", ODD),
-        ("reproduce", ODD),
         (ODD,),
     ],
     ids=lambda words: ascii(" ".join(words).replace(ODD, "?")),

@@ -35,7 +35,7 @@ PLAIN = frozenset(
 )  # fmt: skip
 """The types and the one function beside the classes of setwise and scikit-learn that are written in Python."""
 
-ASIDE = frozenset({"tests", "externals", "conftest", "_testing", "experiments", "cli"})
+ASIDE = frozenset({"tests", "externals", "conftest", "_testing", "cli"})
 """Parts of the names of modules whose content no model needs."""
 
 REPORTS = frozenset(

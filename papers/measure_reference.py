@@ -1,0 +1,151 @@
+"""The reference of ``measure_tables`` and ``measure_labels``: a base model with tuned thresholds, and its data."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, final
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from papers.experiment import Advance
+from papers.measure_protocol import FOLDS, GRID
+from setwise.core.checks import Bools, Floats
+from setwise.core.loss import Loss
+from setwise.decisions import best_threshold
+
+GAPS = ("", "NA", "?")
+"""What stands in a cell without a number."""
+
+Folds = Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table of numbers (n, d), NaN where it has gaps, and its labels (n,)."""
+
+    name: str
+    X: NDArray[np.float64]
+    y: Bools
+
+
+class Named(Protocol):
+    """Data with a name."""
+
+    @property
+    def name(self) -> str:
+        """The name in tables."""
+        ...
+
+
+Data = TypeVar("Data", bound=Named)
+Result = TypeVar("Result")
+
+
+def over_splits(
+    tables: Sequence[Data], splits: int, one_split: Callable[[Data, int, int], Result], advance: Advance
+) -> list[Result]:
+    """``one_split(table, k, splits)`` of each table and split, in this order, shared by all processors."""
+    jobs = [(table, k) for table in tables for k in range(splits)]
+    found = Parallel(n_jobs=-1, return_as="generator")(delayed(one_split)(table, k, splits) for table, k in jobs)
+    results: list[Result] = []
+    for (table, k), result in zip(jobs, found, strict=True):
+        results.append(result)
+        advance(f"{table.name}, split {k + 1}")
+    return results
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """A classifier fitted to a training part, and the threshold of its scores for one measure."""
+
+    model: Any
+    fitted: Any
+    threshold: float
+
+    def labels(self, X: Any) -> Bools:
+        """The predicted labels of new rows."""
+        return np.asarray(scores_of(self.fitted, X) >= self.threshold)
+
+
+def read_table(path: Path) -> Table:
+    """A table of the folder ``imbalanced``: a CSV file whose column ``Class`` is last, its rarer value positive."""
+    rows = [line.split(",") for line in path.read_text(encoding="utf-8").split()]
+    cells = np.array([["nan" if value in GAPS else value for value in row[:-1]] for row in rows[1:]])
+    values, codes = np.unique([row[-1] for row in rows[1:]], return_inverse=True)
+    if rows[0][-1].strip('"') != "Class" or len(values) != 2:
+        raise ValueError(f"{path.name} must end with a column Class of two values; got {rows[0][-1]}.")
+    return Table(path.stem, cells.astype(np.float64), codes == np.argmin(np.bincount(codes)))
+
+
+def read_label(path: Path, label: str) -> Table:
+    """One label of a multi-label file as a table."""
+    with np.load(path, allow_pickle=False) as held:
+        X = dense(held)
+        y = held["Y"][:, held["label_names"].tolist().index(label)] == 1
+    return Table(f"{path.stem} {label}", X, y)
+
+
+def dense(held: Any) -> NDArray[np.float64]:
+    """The features of a multi-label file as a dense matrix."""
+    if "X" in held:
+        return np.asarray(held["X"], dtype=np.float64)
+    out = np.zeros(tuple(held["X_shape"]))
+    rows = np.repeat(np.arange(len(out)), np.diff(held["X_indptr"]))
+    out[rows, held["X_indices"]] = held["X_data"]
+    return out
+
+
+def linear(c: float) -> Any:
+    """Logistic regression with the constant ``c`` on standardized features, gaps replaced by medians."""
+    model = LogisticRegression(C=c, max_iter=1000)
+    return make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), model)
+
+
+def boosted(seed: int) -> Any:
+    """Boosted trees with their defaults."""
+    return HistGradientBoostingClassifier(random_state=seed)
+
+
+def inner_folds(y: Bools, seed: int) -> Folds:
+    """The stratified folds of a training part."""
+    return list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(y, y))
+
+
+def scores_of(fitted: Any, X: Any) -> Floats:
+    """The probability of a positive."""
+    return np.asarray(fitted.predict_proba(X)[:, 1])
+
+
+def out_of_fold(model: Any, table: Table, folds: Folds) -> Floats:
+    """The scores of each row from the model that was fitted without its fold, (n,)."""
+    scores = np.empty(len(table.y))
+    for train, held_out in folds:
+        scores[held_out] = scores_of(clone(model).fit(table.X[train], table.y[train]), table.X[held_out])
+    return scores
+
+
+def references(base: str, table: Table, folds: Folds, losses: Sequence[Loss], seed: int) -> list[Tuned]:
+    """The tuned base model for each of the losses, on a training part."""
+    models = [linear(c) for c in GRID] if base == "linear" else [boosted(seed)]
+    scores = [out_of_fold(model, table, folds) for model in models]
+    fitted: dict[int, Any] = {}
+    found = []
+    for loss in losses:
+        best = [best_threshold(table.y, s, loss) for s in scores]
+        # Of equal losses the smallest C wins.
+        k = int(np.argmin(np.round([b.loss for b in best], 12)))
+        if k not in fitted:
+            fitted[k] = clone(models[k]).fit(table.X, table.y)
+        found.append(Tuned(models[k], fitted[k], best[k].threshold))
+    return found

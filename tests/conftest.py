@@ -8,7 +8,7 @@ import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 from clock import Clock  # noqa: E402
-from drawn import left_out  # noqa: E402
+from draws import left_out  # noqa: E402
 
 # A first call compiles, so a single example may take seconds.
 settings.register_profile("setwise", deadline=None, derandomize=True, max_examples=40)

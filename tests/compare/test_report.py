@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compare.made_up import PROBLEM, made_up
+from compare.answers import PROBLEM, made_up
 from setwise.compare import Measured, Plan, compare
 from setwise.compare.problem import bags, breast_cancer
 from setwise.compare.report import RULE_PAGES, RULES, earlier, write_report

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decisions.made_up import KINDS, cut_points, losses_at, ragged, scores
+from decisions.scored_sets import KINDS, cut_points, losses_at, ragged, scores
 from rounds import rounds
 from setwise.core.batch import Sets
 from setwise.decisions import bagged_threshold, best_threshold, bootstrap_threshold

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, logit, ndtr
 from scipy.stats import binom
 
-from decisions.made_up import first_right, walked
+from decisions.scored_sets import first_right, walked
 from rounds import rounds
 from setwise.core import Sets
 from setwise.decisions import (

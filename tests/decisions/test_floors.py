@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, norm
 
-from decisions.made_up import cut_points, losses_at, ragged, walked
+from decisions.scored_sets import cut_points, losses_at, ragged, walked
 from rounds import rounds
 from setwise.core.batch import Sets
 from setwise.decisions import (

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from cases import waves
-from decisions.made_up import KINDS, cut_points
-from decisions.made_up import scores as some_scores
+from decisions.scored_sets import KINDS, cut_points
+from decisions.scored_sets import scores as some_scores
 from setwise.core.batch import Sets
 from setwise.decisions import best_threshold, label_thresholds
 from setwise.losses import (

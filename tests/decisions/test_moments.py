@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from decisions.cases import slow
-from decisions.test_large import sets
+from decisions.probabilities import slow
+from decisions.test_large_sets import sets
 from setwise.decisions import expected_loss, least_expected_loss
 from setwise.decisions.formula import formula_of
 from setwise.decisions.large_sets import ByMoments, ByWindow

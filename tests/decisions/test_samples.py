@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from decisions.cases import COUNTS, NAMES, losses_of_all, of_labels, probabilities, truths
+from decisions.probabilities import COUNTS, NAMES, losses_of_all, of_labels, probabilities, truths
 from rounds import rounds
 from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from cases import composites
-from decisions.made_up import cut_points, losses_at, ragged
+from decisions.scored_sets import cut_points, losses_at, ragged
 from rounds import rounds
 from setwise.core.batch import Sets
 from setwise.decisions import best_threshold, threshold_curve

@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from kernels.windows_by_hand import overlap_by_pixels, random_boxes
+from kernels.window_lists import overlap_by_pixels, random_boxes
 from setwise import MultilabelStructuredPredictor
 from setwise.core.structure import Structure
 from setwise.kernels.windows import overlaps

@@ -165,7 +165,7 @@ def least_expected_loss(probabilities: ArrayLike, loss: Loss | str, offsets: Any
     search is over k, and an expected loss is one over two independent counts: the positives among the first k, and
     those among the others (both Poisson-binomial).
 
-    Source: own; compared with the enumeration of all labelings in tests/decisions/test_least.py.
+    Source: own; compared with the enumeration of all labelings in tests/decisions/test_expected_loss.py.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def least_expected_loss(probabilities: ArrayLike, loss: Loss | str, offsets: Any
 def expected_loss(probabilities: ArrayLike, labels: ArrayLike, loss: Loss | str, offsets: Any = None) -> Values:
     """``E[loss(y, labels)]`` of every set, (n,), where ``y_i = 1`` with probability ``q_i``, independently.
 
-    Source: own; compared with the enumeration of all truths in tests/decisions/test_least.py.
+    Source: own; compared with the enumeration of all truths in tests/decisions/test_expected_loss.py.
 
     Parameters
     ----------

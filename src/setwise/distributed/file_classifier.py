@@ -135,7 +135,7 @@ class FileClassifier(PlacedClassifier):
     float64. Features are read once where all rows fit into one block.
 
     Source: the objective of :class:`SetClassifier`; reading by blocks is own, compared with it in
-    tests/estimators/test_file_classifier.py.
+    tests/distributed/test_file_classifier.py.
 
     Parameters
     ----------

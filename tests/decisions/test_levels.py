@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from decisions.cases import slow
-from decisions.test_least_in_pieces import kinds
+from decisions.probabilities import slow
+from decisions.test_expected_loss_pieces import kinds
 from decisions.test_moments import FRACTIONS
 from setwise.decisions.distributions import count_of
 from setwise.decisions.formula import formula_of

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compare.made_up import FLAT, OTHER, PLAIN, PROBLEM, REFERENCE, made_up
+from compare.answers import FLAT, OTHER, PLAIN, PROBLEM, REFERENCE, made_up
 from setwise.compare.answer import Winner
 from setwise.compare.plan import Measured
 from setwise.compare.report import section, summary

@@ -6,7 +6,7 @@ from setwise.losses import LOSSES, RocArea
 from setwise.surrogates import MarginRescaling
 from setwise.surrogates.pieces.bins import Plan
 from setwise.surrogates.pieces.lovasz import RocAreaInPieces, roc_area_in_pieces
-from surrogates.divided import divided, gathered, leaves_of, problems, traffic
+from surrogates.places import divided, gathered, leaves_of, problems, traffic
 
 PLANS = (Plan(), Plan(bins=3, most=8, few=0), Plan(bins=5, most=40, few=4))
 LEVERS = ((1.0, 1.0), (1.0, 0.3), (2.5, 7.0))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cases import in_turn
-from decisions.cases import COUNTS, slow
+from decisions.probabilities import COUNTS, slow
 from setwise.decisions import expected_loss, least_expected_loss
 from setwise.decisions.branch_and_bound import WORK, ByBounds, _Search
 from setwise.decisions.distributions import Blocks, Pmf, convolved, count_of

@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole, links that are followed, and devices and pipes that get the bytes."""
+"""Files that are replaced as a whole, links, devices and pipes, and what terminals are shown of their text."""
 
 import os
 import stat
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from setwise.core.checkpoint import Checkpoint, write_sealed
-from setwise.core.files import written_whole
+from setwise.core.files import in_line, visible, written_whole
 
 
 def write(path, text="new"):
@@ -108,3 +108,9 @@ def test_standard_output_goes_on_in_the_file_that_it_was_sent_to(name, tmp_path)
         with (tmp_path / "out.txt").open(mode) as out:
             subprocess.run([sys.executable, "-c", code, name], check=True, stdout=out, stderr=subprocess.PIPE)
         assert (tmp_path / "out.txt").read_text() == f"{before}first\nnew\nlast True False\n"
+
+
+def test_what_controls_a_terminal_is_shown():
+    assert visible("a\x1b[31mb\x07\x7f\x9b\u202ec\u2028") == r"a\x1b[31mb\x07\x7f\x9b\u202ec\u2028"
+    assert visible("Lovász\tä\n日本") == "Lovász\tä\n日本"
+    assert in_line("Lovász\tä\r\n日本\x1b[1m") == r"Lovász\tä\r\n日本\x1b[1m"

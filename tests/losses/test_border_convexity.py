@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
+from losses.small_networks import ROWS, grid, index_of, labelings, scored, values_of, won_by
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
@@ -16,7 +17,6 @@ from setwise.inference import Auto, FactorDecomposition, HighOrderMessages, OneW
 from setwise.kernels.paths import path_marginals, path_maxima
 from setwise.losses import BorderConvexity, Hamming, Jaccard
 from setwise.losses.border_convexity import shortest_paths
-from weak.small import ROWS, grid, index_of, labelings, scored, values_of, won_by
 
 EDGES, ENDS = grid(3, 4), np.array([0, 12])
 TRIMAPS = {

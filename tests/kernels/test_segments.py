@@ -1,11 +1,15 @@
-"""Means over decisions of one set with equal scores and labels, beside a loop over all of them."""
+"""Sums, means and counts of sets: ties beside a loop, and no read beyond an array that is too short."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from setwise.kernels.segments import tied_means
+from setwise.core.batch import Sets
+from setwise.inference import Auto
+from setwise.kernels.segments import count_true, masked_sums, segment_argmax, segment_sums, tied_means
 from setwise.kernels.sorting import sort_falling
+from setwise.losses import Hamming, Jaccard, ZeroOne
+from setwise.surrogates import LovaszHinge
 
 
 def by_hand(values, labels, scores, owners):
@@ -41,3 +45,29 @@ def test_arrays_that_are_shorter_than_the_sets_are_refused(short):
     arrays[short] = arrays[short][:2]
     with pytest.raises(ValueError, match="an array is shorter than the sets"):
         tied_means(*arrays, np.array([0, 3]))
+
+
+SHORTER = "an array is shorter than the sets"
+
+
+@pytest.mark.parametrize("kernel", [segment_sums, count_true, segment_argmax])
+def test_sums_and_counts(kernel):
+    with pytest.raises(ValueError, match=SHORTER):
+        kernel(np.zeros(3), np.array([0, 2, 1000]))
+    with pytest.raises(ValueError, match=SHORTER):
+        kernel(np.zeros(3), np.array([-5, 2]))
+
+
+def test_masked_sums():
+    with pytest.raises(ValueError, match=SHORTER):
+        masked_sums(np.zeros(1000), np.zeros(3, bool), np.array([0, 1000]))
+
+
+@pytest.mark.parametrize("loss", [Jaccard(), Hamming(), ZeroOne()])
+def test_methods_that_ask_for_checked_scores_do_not_read_beyond_them(loss):
+    sets = Sets.single(np.arange(200_000) % 2 == 0)
+    wrong = np.zeros(10)
+    with pytest.raises(ValueError, match=f"{SHORTER}|broadcast"):
+        Auto().prepare(loss.structure(sets)).solve(wrong, np.zeros(1))
+    with pytest.raises(ValueError, match=f"{SHORTER}|broadcast"):
+        LovaszHinge(loss).on(sets).evaluate(wrong, np.zeros(1))

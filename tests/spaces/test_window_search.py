@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernels.windows_by_hand import SCORES, all_windows, overlap_by_pixels, random_boxes
+from kernels.window_lists import SCORES, all_windows, overlap_by_pixels, random_boxes
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.structure import Structure

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compare.made_up import PROBLEM, made_up
+from compare.answers import PROBLEM, made_up
 from setwise.compare.answer import Others
 from setwise.compare.problem import Origin
 from setwise.compare.sentences import data_of, facts, labels, rows_compared

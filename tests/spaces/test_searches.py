@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inference.large_spaces import KINDS, objectives, own, slip_of, some_batch, some_scores
-from kernels.falling import KINDS as SCORES
+from kernels.score_lists import KINDS as SCORES
 from rounds import rounds
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import ClassGraphs, Graphs
@@ -19,6 +18,7 @@ from setwise.spaces import ByMatchings, ByNetworks, BySequences
 from setwise.spaces.matchings import Assignments
 from setwise.spaces.network_labelings import Labelings
 from setwise.spaces.sequences import Sequences
+from spaces.batches import KINDS, objectives, own, slip_of, some_batch, some_scores
 
 METHODS = {
     "sequences": BySequences,

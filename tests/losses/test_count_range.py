@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from losses.small_networks import grid, labelings, scored, values_of, won_by
 from setwise.core.batch import Sets
 from setwise.core.networks import Graphs
 from setwise.inference import Auto, FactorDecomposition
 from setwise.losses import CountRange
 from setwise.surrogates import MarginRescaling
-from weak.small import grid, labelings, scored, values_of, won_by
 
 LOSSES = [CountRange(1), CountRange(0, 0), CountRange(2, 2), CountRange(2, 4), CountRange(np.array([3]), None)]
 

@@ -22,7 +22,7 @@ from setwise.losses import (
 from setwise.surrogates import LovaszHinge
 from setwise.surrogates.pieces.bins import Plan
 from setwise.surrogates.pieces.lovasz import LovaszInPieces
-from surrogates.divided import divided, gathered, leaves_of, problems, traffic
+from surrogates.places import divided, gathered, leaves_of, problems, traffic
 
 PLANS = (Plan(), Plan(bins=3, most=8, few=0), Plan(bins=5, most=40, few=4))
 

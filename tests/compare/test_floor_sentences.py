@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from compare.test_floored import PRECISION, rare
+from compare.test_floors import PRECISION, rare
 from compare.test_run import FAST
 from setwise.compare import compare
 from setwise.compare.answer import Flat

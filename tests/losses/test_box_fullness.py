@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from losses.small_networks import ROWS, boxed, grid, index_of, labelings, scored, values_of, won_by
 from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
@@ -11,7 +12,6 @@ from setwise.core.structure import Structure
 from setwise.core.terms import LargestOf, RegionCounts
 from setwise.inference import Auto, ByPieces, ByRegions, Enumeration, FactorDecomposition, HighOrderMessages, MaxFlow
 from setwise.losses import BoxFullness, Hamming, Jaccard
-from weak.small import ROWS, boxed, grid, index_of, labelings, scored, values_of, won_by
 
 EDGES = grid(3, 4)
 ENDS = np.array([0, 12])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cases import in_turn
-from decisions.cases import COUNTS, NAMES, losses_of_all, of_labels, probabilities, slow, truths
+from decisions.probabilities import COUNTS, NAMES, losses_of_all, of_labels, probabilities, slow, truths
 from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal

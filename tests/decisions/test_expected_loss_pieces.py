@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from decisions.cases import losses_of_all, probabilities, truths
+from decisions.probabilities import losses_of_all, probabilities, truths
 from decisions.test_moments import nasty
 from rounds import rounds
 from setwise.core.exceptions import Refusal

@@ -160,7 +160,7 @@ def test_a_joint_model_reads_the_groups(tmp_path):
     assert scores is None
     with pytest.raises(ValueError, match="decides the rows of a group together; name the column of the groups"):
         model.decide(X)
-    with pytest.raises(ValueError, match=r"m.skops names what setwise does not load, .*: '.*test_saved.Joint'\."):
+    with pytest.raises(ValueError, match=r"m.skops names what setwise does not load, .*: '.*test_saved_model.Joint'\."):
         save_model(model, tmp_path / "m.skops")
     assert not list(tmp_path.iterdir())
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from decisions.cases import COUNTS, of_labels, probabilities, slow, truths
+from decisions.probabilities import COUNTS, of_labels, probabilities, slow, truths
 from rounds import rounds
 from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from losses.small_networks import ROWS, boxed, grid, labelings, scored, values_of, won_by
 from rounds import rounds
 from setwise.core.inference import Maximizer, Solutions
 from setwise.core.networks import Graphs
@@ -14,7 +15,6 @@ from setwise.losses import BorderConvexity, BoxFullness, Hamming, Jaccard
 from setwise.models import GraphModel
 from setwise.risks import MeanRisk
 from setwise.surrogates import MarginRescaling, Ramp
-from weak.small import ROWS, boxed, grid, labelings, scored, values_of, won_by
 
 EDGES, ENDS = grid(3, 4), np.array([0, 12])
 FEW = labelings(4)

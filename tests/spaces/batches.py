@@ -4,7 +4,7 @@ from itertools import pairwise, permutations, product
 
 import numpy as np
 
-from kernels.falling import drawn
+from kernels.score_lists import drawn
 from setwise.core.networks import ClassGraphs, Graphs
 from setwise.spaces.matchings import Assignments
 from setwise.spaces.network_labelings import Labelings

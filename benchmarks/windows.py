@@ -15,7 +15,7 @@ from collections import Counter
 import numpy as np
 
 import setwise.spaces.boxes as by_windows
-from setwise.core.structure import Structure
+from setwise.core.bound_loss import BoundLoss
 from setwise.learners import BlockFrankWolfe
 from setwise.losses import MaxLoss
 from setwise.risks import MeanRisk
@@ -118,7 +118,7 @@ def main() -> None:
     rows.append(watch.row("trained, no objects"))
     new, truth = images(n, 3)
     lists, scores = space.bind(new)
-    found = method.prepare(Structure(lists)).above(scores.scores(fit.w), 0.0, 10)
+    found = method.prepare(BoundLoss(lists)).above(scores.scores(fit.w), 0.0, 10)
     rows.append(watch.row("lists of 10 above 0"))
     table(rows)
     gap = (fit.upper_bound - fit.lower_bound) / C

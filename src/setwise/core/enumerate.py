@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Values
 from setwise.core.loss import Loss
-from setwise.core.structure import Structure
 from setwise.core.terms import SHAPES, Trait
 
 LIMIT = 16
@@ -99,7 +99,7 @@ def labelings(p: int, k: int) -> NDArray[np.int64]:
     return np.arange(k**p)[:, None] // k ** np.arange(p) % k
 
 
-def objectives(structure: Structure, scores: ArrayLike, rows: NDArray[np.int64], slack: bool = False) -> Values:
+def objectives(structure: BoundLoss, scores: ArrayLike, rows: NDArray[np.int64], slack: bool = False) -> Values:
     """``l(y) + <s, phi(y) - target>`` of every labeling in ``rows`` of a batch of one set.
 
     With ``slack`` it is ``l(y) (1 + <s, phi(y) - target>)``.
@@ -170,7 +170,7 @@ class Sample:
     steepest: float
 
 
-def search_shapes(structure: Structure, rng: np.random.Generator) -> Sample:
+def search_shapes(structure: BoundLoss, rng: np.random.Generator) -> Sample:
     """Search for violations of traits at random pairs of sets A and A + j of mistakes.
 
     The batch holds one ground truth many times. The marginals at A and at A + j cover all decisions i at once, so each

@@ -188,7 +188,7 @@ class Mistakes(MistakesTerm):
 @final
 @dataclass(frozen=True, eq=False)
 class SetFunction(MistakesTerm):
-    """``factor f(A)`` for any set function f of the mistakes of each set: a term of a :class:`Structure`.
+    """``factor f(A)`` for any set function f of the mistakes of each set: a term of a :class:`BoundLoss`.
 
     If ``gain`` or ``marginal`` is None, ``value`` is called for each mistake instead.
 
@@ -211,12 +211,12 @@ class SetFunction(MistakesTerm):
     --------
     1 for a set with any mistake, on two sets of two decisions:
 
-    >>> from setwise.core import SetFunction, Sets, Structure
+    >>> from setwise.core import BoundLoss, SetFunction, Sets
     >>> from setwise.losses import Trait
     >>> def any_wrong(batch, mistakes):
     ...     return np.maximum.reduceat(mistakes, batch.offsets[:-1]).astype(float)
     >>> promises = frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.CARDINALITY, Trait.LABEL_FREE})
-    >>> structure = Structure(Sets.rows([[1, 0], [1, 1]]), (SetFunction(any_wrong, promises),))
+    >>> structure = BoundLoss(Sets.rows([[1, 0], [1, 1]]), (SetFunction(any_wrong, promises),))
     >>> structure.values(np.array([1, 0, 0, 0])).tolist(), (2.0 * structure).values(np.array([1, 0, 0, 0])).tolist()
     ([0.0, 1.0], [0.0, 2.0])
     """

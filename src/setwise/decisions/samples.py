@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Ints, Values, as_array, as_bools, as_weights
 from setwise.core.enumerate import subsets
 from setwise.core.loss import Loss
-from setwise.core.structure import Structure
 from setwise.decisions.expected_loss import Decision
 from setwise.decisions.formula import Formula, formula_of
 from setwise.decisions.gfm import CELLS, Lines, is_affine, labels_of, least_affine, least_by_lines, possible
@@ -75,7 +75,7 @@ def of_any_loss(loss: Loss, truths: Bools, w: Values) -> Found:
         best, value = _flip(best, int(values.argmin())), float(values.min())
 
 
-def _expected(structure: Structure, labelings: Iterable[Bools], w: Values) -> Values:
+def _expected(structure: BoundLoss, labelings: Iterable[Bools], w: Values) -> Values:
     """The expected loss of each labeling (row), (rows,)."""
     return np.array([w @ structure.values(np.tile(labels, len(w))) for labels in labelings])
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.batch import Classes
+from setwise.core.bound_loss import BoundLoss, LabelCosts, OneLabel
 from setwise.core.checks import Floats, Ints, Values, as_count, as_kind
 from setwise.core.inference import Inference, Maximizer, Solutions, absolute_sums, rounding, rounding_next_to
 from setwise.core.networks import ClassGraphs
-from setwise.core.structure import LabelCosts, OneLabel, Structure
 from setwise.inference.descent import Lowering, Seen, SetBySet, each_set, size_of
 from setwise.kernels.segments import segment_sums
 
@@ -74,7 +74,7 @@ class ClassDecomposition(Inference):
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         batch = structure.batch
         if not isinstance(batch, ClassGraphs):
             kind = type(batch).__name__
@@ -84,11 +84,11 @@ class ClassDecomposition(Inference):
         costs, losses = _split(structure)
         if len(losses) + len(costs) < len(structure.terms) or not losses:
             return f"ClassDecomposition refuses {structure!r}: it is not a sum of losses of single classes. Use Auto()."
-        reasons = [self.inner.refuses(Structure(batch, costs))]
+        reasons = [self.inner.refuses(BoundLoss(batch, costs))]
         reasons += [self.inner.refuses(term.structure) for term in losses]
         return next((why for why in reasons if why is not None), None)
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return SetBySet(self, structure, [_Set(self, one) for one in each_set(structure)], self._search)
 
     def _search(self, one: "_Set", scores: Values, tol: float) -> Lowering:
@@ -108,7 +108,7 @@ class ClassDecomposition(Inference):
         return search
 
 
-def _split(structure: Structure) -> tuple[tuple[LabelCosts, ...], tuple[OneLabel, ...]]:
+def _split(structure: BoundLoss) -> tuple[tuple[LabelCosts, ...], tuple[OneLabel, ...]]:
     """Returns the terms that are costs of labels, and those that are losses of a class."""
     costs = tuple(term for term in structure.terms if isinstance(term, LabelCosts))
     return costs, tuple(term for term in structure.terms if isinstance(term, OneLabel))
@@ -124,11 +124,11 @@ class _Set:
     multipliers : (c, p) those of the least bound of the last search
     """
 
-    def __init__(self, method: ClassDecomposition, structure: Structure) -> None:
+    def __init__(self, method: ClassDecomposition, structure: BoundLoss) -> None:
         assert isinstance(structure.batch, ClassGraphs)
         costs, losses = _split(structure)
         self.batch, self.structure = structure.batch, structure
-        self._network = method.inner.prepare(Structure(self.batch, costs))
+        self._network = method.inner.prepare(BoundLoss(self.batch, costs))
         self._losses = [method.inner.prepare(term.structure) for term in losses]
         p = self.batch.total
         self.own = np.stack([self.batch.labels if t.label is None else np.full(p, t.label) for t in losses])
@@ -229,7 +229,7 @@ class ByClass(Inference):
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         if not isinstance(structure.batch, Classes):
             return f"ByClass refuses {type(structure.batch).__name__}: it knows independent decisions with k labels."
         if slack:
@@ -245,14 +245,14 @@ class ByClass(Inference):
                 return why
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         terms = [term for term in structure.terms if isinstance(term, OneLabel)]
         if len(terms) == 1:
             return _OneClass(self, structure, terms[0])
         return _AllClasses(self, structure, terms, np.zeros(structure.batch.total))
 
 
-def _label_costs(structure: Structure) -> Values | float:
+def _label_costs(structure: BoundLoss) -> Values | float:
     """Returns the costs of single labels, (total, k), the modular part of the loss; 0 where there are none."""
     costs = [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
     return reduce(np.add, costs) if costs else 0.0
@@ -262,7 +262,7 @@ def _label_costs(structure: Structure) -> Values | float:
 class _OneClass(Maximizer):
     """Solves one class against the rest, or right decisions against wrong ones, as one binary problem."""
 
-    def __init__(self, method: ByClass, structure: Structure, term: OneLabel) -> None:
+    def __init__(self, method: ByClass, structure: BoundLoss, term: OneLabel) -> None:
         self.method, self.structure, self.slack = method, structure, False
         self._costs, self._inner = _label_costs(structure), method.inner.prepare(term.structure)
         batch = structure.batch
@@ -290,7 +290,7 @@ class _OneClass(Maximizer):
 class _AllClasses(Maximizer):
     """Solves all classes together by dual decomposition; ``m`` (total,) holds the multipliers less the best scores."""
 
-    def __init__(self, method: ByClass, structure: Structure, terms: list[OneLabel], m: Values) -> None:
+    def __init__(self, method: ByClass, structure: BoundLoss, terms: list[OneLabel], m: Values) -> None:
         self.method, self.structure, self.slack = method, structure, False
         self._max_iter, self._costs, self._m = method.max_iter, _label_costs(structure), m
         self._inner = {int(term.label or 0): method.inner.prepare(term.structure) for term in terms}

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_count, as_scores
 from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.pages import FORCED_LABELS
-from setwise.core.structure import Structure
 from setwise.core.terms import Trait
 from setwise.inference.count_objective import (
     SMALL_TABLE,
@@ -210,7 +210,7 @@ class CountSearch(Inference):
     def __post_init__(self) -> None:
         as_count(self.budget, "budget")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         """Returns a sentence for losses that are no functions of counts, and for tables that are beyond the budget."""
         why = unfit(self, structure, slack)
         if why is not None:
@@ -233,7 +233,7 @@ class CountSearch(Inference):
             "if it holds, or use Greedy."
         )
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         reduced = Reduced.of(structure, slack)
         counts = reduced.rest.counts
         assert isinstance(counts, Counts)
@@ -243,7 +243,7 @@ class CountSearch(Inference):
 @final
 class _CountSearch(Maximizer):
     def __init__(
-        self, method: CountSearch, structure: Structure, slack: bool, reduced: Reduced, bound: BoundCounts
+        self, method: CountSearch, structure: BoundLoss, slack: bool, reduced: Reduced, bound: BoundCounts
     ) -> None:
         self.method, self.structure, self.slack = method, structure, slack
         self._budget, self._reduced, self._bound = method.budget, reduced, bound

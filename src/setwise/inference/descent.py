@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values
 from setwise.core.inference import Inference, Maximizer, Solutions
-from setwise.core.structure import Structure
 from setwise.kernels.simplex import add_slopes, slope_products, solve_simplex
 from setwise.kernels.threads import map_units
 
@@ -248,7 +248,7 @@ class SetBySet(Maximizer):
     def __init__(
         self,
         method: Inference,
-        structure: Structure,
+        structure: BoundLoss,
         units: Sequence[Unit],
         search: Callable[[Unit, Values, float], Found],
     ) -> None:
@@ -270,6 +270,6 @@ class SetBySet(Maximizer):
         return self.solved(scores, labels, np.array([search.bound for search in found]))
 
 
-def each_set(structure: Structure) -> list[Structure]:
+def each_set(structure: BoundLoss) -> list[BoundLoss]:
     """The structure of each set by itself."""
     return [structure.take(np.array([i])) for i in range(len(structure.batch))]

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Ints, Values, as_choice, as_count, as_flag, as_kind, as_number
 from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer, rounding_next_to
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
 from setwise.inference.areas import ByArea
 from setwise.inference.components import MovableMaximizer, Moving, MovingScores
@@ -35,13 +35,13 @@ IN_FULL = np.zeros(1)
 """The tolerance of one set whose sides are solved in full."""
 
 
-def two_sides(structure: Structure) -> tuple[Structure, Structure]:
-    """The structures of both sides: the modular part on the graphs, and the rest over independent decisions."""
+def two_sides(structure: BoundLoss) -> tuple[BoundLoss, BoundLoss]:
+    """The bound losses of both sides: the modular part on the graphs, and the rest over independent decisions."""
     graphs, (costs, rest) = structure.batch, structure.split()
     assert isinstance(graphs, Graphs)
     modular = () if costs is None else (Mistakes(costs),)
     sets = Sets(graphs.labels, graphs.offsets)
-    return Structure(graphs, modular, structure.source), Structure(sets, rest.terms, rest.source)
+    return BoundLoss(graphs, modular, structure.source), BoundLoss(sets, rest.terms, rest.source)
 
 
 @final
@@ -56,7 +56,7 @@ class OneSet:
     seen : (total,) its labels, the true ones before
     """
 
-    def __init__(self, structure: Structure, network: Inference, loss: Inference) -> None:
+    def __init__(self, structure: BoundLoss, network: Inference, loss: Inference) -> None:
         assert isinstance(structure.batch, Graphs)
         self.graphs, self.structure = structure.batch, structure
         self.kept: Values | None = None
@@ -490,7 +490,7 @@ class DualDecomposition(Inference):
             if part is not None:
                 as_kind(part, name, Inference, f"setwise.inference.{example}")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit_for_graphs(self, structure, slack)
         if why is not None:
             return why
@@ -504,7 +504,7 @@ class DualDecomposition(Inference):
             why = self.loss.refuses(loss)
         return why or self._cut.refuses(network)
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return SetBySet(self, structure, [self.one_set(one) for one in each_set(structure)], self._search)
 
     def _search(self, unit: OneSet, scores: Values, tol: float) -> Search | Branching:
@@ -522,15 +522,15 @@ class DualDecomposition(Inference):
     def _cut(self) -> Inference:
         return MaxFlow() if self.network is None else self.network
 
-    def _fit_for(self, loss: Structure) -> Inference | None:
+    def _fit_for(self, loss: BoundLoss) -> Inference | None:
         """The method for the side of the loss."""
         if self.loss is not None:
             return self.loss
         methods = LOSSES if loss.batch.known is None else tuple(KnownLabels(method) for method in LOSSES)
         return next((method for method in methods if method.refuses(loss) is None), None)
 
-    def one_set(self, structure: Structure) -> OneSet:
-        """A structure of one set, bound to the methods of both sides."""
+    def one_set(self, structure: BoundLoss) -> OneSet:
+        """A bound loss of one set, bound to the methods of both sides."""
         loss = self._fit_for(two_sides(structure)[1])
         assert loss is not None
         return OneSet(structure, self._cut, loss)

@@ -14,11 +14,11 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Ints, Values, as_count, as_number
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, rounding_next_to
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
 from setwise.core.terms import LargestOf, Mistakes, PathOrders, RegionCounts, Term
 from setwise.inference.components import each_component
 from setwise.inference.counts import CountSearch
@@ -100,7 +100,7 @@ class _CountFactor(Factor):
         self.nodes = np.arange(batch.total) if batch.known is None else np.flatnonzero(batch.known)
         sets = Sets(batch.truth[self.nodes], np.array([0, len(self.nodes)]))
         self._truth = sets.truth.astype(np.float64)
-        self._maximizer = CountSearch().prepare(Structure(sets, (term,), source))
+        self._maximizer = CountSearch().prepare(BoundLoss(sets, (term,), source))
         self.sides = np.column_stack([sets.truth, ~sets.truth]).astype(np.float64)
 
     def maximize(self, scores: Values) -> tuple[float, Bools]:
@@ -124,11 +124,11 @@ class Factored:
     last : what a search has left for the next one: multipliers of sides and of entries, and labels
     """
 
-    def __init__(self, structure: Structure) -> None:
+    def __init__(self, structure: BoundLoss) -> None:
         batch = structure.batch
         assert isinstance(batch, Sets | Graphs)
         costs, rest = structure.split()
-        modular = Structure(batch, () if costs is None else (Mistakes(costs),), structure.source)
+        modular = BoundLoss(batch, () if costs is None else (Mistakes(costs),), structure.source)
         self.structure, self.batch = structure, batch
         self.network = network_for(batch).prepare(modular)
         self.factors = [_factor(batch, term, structure.source) for term in rest.terms]
@@ -194,8 +194,8 @@ def _factor(batch: Sets | Graphs, term: Term, source: object) -> Factor:
     return _CountFactor(batch, term, source)
 
 
-def unfit_for_factors(method: Inference, structure: Structure, slack: bool) -> str | None:
-    """Returns why a method that maximizes factors refuses a structure, as a sentence; None if it fits."""
+def unfit_for_factors(method: Inference, structure: BoundLoss, slack: bool) -> str | None:
+    """Returns why a method that maximizes factors refuses a bound loss, as a sentence; None if it fits."""
     name, batch = type(method).__name__, structure.batch
     if not isinstance(batch, Sets | Graphs) or (isinstance(batch, Sets) and batch.totals is not None):
         kind = type(batch).__name__
@@ -272,7 +272,7 @@ class HighOrderMessages(Inference):
         as_number(self.damping, "damping", low=0.0, high=1.0, open_low=True)
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit_for_factors(self, structure, slack)
         if why is not None:
             return why
@@ -282,8 +282,8 @@ class HighOrderMessages(Inference):
                 return f"HighOrderMessages refuses {structure!r}: it forbids numbers. Use FactorDecomposition."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        def bound(parts: Structure) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
+        def bound(parts: BoundLoss) -> Maximizer:
             return SetBySet(self, parts, [Factored(one) for one in each_set(parts)], self._search)
 
         return each_component(structure, bound)
@@ -363,7 +363,7 @@ class Repair:
     weights: Values
 
     @classmethod
-    def of(cls, structure: Structure, scores: Values) -> "Repair":
+    def of(cls, structure: BoundLoss, scores: Values) -> "Repair":
         batch = structure.batch
         assert isinstance(batch, Sets | Graphs)
         edges = batch.edges if isinstance(batch, Graphs) else np.zeros((0, 2), np.int64)
@@ -453,11 +453,11 @@ class FactorDecomposition(Inference):
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         return unfit_for_factors(self, structure, slack)
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        def bound(parts: Structure) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
+        def bound(parts: BoundLoss) -> Maximizer:
             return SetBySet(self, parts, [Factored(one) for one in each_set(parts)], self._search)
 
         return each_component(structure, bound)

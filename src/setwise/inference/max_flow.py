@@ -12,12 +12,12 @@ import numpy as np
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Places
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.networks import Graphs, Grids, boxes
 from setwise.core.pages import NETWORKS_REFUSE
-from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
 from setwise.inference.components import MovableMaximizer, MovingCut, each_component
 from setwise.inference.message_passing import stronger
@@ -131,10 +131,10 @@ class MaxFlow(Inference):
     Examples
     --------
     >>> from setwise.core.networks import Graphs
-    >>> from setwise.core.structure import Structure
+    >>> from setwise.core.bound_loss import BoundLoss
     >>> from setwise.inference import MaxFlow
     >>> image = Graphs.images([np.zeros((1, 3), dtype=bool)])  # three pixels in a row, and two edges
-    >>> found = MaxFlow().prepare(Structure(image)).maximize([2.0, -1.0, 2.0, 1.0, 1.0])
+    >>> found = MaxFlow().prepare(BoundLoss(image)).maximize([2.0, -1.0, 2.0, 1.0, 1.0])
     >>> print(found.labels, found.values)  # the second pixel follows its neighbors: 2 - 1 + 2
     [ True  True  True] [3.]
     """
@@ -142,7 +142,7 @@ class MaxFlow(Inference):
     name: ClassVar[str] = "max_flow"
     about: ClassVar[str] = "minimum cuts of networks of two labels"
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit_for_graphs(self, structure, slack)
         if why is not None:
             return why
@@ -150,11 +150,11 @@ class MaxFlow(Inference):
             return f"MaxFlow refuses {structure!r}: the loss is not a sum of one cost per mistake. Use Hamming()."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return each_component(structure, lambda parts: _MaxFlow(self, parts))
 
 
-def unfit_for_graphs(method: Inference, structure: Structure, slack: bool) -> str | None:
+def unfit_for_graphs(method: Inference, structure: BoundLoss, slack: bool) -> str | None:
     """Returns why a method for graphs refuses a batch or slack rescaling, as a sentence; None if it fits."""
     name, kind = type(method).__name__, type(structure.batch).__name__
     if not isinstance(structure.batch, Graphs):
@@ -181,7 +181,7 @@ def attracting(scores: Floats, edges: Floats) -> Values:
 class _MaxFlow(MovableMaximizer):
     """Cuts the graphs in blocks of whole components."""
 
-    def __init__(self, method: Inference, structure: Structure) -> None:
+    def __init__(self, method: Inference, structure: BoundLoss) -> None:
         assert isinstance(structure.batch, Graphs)
         self.method, self.structure, self.slack = method, structure, False
         self._graphs = graphs = structure.batch

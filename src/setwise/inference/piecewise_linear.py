@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values, as_count
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
 from setwise.inference.max_flow import ROUNDING, unfit_for_graphs
 from setwise.kernels.threads import map_units
 
@@ -74,7 +74,7 @@ class PiecewiseLinear(Inference):
     def __post_init__(self) -> None:
         as_count(self.n_pieces, "n_pieces", high=10_000)
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit_for_graphs(self, structure, slack)
         if why is not None:
             return why
@@ -90,13 +90,13 @@ class PiecewiseLinear(Inference):
             return f"PiecewiseLinear refuses {structure!r}: it is no function of counts{words}. Use DualDecomposition."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _PiecewiseLinear(self, structure)
 
 
 @final
 class _PiecewiseLinear(Maximizer):
-    def __init__(self, method: PiecewiseLinear, structure: Structure) -> None:
+    def __init__(self, method: PiecewiseLinear, structure: BoundLoss) -> None:
         self.method, self.structure, self.slack = method, structure, False
         self._sets = range(len(structure.batch))
         self._units = [PiecesOfSet(structure.take(np.array([i])), method.n_pieces) for i in self._sets]
@@ -131,7 +131,7 @@ class PiecesOfSet:
     pieces : the rectangles with their planes
     """
 
-    def __init__(self, structure: Structure, n_pieces: int) -> None:
+    def __init__(self, structure: BoundLoss, n_pieces: int) -> None:
         graphs = structure.batch
         assert isinstance(graphs, Graphs)
         costs, rest = structure.split()

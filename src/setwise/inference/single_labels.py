@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_scores
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer, Solution, Solutions, rounding
 from setwise.core.pages import FORCED_LABELS
 from setwise.core.single_labels import EqualCosts, FlipCosts, Flips, NearestHamming
-from setwise.core.structure import Structure
 
 Falling = Iterator[tuple[float, Ints]]
 """Labels (width,) with numbers that fall, or stay equal, from each one to the next."""
@@ -23,8 +23,8 @@ ROUNDS, MIXED = 6, 16
 """So many weights of the distance from one right label, and from several, are tried before a list is made."""
 
 
-def unfit_for_flips(method: Inference, structure: Structure, kind: type[Flips]) -> str | None:
-    """Why a method for one kind of labels refuses a structure, as a sentence; None if it fits."""
+def unfit_for_flips(method: Inference, structure: BoundLoss, kind: type[Flips]) -> str | None:
+    """Why a method for one kind of labels refuses a bound loss, as a sentence; None if it fits."""
     name, given = type(method).__name__, type(structure.batch).__name__
     if not isinstance(structure.batch, kind):
         return f"{name} refuses {given}: it knows {kind.__name__}. Use an inference made for {given}, as Auto()."
@@ -81,7 +81,7 @@ class RankedMaximizer(Maximizer):
     limit : so many labels that are not right are looked at for an input and a call, at most
     """
 
-    def __init__(self, method: Any, structure: Structure, slack: bool, limit: int) -> None:
+    def __init__(self, method: Any, structure: BoundLoss, slack: bool, limit: int) -> None:
         self.method, self.structure, self.slack, self.most_labels = method, structure, slack, limit
         self.flips: Any = structure.batch
         self.costs: FlipCosts | None = structure.terms[0] if structure.terms else None  # type: ignore[assignment]

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.batch import Batch
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Ints, Values, as_array, as_choice, as_number, as_reals, shown
 from setwise.core.loss import Loss
-from setwise.core.structure import Structure
 from setwise.core.terms import LargestOf, Mistakes, RegionCounts, Term, Trait
 from setwise.losses.functions import takes
 
@@ -124,13 +124,13 @@ class BoxFullness(Loss):
             if len(self.ratio) != wanted:
                 raise ValueError(f"ratio must hold {wanted} numbers, one for each {what}; got {len(self.ratio)}.")
 
-    def bind(self, batch: Batch) -> Structure:
+    def bind(self, batch: Batch) -> BoundLoss:
         unit = 1.0 / batch.sizes if self.unit == "share" else np.ones(len(batch))
         outside = Mistakes(unit[batch.owners])
         if batch.known is None:
-            return Structure(batch, (outside,))
+            return BoundLoss(batch, (outside,))
         numbers = np.where(batch.known, -1, 0) if self.boxes is None else self.boxes
-        return Structure(batch, (outside, *self._inside(_Boxes.of(batch, numbers), batch, unit)))
+        return BoundLoss(batch, (outside, *self._inside(_Boxes.of(batch, numbers), batch, unit)))
 
     def _inside(self, boxes: "_Boxes", batch: Batch, unit: Values) -> list[Term]:
         """The terms of the boxes: maxima of linear functions where these are few, else functions of counts."""

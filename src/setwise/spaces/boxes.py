@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.batch import Batch
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import (
     Floats,
     Ints,
@@ -31,7 +32,6 @@ from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer, Solution, Solutions
 from setwise.core.pages import FORCED_LABELS, WINDOW_COSTS
 from setwise.core.single_labels import EqualCosts, FlipCosts, Flips
-from setwise.core.structure import Structure
 from setwise.inference.single_labels import unfit_for_flips
 from setwise.kernels.subwindows import subwindows_above, windows_above
 from setwise.kernels.threads import map_units
@@ -427,7 +427,7 @@ class ByWindows(Inference):
         if self.budget is not None:
             as_count(self.budget, "budget", low=0)
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         unfit = unfit_for_flips(self, structure, Boxes)
         if unfit is not None:
             return unfit
@@ -441,7 +441,7 @@ class ByWindows(Inference):
             )
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _ByWindows(self, structure, slack, Visits())
 
 
@@ -449,7 +449,7 @@ class ByWindows(Inference):
 class _ByWindows(Maximizer):
     method: ByWindows
 
-    def __init__(self, method: ByWindows, structure: Structure, slack: bool, visits: Visits) -> None:
+    def __init__(self, method: ByWindows, structure: BoundLoss, slack: bool, visits: Visits) -> None:
         self.method, self.structure, self.slack, self.visits = method, structure, slack, visits
         assert isinstance(structure.batch, Boxes)
         self.boxes = structure.batch

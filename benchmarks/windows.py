@@ -20,7 +20,7 @@ from setwise.learners import BlockFrankWolfe
 from setwise.losses import MaxLoss
 from setwise.risks import MeanRisk
 from setwise.spaces import ByWindows, Overlap, Windows, WordImage, window_average_precision, window_f1
-from setwise.spaces.boxes import Found, search
+from setwise.spaces.boxes import WindowSearchResult, search
 from setwise.surrogates import MultilabelHinge
 from timing import table
 
@@ -33,9 +33,9 @@ class Watch:
     """A stand-in for ``search`` that writes down how long each call took and what ended it."""
 
     def __init__(self) -> None:
-        self.calls: list[tuple[float, float, Found]] = []
+        self.calls: list[tuple[float, float, WindowSearchResult]] = []
 
-    def __call__(self, *given: object) -> Found:
+    def __call__(self, *given: object) -> WindowSearchResult:
         """The search itself."""
         begin, own = time.perf_counter(), time.thread_time()
         found = search(*given)

@@ -163,14 +163,14 @@ def shapes_of_table(table: Values) -> frozenset[Trait]:
 
 @final
 @dataclass(frozen=True)
-class Sample:
+class RandomSearch:
     """The result of a random search: the traits that no difference violates, and the largest gain of one mistake."""
 
     unviolated: frozenset[Trait]
     steepest: float
 
 
-def search_shapes(structure: BoundLoss, rng: np.random.Generator) -> Sample:
+def search_shapes(structure: BoundLoss, rng: np.random.Generator) -> RandomSearch:
     """Search for violations of traits at random pairs of sets A and A + j of mistakes.
 
     The batch holds one ground truth many times. The marginals at A and at A + j cover all decisions i at once, so each
@@ -182,7 +182,7 @@ def search_shapes(structure: BoundLoss, rng: np.random.Generator) -> Sample:
     # Second differences exist for the decisions outside A + j.
     out = ~more.ravel()
     gains, bends = np.concatenate((first[~less.ravel()], second[out])), (second - first)[out]
-    return Sample(_shapes(gains, bends, 1e-9 * max(1.0, float(np.abs(gains).max()))), float(gains.max()))
+    return RandomSearch(_shapes(gains, bends, 1e-9 * max(1.0, float(np.abs(gains).max()))), float(gains.max()))
 
 
 def _nested(truth: Bools, rng: np.random.Generator) -> tuple[Bools, Bools]:

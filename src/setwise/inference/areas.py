@@ -11,7 +11,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions
-from setwise.inference.independent_decisions import Reduced, unfit
+from setwise.inference.independent_decisions import ReducedProblem, unfit
 
 
 @final
@@ -67,7 +67,7 @@ class ByArea(Inference):
 class _ByArea(Maximizer):
     def __init__(self, method: ByArea, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
-        self._reduced = Reduced.of(structure, slack)
+        self._reduced = ReducedProblem.of(structure, slack)
         counts, sets = self._reduced.rest.counts, self._reduced.sets
         assert isinstance(counts, Counts)
         assert counts.areas is not None

@@ -15,7 +15,7 @@ from setwise.core.bound_loss import BoundLoss, LabelCosts, OneLabel
 from setwise.core.checks import Floats, Ints, Values, as_count, as_kind
 from setwise.core.inference import Inference, Maximizer, Solutions, absolute_sums, rounding, rounding_next_to
 from setwise.core.networks import ClassGraphs
-from setwise.inference.descent import Lowering, Seen, SetBySet, each_set, size_of
+from setwise.inference.descent import DualPoint, PerSetMaximizer, SetDescent, each_set, size_of
 from setwise.kernels.segments import segment_sums
 
 SHARE = 0.1
@@ -89,14 +89,16 @@ class ClassDecomposition(Inference):
         return next((why for why in reasons if why is not None), None)
 
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return SetBySet(self, structure, [_Set(self, one) for one in each_set(structure)], self._search)
+        return PerSetMaximizer(
+            self, structure, [_ClassProblems(self, one) for one in each_set(structure)], self._search
+        )
 
-    def _search(self, one: "_Set", scores: Values, tol: float) -> Lowering:
+    def _search(self, one: "_ClassProblems", scores: Values, tol: float) -> SetDescent:
         """Lower the bound with two multipliers for each class, then with all."""
         labels, scale = np.maximum(one.batch.labels, 0), size_of(scores, one.batch.total)
         close = partial(rounding_next_to, scores=scores, batch=one.batch)
         at, value = partial(one.at, scores), partial(one.value, scores)
-        search = Lowering(at, value, labels, scale, close, tol, self.max_iter)
+        search = SetDescent(at, value, labels, scale, close, tol, self.max_iter)
         sides, former = one.sides(), one.multipliers.ravel()
         found = sides @ search.lower(np.zeros(sides.shape[1]), sides)
         if not search.done:
@@ -115,7 +117,7 @@ def _split(structure: BoundLoss) -> tuple[tuple[LabelCosts, ...], tuple[OneLabel
 
 
 @final
-class _Set:
+class _ClassProblems:
     """One set: its network with the costs of labels, and one binary problem for each class with a loss.
 
     Attributes
@@ -146,7 +148,7 @@ class _Set:
             out[c, :, 2 * c : 2 * c + 2] = both[c].T
         return out.reshape(self.own.size, -1)
 
-    def at(self, scores: Values, multipliers: Values, gap: float) -> Seen:
+    def at(self, scores: Values, multipliers: Values, gap: float) -> DualPoint:
         """The bound, a plane below it and labelings for multipliers (c p,)."""
         batch, m = self.batch, multipliers.reshape(self.own.shape)
         moved = scores.copy()
@@ -164,7 +166,7 @@ class _Set:
             bound, level = bound + float(found.bounds[0]) + base, level + float(found.values[0]) + base
             chosen[c] = found.labels
         slope = np.where(self._asks, (labels == self.own) * 1.0 - chosen, 0.0)
-        return Seen(bound, level, slope.ravel(), [labels, self._agreed(moved, labels, chosen)])
+        return DualPoint(bound, level, slope.ravel(), [labels, self._agreed(moved, labels, chosen)])
 
     def value(self, scores: Values, labels: NDArray[np.int64]) -> float:
         """The value of labels, relative to the target."""
@@ -248,8 +250,8 @@ class ByClass(Inference):
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         terms = [term for term in structure.terms if isinstance(term, OneLabel)]
         if len(terms) == 1:
-            return _OneClass(self, structure, terms[0])
-        return _AllClasses(self, structure, terms, np.zeros(structure.batch.total))
+            return _OneClassMaximizer(self, structure, terms[0])
+        return _AllClassesMaximizer(self, structure, terms, np.zeros(structure.batch.total))
 
 
 def _label_costs(structure: BoundLoss) -> Values | float:
@@ -259,7 +261,7 @@ def _label_costs(structure: BoundLoss) -> Values | float:
 
 
 @final
-class _OneClass(Maximizer):
+class _OneClassMaximizer(Maximizer):
     """Solves one class against the rest, or right decisions against wrong ones, as one binary problem."""
 
     def __init__(self, method: ByClass, structure: BoundLoss, term: OneLabel) -> None:
@@ -287,7 +289,7 @@ class _OneClass(Maximizer):
 
 
 @final
-class _AllClasses(Maximizer):
+class _AllClassesMaximizer(Maximizer):
     """Solves all classes together by dual decomposition; ``m`` (total,) holds the multipliers less the best scores."""
 
     def __init__(self, method: ByClass, structure: BoundLoss, terms: list[OneLabel], m: Values) -> None:
@@ -299,7 +301,9 @@ class _AllClasses(Maximizer):
         assert isinstance(self.method, ByClass)
         structure, decisions = self.structure.take(parts), self.structure.batch.decisions(parts)
         terms = [term for term in structure.terms if isinstance(term, OneLabel)]
-        return _Part(_AllClasses(self.method, structure, terms, self._m[decisions]), self._m, decisions)
+        return _SubsetMaximizer(
+            _AllClassesMaximizer(self.method, structure, terms, self._m[decisions]), self._m, decisions
+        )
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         batch = self.structure.batch
@@ -364,10 +368,10 @@ class _AllClasses(Maximizer):
 
 
 @final
-class _Part(Maximizer):
+class _SubsetMaximizer(Maximizer):
     """A maximizer for chosen sets of another one, to which it gives its multipliers back after each call."""
 
-    def __init__(self, inner: _AllClasses, whole: Values, at: slice | Ints) -> None:
+    def __init__(self, inner: _AllClassesMaximizer, whole: Values, at: slice | Ints) -> None:
         self.method, self.structure, self.slack = inner.method, inner.structure, False
         self._inner, self._whole, self._at = inner, whole, at
 

@@ -19,7 +19,7 @@ from setwise.kernels.segments import segment_sums
 from setwise.kernels.threads import map_units
 
 
-class Moving(Protocol):
+class MoveSearch(Protocol):
     """``max_y l(y) + <s, phi(y) - target> + <m, y>`` for fixed scores s and any moves m of the scores of nodes."""
 
     def solve(self, moves: Values) -> tuple[Bools, Values]:
@@ -36,11 +36,11 @@ class MovableMaximizer(Maximizer):
     """A maximizer with a short way for moves: what depends on the scores alone is computed once."""
 
     @abstractmethod
-    def moving(self, scores: Floats) -> Moving:
+    def moving(self, scores: Floats) -> MoveSearch:
         """The maximum for these scores, ready for moves."""
 
 
-class Block(Protocol):
+class GraphBlock(Protocol):
     """Graphs that are cut together."""
 
     def cut(self, nodes: Values, edges: Values, labels: Bools) -> None:
@@ -63,7 +63,7 @@ class MovingCut:
     """
 
     graphs: Graphs
-    blocks: Sequence[Block]
+    blocks: Sequence[GraphBlock]
     nodes: Values
     edges: Values
     forced: Bools | None
@@ -213,7 +213,7 @@ class _ByComponents(MovableMaximizer):
         others = self.summed(best)[self._owners] - best + as_base_values(base, len(self.structure.batch))[self._owners]
         return np.asarray(self.whole(found + others[self._inner.structure.batch.owners, None]))
 
-    def moving(self, scores: Floats) -> Moving:
+    def moving(self, scores: Floats) -> MoveSearch:
         inner, given = self._inner, scores[self._places]
         if isinstance(inner, MovableMaximizer):
             return _MovingComponents(self, inner.moving(given))
@@ -237,7 +237,7 @@ class _MovingComponents:
     """The moves of whole sets, handed on to their components."""
 
     whole: _ByComponents
-    inner: Moving
+    inner: MoveSearch
 
     def solve(self, moves: Values) -> tuple[Bools, Values]:
         labels, bounds = self.inner.solve(moves[self.whole.nodes])

@@ -21,8 +21,8 @@ from setwise.core.inference import Inference, Maximizer, Solutions, as_base_valu
 from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.terms import Mistakes, Precedence, Trait
 from setwise.inference.components import each_component
-from setwise.inference.max_flow import BLOCK, MaxFlow, Wires, attracting, block_ends, unfit_for_graphs, wirings
-from setwise.inference.message_passing import Pairwise, TreeReweighted, stronger, unfit_for_networks
+from setwise.inference.max_flow import BLOCK, FlowNetwork, MaxFlow, attracting, block_ends, unfit_for_graphs, wirings
+from setwise.inference.message_passing import PairwiseProblem, TreeReweighted, stronger, unfit_for_networks
 from setwise.kernels.cuts import accept, cut, cut_bounds, cut_losses, nest, propose, read_labels
 from setwise.kernels.max_flow import Forest, new_forest
 from setwise.kernels.networks import Arcs, arcs
@@ -134,7 +134,7 @@ def _rival(cut: Maximizer, scores: Floats) -> Solutions | None:
     return cut.best(scores, forced)
 
 
-class Nested(NamedTuple):
+class ParametricCuts(NamedTuple):
     """The cuts for all biases and their flow.
 
     Attributes
@@ -167,14 +167,14 @@ def flips(graphs: Graphs, scores: ArrayLike) -> Values:
     return nested(graphs, scores).turned
 
 
-def nested(graphs: Graphs, scores: ArrayLike) -> Nested:
+def nested(graphs: Graphs, scores: ArrayLike) -> ParametricCuts:
     """:func:`flips` with the flow that proves it."""
     as_kind(graphs, "graphs", Graphs, "Graphs(labels, offsets, edges)")
     given = as_scores(scores, graphs.n_scores)
     nodes, edges = given[graphs.node_places].astype(np.float64), attracting(given, given[graphs.edge_places])
-    found = Nested(np.empty(graphs.total), np.empty(graphs.total))
+    found = ParametricCuts(np.empty(graphs.total), np.empty(graphs.total))
 
-    def cut(wires: Wires) -> None:
+    def cut(wires: FlowNetwork) -> None:
         own = slice(wires.first, wires.last)
         forest = new_forest(wires.network, wires.last - wires.first)
         capacities = np.zeros(len(forest.capacities))
@@ -257,10 +257,10 @@ class _AlphaExpansion(Maximizer):
         self.method, self.structure, self.slack = method, structure, False
         self._rounds, batch = method.max_iter, structure.batch
         assert isinstance(batch, ClassGraphs)
-        self._problem = Pairwise.of(structure)
+        self._problem = PairwiseProblem.of(structure)
         self._other = None if method.bound is None else method.bound.prepare(structure)
         ends = block_ends(batch.edges, batch.total, MOVED_TOGETHER)
-        self._blocks = [_Block(batch.edges, first, last) for first, last in pairwise(ends)]
+        self._blocks = [_ExpansionBlock(batch.edges, first, last) for first, last in pairwise(ends)]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         batch = self._problem.batch
@@ -279,7 +279,7 @@ class _AlphaExpansion(Maximizer):
 
 
 @final
-class _Block:
+class _ExpansionBlock:
     """Some nodes, which no edge leaves, with their network."""
 
     def __init__(self, edges: Ints, first: int, last: int) -> None:

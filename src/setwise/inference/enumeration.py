@@ -13,7 +13,7 @@ from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.networks import Graphs, Network
 from setwise.core.terms import SetFunction, Trait
 from setwise.inference.components import each_component
-from setwise.inference.independent_decisions import Reduced, unfit
+from setwise.inference.independent_decisions import ReducedProblem, unfit
 from setwise.inference.message_passing import network_tables
 from setwise.kernels.set_functions import best_labelings, best_subsets
 
@@ -96,7 +96,7 @@ class Enumeration(Inference):
 class _Enumeration(Maximizer):
     def __init__(self, method: Enumeration, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
-        self._reduced = Reduced.of(structure, slack)
+        self._reduced = ReducedProblem.of(structure, slack)
         rest, sets = self._reduced.rest, self._reduced.sets
         # Under slack rescaling the modular part is still there. The tables leave it out, for more sets share them then.
         costs, remainder = rest.split()

@@ -19,10 +19,10 @@ from setwise.core.checks import Bools, Ints, Values, as_count, as_number
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, rounding_next_to
 from setwise.core.networks import Graphs
-from setwise.core.terms import LargestOf, Mistakes, PathOrders, RegionCounts, Term
+from setwise.core.terms import MaximumOfSums, Mistakes, PathOrders, RegionCounts, Term
 from setwise.inference.components import each_component
 from setwise.inference.counts import CountSearch
-from setwise.inference.descent import Lowering, Seen, SetBySet, each_set, size_of
+from setwise.inference.descent import DualPoint, PerSetMaximizer, SetDescent, each_set, size_of
 from setwise.inference.independent_decisions import Modular
 from setwise.inference.max_flow import MaxFlow
 from setwise.kernels.networks import Arcs, arcs, climb_paths, flip_gains, move_count
@@ -111,7 +111,7 @@ class _CountFactor(Factor):
         return self._maximizer.max_marginals(scores, np.array([scores @ self._truth]))
 
 
-class Factored:
+class FactorGraph:
     """One set as a network with the modular part of the loss, and the factors of all other terms.
 
     Attributes
@@ -185,7 +185,7 @@ def network_for(batch: Sets | Graphs) -> Inference:
 
 
 def _factor(batch: Sets | Graphs, term: Term, source: object) -> Factor:
-    term = term.twin if isinstance(term, LargestOf) and term.twin is not None else term
+    term = term.twin if isinstance(term, MaximumOfSums) and term.twin is not None else term
     if isinstance(term, RegionCounts):
         return _RegionFactor(term)
     if isinstance(term, PathOrders):
@@ -205,7 +205,7 @@ def unfit_for_factors(method: Inference, structure: BoundLoss, slack: bool) -> s
     if slack:
         return f"{name} refuses slack rescaling: the product does not split. Use margin rescaling."
     for term in structure.split()[1].terms:
-        twin = term.twin if isinstance(term, LargestOf) else term
+        twin = term.twin if isinstance(term, MaximumOfSums) else term
         counts = isinstance(twin, Counts) and twin.areas is None and twin.predicted is None
         if not counts and not isinstance(twin, RegionCounts | PathOrders):
             return f"{name} refuses {structure!r}: not all its terms are counts, boxes or paths. Use Auto()."
@@ -277,20 +277,20 @@ class HighOrderMessages(Inference):
         if why is not None:
             return why
         for term in structure.terms:
-            twin = term.twin if isinstance(term, LargestOf) else term
+            twin = term.twin if isinstance(term, MaximumOfSums) else term
             if isinstance(twin, RegionCounts) and not (twin.tables > -np.inf).all():
                 return f"HighOrderMessages refuses {structure!r}: it forbids numbers. Use FactorDecomposition."
         return None
 
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         def bound(parts: BoundLoss) -> Maximizer:
-            return SetBySet(self, parts, [Factored(one) for one in each_set(parts)], self._search)
+            return PerSetMaximizer(self, parts, [FactorGraph(one) for one in each_set(parts)], self._search)
 
         return each_component(structure, bound)
 
-    def _search(self, one: Factored, scores: Values, tol: float) -> "_Best":
+    def _search(self, one: FactorGraph, scores: Values, tol: float) -> "_BestLabels":
         """The best labels of one set, and the lowest bound, of some rounds of messages."""
-        best = _Best(one, scores)
+        best = _BestLabels(one, scores)
         messages = np.zeros(len(one.nodes))
         for _ in range(self.max_iter + 1):
             best.see(messages)
@@ -309,10 +309,10 @@ class HighOrderMessages(Inference):
 
 
 @final
-class _Best:
+class _BestLabels:
     """The best labels of one set among those that were seen, their value, and the lowest bound."""
 
-    def __init__(self, one: Factored, scores: Values) -> None:
+    def __init__(self, one: FactorGraph, scores: Values) -> None:
         self._one, self._scores = one, scores
         self.labels: Bools = one.batch.truth
         self.value, self.bound = one.value(scores, self.labels), np.inf
@@ -331,13 +331,13 @@ class _Best:
         return self.bound - self.value <= max(tol, rounding_next_to(self.value, self._scores, self._one.batch))
 
 
-def _told(one: Factored, scores: Values, messages: Values, most: float) -> Values:
+def _told(one: FactorGraph, scores: Values, messages: Values, most: float) -> Values:
     """What the network tells the factors whose messages it has, (entries,)."""
     both = one.network.max_marginals(one.moved(scores, messages))
     return np.asarray(np.clip((both[:, 1] - both[:, 0])[one.nodes] - messages, -most, most))
 
 
-def _answers(one: Factored, told: Values, most: float) -> Values:
+def _answers(one: FactorGraph, told: Values, most: float) -> Values:
     """What the factors answer, (entries,)."""
     out = np.zeros(len(one.nodes))
     for factor, span in zip(one.factors, one.spans, strict=True):
@@ -348,7 +348,7 @@ def _answers(one: Factored, told: Values, most: float) -> Values:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Repair:
+class LocalSearch:
     """The network of one set with given scores, in which labels of boxes and of paths change one by one.
 
     ``boxes`` are the members of the boxes that forbid some numbers, and the numbers that they allow.
@@ -363,7 +363,7 @@ class Repair:
     weights: Values
 
     @classmethod
-    def of(cls, structure: BoundLoss, scores: Values) -> "Repair":
+    def of(cls, structure: BoundLoss, scores: Values) -> "LocalSearch":
         batch = structure.batch
         assert isinstance(batch, Sets | Graphs)
         edges = batch.edges if isinstance(batch, Graphs) else np.zeros((0, 2), np.int64)
@@ -458,22 +458,22 @@ class FactorDecomposition(Inference):
 
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         def bound(parts: BoundLoss) -> Maximizer:
-            return SetBySet(self, parts, [Factored(one) for one in each_set(parts)], self._search)
+            return PerSetMaximizer(self, parts, [FactorGraph(one) for one in each_set(parts)], self._search)
 
         return each_component(structure, bound)
 
-    def _search(self, one: Factored, scores: Values, tol: float) -> Lowering:
+    def _search(self, one: FactorGraph, scores: Values, tol: float) -> SetDescent:
         """Lower the bound with a few multipliers, then with one for each entry."""
-        repair, scale = Repair.of(one.structure, scores), size_of(scores, one.batch.total)
+        repair, scale = LocalSearch.of(one.structure, scores), size_of(scores, one.batch.total)
 
-        def at(multipliers: Values, gap: float) -> Seen:
+        def at(multipliers: Values, gap: float) -> DualPoint:
             bound, network, entries = one.bound(scores, multipliers)
             found = (mended for labels in one.candidates(network, entries) for mended in repair.candidates(labels))
-            return Seen(bound, bound, network[one.nodes].astype(np.float64) - entries, found)
+            return DualPoint(bound, bound, network[one.nodes].astype(np.float64) - entries, found)
 
         close = partial(rounding_next_to, scores=scores, batch=one.batch)
         value, truth = partial(one.value, scores), one.batch.truth
-        search = Lowering(at, value, truth, scale, close, tol, self.max_iter, HOPELESS)
+        search = SetDescent(at, value, truth, scale, close, tol, self.max_iter, HOPELESS)
         few, every, labels = one.last or (np.zeros(one.sides.shape[1]), None, search.labels)
         search.offer([labels])
         splits = any(factor.splits for factor in one.factors)

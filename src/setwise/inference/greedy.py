@@ -14,7 +14,7 @@ from setwise.core.checks import Bools, Floats, Values
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.terms import Trait
-from setwise.inference.independent_decisions import Reduced, unfit
+from setwise.inference.independent_decisions import ReducedProblem, unfit
 from setwise.kernels.segments import least_of_caps, segment_argmax, segment_sums
 
 
@@ -140,7 +140,7 @@ class _Greedy(Maximizer):
     def __init__(self, method: Greedy, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
         # The loss is evaluated whole, so nothing moves into the scores, as under slack rescaling.
-        self._reduced = Reduced.of(structure, True)
+        self._reduced = ReducedProblem.of(structure, True)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         margins = self._reduced.margins(scores)

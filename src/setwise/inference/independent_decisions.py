@@ -17,7 +17,7 @@ from setwise.core.bound_loss import BoundLoss, LabelCosts
 from setwise.core.checks import Bools, Floats, Ints, Values, as_scores
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
-from setwise.core.terms import Largest, Mistakes, OneMistake, RegionCounts, Trait
+from setwise.core.terms import LargestCost, Mistakes, OneMistake, RegionCounts, Trait
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.set_functions import best_counts, best_largest, best_prefix, region_marginals
 from setwise.kernels.sorting import sort_falling
@@ -28,7 +28,7 @@ FORBIDDEN = 1e200
 
 @final
 @dataclass(frozen=True, eq=False)
-class Reduced:
+class ReducedProblem:
     """The problem ``max_A r(A) - m(A)`` in place of ``max_A l(A) - m(A)``: costs of single mistakes become scores.
 
     A is the set of mistakes, and ``m(A) = sum_(i in A) s_i (2 y_i - 1)`` is the score that they lose. Where the modular
@@ -47,7 +47,7 @@ class Reduced:
     shift: Values | None
 
     @classmethod
-    def of(cls, structure: BoundLoss, slack: bool) -> "Reduced":
+    def of(cls, structure: BoundLoss, slack: bool) -> "ReducedProblem":
         """Splits a bound loss into its modular part, which becomes the shift, and the remainder."""
         sets = structure.batch
         assert isinstance(sets, Sets)
@@ -132,7 +132,7 @@ class Modular(Inference):
 
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         if not isinstance(structure.batch, Classes):
-            return _Modular(self, structure, Reduced.of(structure, slack).shift)
+            return _Modular(self, structure, ReducedProblem.of(structure, slack).shift)
         costs = [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
         return _Modular(self, structure, reduce(np.add, costs).ravel() if costs else None)
 
@@ -208,7 +208,7 @@ class ByCardinality(Inference):
 class _ByCardinality(Maximizer):
     def __init__(self, method: ByCardinality, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
-        self._reduced = Reduced.of(structure, slack)
+        self._reduced = ReducedProblem.of(structure, slack)
         counts, sets = self._reduced.rest.counts, self._reduced.sets
         assert isinstance(counts, Counts)
         # The loss depends on the number of mistakes alone, so it is tabled along any order: here positives come first.
@@ -254,8 +254,8 @@ class ByLargest(Inference):
         if why is not None:
             return why
         rest = structure if slack else structure.split()[1]
-        largest = [term for term in rest.terms if isinstance(term, Largest)]
-        others = [term for term in rest.terms if not isinstance(term, Largest | OneMistake)]
+        largest = [term for term in rest.terms if isinstance(term, LargestCost)]
+        others = [term for term in rest.terms if not isinstance(term, LargestCost | OneMistake)]
         if len(largest) != 1 or others:
             return f"ByLargest refuses {structure!r}: it is more than the cost of the worst mistake. Use Enumeration."
         return None
@@ -268,10 +268,10 @@ class ByLargest(Inference):
 class _ByLargest(Maximizer):
     def __init__(self, method: ByLargest, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
-        self._reduced = Reduced.of(structure, slack)
+        self._reduced = ReducedProblem.of(structure, slack)
         terms, sets = self._reduced.rest.terms, self._reduced.sets
         self._single = any(isinstance(term, OneMistake) for term in terms)
-        self._costs: Values = next(term.costs for term in terms if isinstance(term, Largest))
+        self._costs: Values = next(term.costs for term in terms if isinstance(term, LargestCost))
         self._order = np.lexsort((self._costs, sets.owners))
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
@@ -332,7 +332,7 @@ class ByRegions(Inference):
 class _ByRegions(Maximizer):
     def __init__(self, method: Inference, structure: BoundLoss) -> None:
         self.method, self.structure, self.slack = method, structure, False
-        self._reduced = Reduced.of(structure, False)
+        self._reduced = ReducedProblem.of(structure, False)
         self._terms = [term for term in structure.terms if isinstance(term, RegionCounts)]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:

@@ -28,7 +28,7 @@ from setwise.kernels.segments import segment_sums
 from setwise.kernels.threads import map_units
 
 
-class Wires(ABC):
+class FlowNetwork(ABC):
     """The network of the nodes ``first:last``, which no edge leaves.
 
     Attributes
@@ -48,17 +48,17 @@ class Wires(ABC):
         """Write the weight of each edge as the capacity of its two arcs."""
 
 
-def wirings(graphs: Graphs, size: int) -> list[Wires]:
+def wirings(graphs: Graphs, size: int) -> list[FlowNetwork]:
     """The networks of blocks of about ``size`` nodes: of lattices where the graphs are grids, else of lists of arcs."""
     # Sequences gain nothing from a lattice, which would be compiled for them alone.
     if graphs.grids is not None and graphs.grids.shapes.shape[1] > 1:
-        return [_Stack(graphs.grids, first, last) for first, last in graphs.grids.runs(size)]
+        return [_GridStack(graphs.grids, first, last) for first, last in graphs.grids.runs(size)]
     ends = block_ends(graphs.edges, graphs.total, size)
-    return [_Listed(graphs.edges, first, last) for first, last in pairwise(ends)]
+    return [_ArcNetwork(graphs.edges, first, last) for first, last in pairwise(ends)]
 
 
 @final
-class _Listed(Wires):
+class _ArcNetwork(FlowNetwork):
     def __init__(self, edges: Ints, first: int, last: int) -> None:
         self.first, self.last = first, last
         self.edges = np.flatnonzero((edges[:, 0] >= first) & (edges[:, 0] < last))
@@ -69,7 +69,7 @@ class _Listed(Wires):
 
 
 @final
-class _Stack(Wires):
+class _GridStack(FlowNetwork):
     """Grids of one shape on top of each other: no capacities join them, as none leave their sides."""
 
     def __init__(self, grids: Grids, first: int, last: int) -> None:
@@ -202,8 +202,8 @@ class _MaxFlow(MovableMaximizer):
         return graphs.encode(np.zeros(graphs.total, dtype=bool)) - graphs.target
 
     @cached_property
-    def _blocks(self) -> "list[_Block]":
-        return [_Block(self._graphs, wires) for wires in wirings(self._graphs, BLOCK)]
+    def _blocks(self) -> "list[_CutBlock]":
+        return [_CutBlock(self._graphs, wires) for wires in wirings(self._graphs, BLOCK)]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         graphs, (nodes, edges, extra) = self._graphs, self._problem(scores)
@@ -256,10 +256,10 @@ class _MaxFlow(MovableMaximizer):
 
 
 @final
-class _Block:
+class _CutBlock:
     """Some nodes of graphs, which no edge leaves, with their network and its last cut."""
 
-    def __init__(self, graphs: Graphs, wires: Wires) -> None:
+    def __init__(self, graphs: Graphs, wires: FlowNetwork) -> None:
         first, last = wires.first, wires.last
         self._nodes, self._edges = slice(first, last), wires.edges
         self._network, self._wires = wires.network, wires

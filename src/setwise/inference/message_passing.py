@@ -45,7 +45,7 @@ def network_tables(batch: Network, scores: Floats) -> tuple[Values, Values]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Pairwise:
+class PairwiseProblem:
     """The problem ``max_y sum_i f_i(y_i) + sum_e f_e(y_a, y_b)`` of a sum of costs and the scores of a network.
 
     Parameters
@@ -60,7 +60,7 @@ class Pairwise:
     links: Links
 
     @classmethod
-    def of(cls, structure: BoundLoss) -> "Pairwise":
+    def of(cls, structure: BoundLoss) -> "PairwiseProblem":
         """The problem of a bound loss that :func:`unfit_for_networks` does not refuse."""
         batch = structure.batch
         assert isinstance(batch, Network)
@@ -122,7 +122,7 @@ class MessagePassing(Maximizer):
 
     def __init__(self, method: Inference, structure: BoundLoss) -> None:
         self.method, self.structure, self.slack = method, structure, False
-        self.problem = Pairwise.of(structure)
+        self.problem = PairwiseProblem.of(structure)
         self.messages = np.zeros((len(self.problem.links.edges), 2, structure.batch.n_labels))
         self.found = self.problem.first_labels()
         self._owner: tuple[MessagePassing, slice | Ints, slice | Ints] | None = None
@@ -327,7 +327,7 @@ class TreeMaxProduct(Inference):
 class _TreeMaxProduct(Maximizer):
     def __init__(self, method: TreeMaxProduct, structure: BoundLoss) -> None:
         self.method, self.structure, self.slack = method, structure, False
-        self._problem = Pairwise.of(structure)
+        self._problem = PairwiseProblem.of(structure)
         links = self._problem.links
         self._order, self._parents = forest_order(links.edges, links.first, links.arcs)
 

@@ -16,7 +16,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_count, as_vector, shown
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.terms import Trait
-from setwise.inference.independent_decisions import Reduced, unfit
+from setwise.inference.independent_decisions import ReducedProblem, unfit
 
 Doubles = NDArray[np.float64]
 
@@ -221,7 +221,7 @@ class _BySubmodularMinimum(Maximizer):
     def __init__(self, method: BySubmodularMinimum, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
         self._max_iter = method.max_iter
-        self._reduced = Reduced.of(structure, slack)
+        self._reduced = ReducedProblem.of(structure, slack)
         self._none = self._reduced.rest.at_empty()
         self._alone = [self._reduced.rest.take(np.array([i])) for i in range(len(structure.batch))]
 

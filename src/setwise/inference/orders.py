@@ -11,7 +11,7 @@ from setwise.core.batch import Classes
 from setwise.core.bound_loss import BoundLoss, LabelCosts
 from setwise.core.checks import Floats, Ints, Values, as_count
 from setwise.core.inference import Inference, Maximizer, Solutions
-from setwise.core.terms import Misplaced
+from setwise.core.terms import MisplacedPairs
 from setwise.kernels.paths import best_misplaced, search_pairs
 
 
@@ -64,7 +64,7 @@ class ByOrder(Inference):
             return f"ByOrder refuses {kind}: it knows independent decisions with k labels. Use Auto()."
         if slack:
             return "ByOrder refuses slack rescaling: the product does not split. Use margin rescaling."
-        orders = [term for term in structure.terms if isinstance(term, Misplaced)]
+        orders = [term for term in structure.terms if isinstance(term, MisplacedPairs)]
         if len(orders) != 1 or len(orders) + len(_costs(structure)) < len(structure.terms):
             return f"ByOrder refuses {structure!r}: it is not the order of points with costs of labels. Use Auto()."
         return None
@@ -84,7 +84,7 @@ class _ByOrder(Maximizer):
         self.method, self.structure, self.slack = method, structure, False
         self._max_iter, costs = method.max_iter, _costs(structure)
         self._costs = reduce(np.add, costs) if costs else 0.0
-        (self._order,) = (term for term in structure.terms if isinstance(term, Misplaced))
+        (self._order,) = (term for term in structure.terms if isinstance(term, MisplacedPairs))
         self._truth: Ints = np.asarray(structure.batch.labels, dtype=np.int64)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:

@@ -110,7 +110,7 @@ class _PiecewiseLinear(Maximizer):
 
 @final
 @dataclass(frozen=True)
-class Piece:
+class LinearPiece:
     """``low <= fn <= high``, ``left <= fp <= right``, where the loss is at most ``a fn + b fp + c``."""
 
     low: int
@@ -161,7 +161,7 @@ class PiecesOfSet:
                 labels, best = found, value
         return labels, bound
 
-    def solve(self, piece: Piece, scores: Values) -> tuple[Bools, float]:
+    def solve(self, piece: LinearPiece, scores: Values) -> tuple[Bools, float]:
         """The rounded labeling of one linear program, and the upper bound of the labelings in its rectangle."""
         graphs = self._graphs
         nodes, edges = scores[graphs.node_places], scores[graphs.edge_places]
@@ -229,7 +229,7 @@ def _intervals(most: int, count: int) -> list[Ints]:
     return np.array_split(np.arange(most + 1), min(count, most + 1))
 
 
-def _plane(counts: Counts, fn: Ints, fp: Ints) -> Piece:
+def _plane(counts: Counts, fn: Ints, fp: Ints) -> LinearPiece:
     """A rectangle with a plane that is nowhere below the loss on it, and near it by least squares."""
     some = [run[np.unique(np.linspace(0, len(run) - 1, SAMPLES).astype(int))].astype(np.float64) for run in (fn, fp)]
     x, y = (part.ravel() for part in np.meshgrid(*some, indexing="ij"))
@@ -241,4 +241,4 @@ def _plane(counts: Counts, fn: Ints, fp: Ints) -> Piece:
     for block in np.array_split(fn.astype(np.float64), max(1, len(fn) * len(fp) // ROWS)):
         rows = block[:, None]
         above = max(above, float((counts.of(rows, columns, 0) - a * rows - b * columns).max()))
-    return Piece(int(fn[0]), int(fn[-1]), int(fp[0]), int(fp[-1]), a, b, above)
+    return LinearPiece(int(fn[0]), int(fn[-1]), int(fp[0]), int(fp[-1]), a, b, above)

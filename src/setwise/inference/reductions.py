@@ -18,7 +18,7 @@ from setwise.core.checks import Floats, Ints, Values, as_kind, as_scores
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.networks import Graphs
-from setwise.core.terms import LargestOf, Mistakes, Term
+from setwise.core.terms import MaximumOfSums, Mistakes, Term
 from setwise.inference.independent_decisions import unfit
 from setwise.kernels.segments import segment_sums
 
@@ -139,7 +139,7 @@ def _known_part(structure: BoundLoss) -> tuple[BoundLoss, np.ndarray]:
 
 
 @final
-class Kept(Maximizer):
+class CachedMaximizer(Maximizer):
     """What ``inner`` finds, or what this maximizer returned last where that has the larger value (HOL 4.1).
 
     A completion that is not certified may be worse than the one before it. Kept in this way its value never falls below
@@ -159,8 +159,8 @@ class Kept(Maximizer):
         self._sets: Ints = np.arange(len(batch))
         self._places: Ints = np.arange(batch.total)
 
-    def take(self, parts: Ints) -> "Kept":
-        chosen = Kept(self._inner.take(parts))
+    def take(self, parts: Ints) -> "CachedMaximizer":
+        chosen = CachedMaximizer(self._inner.take(parts))
         # The parts remember in the arrays of the whole.
         chosen._memory, chosen._filled = self._memory, self._filled
         chosen._sets, chosen._places = self._sets[parts], self._places[self.structure.batch.decisions(parts)]
@@ -312,16 +312,16 @@ class ByPieces(Inference):
         return _ByPieces(self, structure, terms, self.inner.prepare(rest))
 
 
-def _split(structure: BoundLoss) -> tuple[list[LargestOf], BoundLoss]:
+def _split(structure: BoundLoss) -> tuple[list[MaximumOfSums], BoundLoss]:
     """Returns the maxima of linear functions, and the bound loss of all other terms."""
-    terms = [term for term in structure.terms if isinstance(term, LargestOf)]
-    rest = tuple(term for term in structure.terms if not isinstance(term, LargestOf))
+    terms = [term for term in structure.terms if isinstance(term, MaximumOfSums)]
+    rest = tuple(term for term in structure.terms if not isinstance(term, MaximumOfSums))
     return terms, BoundLoss(structure.batch, rest, structure.source)
 
 
 @final
 class _ByPieces(Maximizer):
-    def __init__(self, method: ByPieces, structure: BoundLoss, terms: list[LargestOf], inner: Maximizer) -> None:
+    def __init__(self, method: ByPieces, structure: BoundLoss, terms: list[MaximumOfSums], inner: Maximizer) -> None:
         self.method, self.structure, self.slack, self._inner = method, structure, False, inner
         self._pieces = [term.as_scores(structure.batch) for term in terms]
 

@@ -14,7 +14,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import LABEL_COSTS
 from setwise.core.single_labels import EqualCosts, FlipCosts, Flips
-from setwise.core.terms import CURVATURES, Largest, Mistakes, Trait
+from setwise.core.terms import CURVATURES, LargestCost, Mistakes, Trait
 from setwise.losses.functions import check_weights, example_weights, weights_repr
 
 LabelCosts = Callable[[Bools], Any]
@@ -185,7 +185,7 @@ class MaxLoss(Loss):
             raise Refusal(
                 f"{self!r} refuses {type(batch).__name__}: it has a cost for each binary decision.", LABEL_COSTS
             )
-        return BoundLoss(batch, (Largest(bound_costs(self.costs, batch)),))
+        return BoundLoss(batch, (LargestCost(bound_costs(self.costs, batch)),))
 
     def __repr__(self) -> str:
         return f"MaxLoss({costs_repr(self.costs)})"

@@ -9,7 +9,7 @@ from setwise.core.checks import Bools, Values, as_choice, as_count
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.terms import Misplaced, SetFunction, Trait
+from setwise.core.terms import MisplacedPairs, SetFunction, Trait
 
 
 @final
@@ -71,7 +71,7 @@ class OrderedPoints(Loss):
             raise Refusal(f"{self!r} refuses pieces of sets: it evaluates all points of a set together.", PLACES_REFUSE)
 
     def bind(self, batch: Batch) -> BoundLoss:
-        term = Misplaced(self.width, share=self.per == "pair")
+        term = MisplacedPairs(self.width, share=self.per == "pair")
         if not isinstance(batch, Sets):
             return BoundLoss(batch, (term,))
 

@@ -21,7 +21,7 @@ from setwise.core.inference import Maximizer
 from setwise.core.networks import Graphs
 from setwise.core.pages import LIKELIHOOD
 from setwise.inference.auto import Auto
-from setwise.inference.max_flow import MaxFlow, Wires, attracting, wirings
+from setwise.inference.max_flow import FlowNetwork, MaxFlow, attracting, wirings
 from setwise.kernels.max_flow import new_forest
 from setwise.kernels.sampling import perturbed_cuts
 from setwise.kernels.threads import map_units
@@ -307,7 +307,7 @@ class _BySamples(MeanMaxima):
 class _OfGraphs(_BySamples):
     """By minimum cuts inside one kernel, for graphs each of which is one network."""
 
-    def __init__(self, batch: Graphs, wires: Sequence[Wires]) -> None:
+    def __init__(self, batch: Graphs, wires: Sequence[FlowNetwork]) -> None:
         self.batch, self._wires = batch, wires
 
     def take(self, parts: Ints) -> "_OfGraphs":

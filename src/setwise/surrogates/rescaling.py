@@ -18,10 +18,10 @@ from setwise.core.pages import HINGE_OF_LABELS, PLACES_REFUSE, WHICH_SURROGATE
 from setwise.core.rankings import Rankings
 from setwise.core.single_labels import Flips
 from setwise.core.surrogate import Difference, Evaluation, Evaluator, PiecedEvaluator, Surrogate
-from setwise.core.terms import Largest, OneMistake
+from setwise.core.terms import LargestCost, OneMistake
 from setwise.inference.auto import Auto
 from setwise.inference.independent_decisions import ByLargest
-from setwise.inference.reductions import Kept
+from setwise.inference.reductions import CachedMaximizer
 from setwise.losses import as_loss
 from setwise.surrogates.pieces.bins import bound_of_counts
 from setwise.surrogates.pieces.lovasz import of_large_set, roc_area_in_pieces
@@ -300,7 +300,7 @@ class MarginRescaling(Surrogate):
 def _completions(method: Inference, least: BoundLoss) -> Maximizer:
     """The maximization over the labelings of least loss, which keeps completions that are not certified."""
     found = (Auto() if method.refuses(least) else method).prepare(least)
-    return Kept(found) if found.method.approximate else found
+    return CachedMaximizer(found) if found.method.approximate else found
 
 
 Rescaling = Literal["slack", "margin"]
@@ -348,7 +348,7 @@ class MultilabelHinge(Surrogate):
         structure, slack = self.loss.structure(batch), self.rescaling == "slack"
         if isinstance(batch, Flips):
             return _evaluator(Auto().prepare(structure, slack=slack))
-        if not all(isinstance(term, Largest) for term in structure.terms) or not structure.terms:
+        if not all(isinstance(term, LargestCost) for term in structure.terms) or not structure.terms:
             raise Refusal(
                 f"MultilabelHinge refuses {self.loss!r}: single mistakes do not bound it. Use MaxLoss, or "
                 "surrogate='margin'.",

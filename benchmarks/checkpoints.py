@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from setwise.core.batch import Sets
-from setwise.core.checkpoint import Checkpoint, Earlier, read_sealed, write_sealed
+from setwise.core.checkpoint import Checkpoint, FitState, read_sealed, write_sealed
 from setwise.learners import OneSlack
 from setwise.models import Independent
 from setwise.risks import MeanRisk
@@ -46,7 +46,7 @@ def measured(d: int, folder: Path) -> tuple[str, ...]:
     works = (
         lambda: write_sealed(folder / "again.npz", arrays),
         lambda: read_sealed(file),
-        lambda: Earlier.of(kept, "one_slack", C, risk),
+        lambda: FitState.of(kept, "one_slack", C, risk),
         lambda: risk.cut(fit.w),
     )
     size = f"{file.stat().st_size / 1e6:.2f}"

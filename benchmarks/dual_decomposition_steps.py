@@ -22,7 +22,7 @@ import numpy as np
 from dual_decomposition import grid, scored
 from setwise.core.networks import Graphs
 from setwise.inference import DualDecomposition
-from setwise.inference.dual_decomposition import Problem, Search, descend_as_printed, descend_by_bundle
+from setwise.inference.dual_decomposition import Subproblem, SubproblemDescent, descend_as_printed, descend_by_bundle
 from setwise.losses import Jaccard
 from timing import table
 
@@ -36,9 +36,9 @@ STEPS, LEAST, PATIENCE = 1000, 0.02, (40.0, *[10.0] * 7)
 RATIOS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0)
 
 
-def seconds(problem: Problem, scale: float | None, limit: float) -> tuple[np.ndarray, np.ndarray]:
+def seconds(problem: Subproblem, scale: float | None, limit: float) -> tuple[np.ndarray, np.ndarray]:
     """The CPU seconds to each gap, or the time so far where it was not reached; and whether it was."""
-    search = Search(problem, 0.0, STEPS, problem.one.graphs.truth)
+    search = SubproblemDescent(problem, 0.0, STEPS, problem.one.graphs.truth)
     evaluate, begin, reached = search.at, time.process_time(), np.full(len(GAPS), np.nan)
 
     def at(multipliers, settle=False):
@@ -76,7 +76,7 @@ def main(sides, every) -> None:
         structure = Jaccard().structure(graphs)
 
         def fresh(structure=structure, scores=scores):
-            return Problem(method.one_set(structure), scores)
+            return Subproblem(method.one_set(structure), scores)
 
         if not names:
             # All kernels are compiled before the clock runs.

@@ -18,9 +18,9 @@ import numpy as np
 
 from dual_decomposition import grid
 from setwise.core import enumerate as brute
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.inference import Inference
 from setwise.core.networks import ClassGraphs, Graphs
-from setwise.core.structure import Structure
 from setwise.inference import (
     QPBO,
     AlphaExpansion,
@@ -124,7 +124,7 @@ class Objectives:
         self.rows, self.places = rows == 1 if kind.binary else rows, kind.k ** np.arange(kind.p)
         self.codes = np.array([batch.encode(row) for row in self.rows])
 
-    def of(self, structure: Structure, scores: np.ndarray) -> np.ndarray:
+    def of(self, structure: BoundLoss, scores: np.ndarray) -> np.ndarray:
         """As ``brute.objectives``, at once."""
         losses = structure.take(np.zeros(len(self.rows), np.int64)).values(self.rows.ravel())
         return losses + self.codes @ scores - scores @ structure.batch.target

@@ -25,8 +25,8 @@ from statistics import median
 
 import numpy as np
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
 from setwise.inference import MaxFlow
 from setwise.kernels.cuts import cut, cut_losses, read_labels, recut
 from setwise.kernels.max_flow import new_forest
@@ -190,7 +190,7 @@ def public_memory(neighbors: int) -> None:
     graphs = Graphs.images([rng.random((2048, 2048)) < 0.5], neighbors)
     scores = rng.random(graphs.n_scores)
     scores[: graphs.total] = rng.standard_normal(graphs.total)
-    assert MaxFlow().prepare(Structure(graphs)).maximize(scores).exact.all()
+    assert MaxFlow().prepare(BoundLoss(graphs)).maximize(scores).exact.all()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(
         f"MaxFlow there, {neighbors} neighbors: peak {peak / 1e6:.2f} GB resident, {before / 1e6:.2f} GB of it before"

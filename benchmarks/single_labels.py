@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.single_labels import FlipCosts
-from setwise.core.structure import Structure
 from setwise.losses import GivenCosts, NearestHamming
 from setwise.spaces import ByMatchings, BySequences
 from setwise.spaces.matchings import Assignments
@@ -46,7 +46,7 @@ def solved(make: Any, costs: FlipCosts, slack: bool, size: float) -> str:
         scores = size * rng.standard_normal(batch.n_scores)
         scores[-1] += 1.0 - batch.label_scores(0, scores, batch.truths[0][:1])[0]
         method: Any = BySequences(LIMIT) if isinstance(batch, Sequences) else ByMatchings(LIMIT)
-        maximizer = method.prepare(Structure(batch, (costs,)), slack)
+        maximizer = method.prepare(BoundLoss(batch, (costs,)), slack)
         begin = time.perf_counter()
         found = maximizer.maximize(scores)
         seconds += time.perf_counter() - begin

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import ClassGraphs
-from setwise.core.structure import Structure
 from setwise.inference import TreeReweighted
 from setwise.learners import BlockFrankWolfe, OneSlack
 from setwise.losses import Hamming
@@ -79,7 +79,7 @@ def fitted(model: GraphModel, batch: ClassGraphs, learner: OneSlack | BlockFrank
 
 def accuracy(model: GraphModel, batch: ClassGraphs, w: np.ndarray) -> tuple[float, float]:
     """The share of right cells, of all and of those of snakes."""
-    right = TreeReweighted().prepare(Structure(batch)).maximize(model.scores(w)).labels == batch.labels
+    right = TreeReweighted().prepare(BoundLoss(batch)).maximize(model.scores(w)).labels == batch.labels
     return float(right.mean()), float(right[batch.labels > 0].mean())
 
 

@@ -15,12 +15,12 @@ from collections import Counter
 import numpy as np
 
 import setwise.spaces.boxes as by_windows
-from setwise.core.structure import Structure
+from setwise.core.bound_loss import BoundLoss
 from setwise.learners import BlockFrankWolfe
 from setwise.losses import MaxLoss
 from setwise.risks import MeanRisk
 from setwise.spaces import ByWindows, Overlap, Windows, WordImage, window_average_precision, window_f1
-from setwise.spaces.boxes import Found, search
+from setwise.spaces.boxes import WindowSearchResult, search
 from setwise.surrogates import MultilabelHinge
 from timing import table
 
@@ -33,9 +33,9 @@ class Watch:
     """A stand-in for ``search`` that writes down how long each call took and what ended it."""
 
     def __init__(self) -> None:
-        self.calls: list[tuple[float, float, Found]] = []
+        self.calls: list[tuple[float, float, WindowSearchResult]] = []
 
-    def __call__(self, *given: object) -> Found:
+    def __call__(self, *given: object) -> WindowSearchResult:
         """The search itself."""
         begin, own = time.perf_counter(), time.thread_time()
         found = search(*given)
@@ -118,7 +118,7 @@ def main() -> None:
     rows.append(watch.row("trained, no objects"))
     new, truth = images(n, 3)
     lists, scores = space.bind(new)
-    found = method.prepare(Structure(lists)).above(scores.scores(fit.w), 0.0, 10)
+    found = method.prepare(BoundLoss(lists)).above(scores.scores(fit.w), 0.0, 10)
     rows.append(watch.row("lists of 10 above 0"))
     table(rows)
     gap = (fit.upper_bound - fit.lower_bound) / C

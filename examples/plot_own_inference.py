@@ -26,7 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from setwise import SetClassifier
-from setwise.core import SetFunction, Sets, Structure
+from setwise.core import BoundLoss, SetFunction, Sets
 from setwise.inference import Auto, Enumeration, Inference, Maximizer
 from setwise.inference.independent_decisions import unfit
 from setwise.losses import Loss, Trait
@@ -55,7 +55,7 @@ class Calls(Loss):
 
     def bind(self, batch):
         """The loss as a sum of one term."""
-        return Structure(batch, (SetFunction(runs, self.traits),))
+        return BoundLoss(batch, (SetFunction(runs, self.traits),))
 
 
 # %%

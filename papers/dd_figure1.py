@@ -40,10 +40,10 @@ from papers.dd_images import Part, generated, horses
 from papers.duel import verdict
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table
 from papers.lovasz_paper import mean_and_error
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.inference import Inference
 from setwise.core.loss import Loss
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
 from setwise.inference import MaxFlow, PiecewiseLinear
 from setwise.learners import NRBM, OneSlack
 from setwise.losses import ClassWeightedHamming, Jaccard
@@ -128,7 +128,7 @@ def labels(part: Part, found: Found, shift: float = 0.0) -> NDArray[np.bool_]:
     graphs, features = (part.graphs, part.features) if found.edges else without_edges(part)
     scores = features.scores(found.w)
     scores[graphs.node_places] += shift
-    return np.asarray(MaxFlow().prepare(Structure(graphs)).maximize(scores).labels)
+    return np.asarray(MaxFlow().prepare(BoundLoss(graphs)).maximize(scores).labels)
 
 
 def loss_of(part: Part, guess: NDArray[np.bool_]) -> float:

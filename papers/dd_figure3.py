@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from papers.dd_images import Part, generated, horses
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.inference import Maximizer
-from setwise.core.structure import Structure
 from setwise.inference import CountSearch, DualDecomposition, MaxFlow
 from setwise.learners import OneSlack
 from setwise.losses import Jaccard
@@ -71,7 +71,7 @@ class Instance:
         graphs = part.graphs
         self.scores, self.structure = part.features.scores(w), Jaccard().structure(graphs)
         self._graphs = graphs
-        self._network: Maximizer = MaxFlow().prepare(Structure(graphs))
+        self._network: Maximizer = MaxFlow().prepare(BoundLoss(graphs))
         self._loss: Maximizer = CountSearch().prepare(Jaccard().structure(Sets(graphs.truth, graphs.offsets)))
 
     def printed(self, multiple: float) -> Course:

@@ -51,8 +51,8 @@ from papers.lsm_likelihoods import (
     pseudo_likelihood,
     sampled,
 )
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
 from setwise.estimators import BinaryDenoiser
 from setwise.inference import MaxFlow
 from setwise.kernels.threads import allowed, map_units
@@ -128,7 +128,7 @@ def labeled_by_network(train: tuple[Binary, Binary], test: Binary, C: float) -> 
         MeanRisk(features, MarginRescaling(ErrorRate(), scale="size").on(graphs))
     )
     others, new = network(test, np.zeros_like(test))
-    labels = MaxFlow().prepare(Structure(others)).maximize(new.scores(fit.w)).labels
+    labels = MaxFlow().prepare(BoundLoss(others)).maximize(new.scores(fit.w)).labels
     return np.asarray(labels.reshape(test.shape), dtype=np.int8)
 
 

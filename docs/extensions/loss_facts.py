@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from setwise.core.batch import Batch, Classes, Sets
+from setwise.core.bound_loss import BoundLoss, OneLabel
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference
 from setwise.core.loss import CountLoss
-from setwise.core.structure import OneLabel, Structure
 from setwise.core.terms import Trait
 from setwise.description import KINDS
 from setwise.inference import Auto, ByClass, CountSearch
@@ -94,13 +94,13 @@ def class_rows(loss: Loss) -> list[tuple[str, str]]:
     return rows
 
 
-def binary_problems(method: Inference, structure: Structure) -> list[Structure]:
+def binary_problems(method: Inference, structure: BoundLoss) -> list[BoundLoss]:
     """The losses of single classes into which ByClass splits a loss; none for other methods."""
     terms = structure.terms if isinstance(method, ByClass) else ()
     return [term.structure for term in terms if isinstance(term, OneLabel)]
 
 
-def is_exact(method: Inference, structure: Structure) -> bool:
+def is_exact(method: Inference, structure: BoundLoss) -> bool:
     """Whether the method finds the maximum; one class against the rest is solved as exactly as its binary problem."""
     inner = binary_problems(method, structure)
     solver = Auto().choice(inner[0]) if len(inner) == 1 else method
@@ -112,7 +112,7 @@ def first_clause(refusal: Refusal) -> str:
     return refusal.sentence.split(". ")[0].split(": ", 1)[-1].rstrip(".")
 
 
-def costs(structure: Structure, slack: bool) -> str:
+def costs(structure: BoundLoss, slack: bool) -> str:
     """The method that maximizes the loss under one rescaling, whether it is exact, and what it says that it costs."""
     try:
         method = Auto().choice(structure, slack)
@@ -131,7 +131,7 @@ def costs(structure: Structure, slack: bool) -> str:
     return words
 
 
-def cost(method: Inference, structure: Structure, slack: bool) -> str:
+def cost(method: Inference, structure: BoundLoss, slack: bool) -> str:
     """The sentences on growth in the docstring of a method; for CountSearch the case that this loss falls into."""
     text = (inspect.getdoc(type(method)) or "").split("Parameters\n---")[0].split("Raises\n---")[0]
     if isinstance(method, CountSearch):
@@ -145,8 +145,8 @@ def cost(method: Inference, structure: Structure, slack: bool) -> str:
     return f"{method.about}. {' '.join(said).rstrip('.')}" if said else method.about
 
 
-def count_case(cases: list[str], structure: Structure, slack: bool) -> str:
-    """The case of the docstring of CountSearch that the structure falls into, in the order of its search."""
+def count_case(cases: list[str], structure: BoundLoss, slack: bool) -> str:
+    """The case of the docstring of CountSearch that the bound loss falls into, in the order of its search."""
     counts = (structure if slack else structure.split()[1]).counts
     assert counts is not None
     if counts.predicted is not None:

@@ -92,7 +92,7 @@ def describe(loss: Loss | str, y_true: ArrayLike, *, random_state: int | np.rand
 
 @final
 @dataclass(frozen=True)
-class Found:
+class Examination:
     """The result of an examination of a loss for one ground truth.
 
     Attributes
@@ -154,12 +154,12 @@ class Verdict:
         return f"  {self.surrogate:<7} {self.words}"
 
 
-def examine(loss: Loss, truth: Sets, random_state: int | np.random.Generator | None = 0) -> Found:
+def examine(loss: Loss, truth: Sets, random_state: int | np.random.Generator | None = 0) -> Examination:
     """The traits for one ground truth: by enumeration for p <= 16, O(2^p p^2), otherwise by a random search."""
     p, plain = truth.total, _without_promises(loss)
     if p <= LIMIT:
         how = f"Traits, by enumeration of all 2^{p} sets of mistakes:"
-        return Found(traits(plain, truth.truth), loss.traits, True, _steepest(table(plain, truth.truth), p), how)
+        return Examination(traits(plain, truth.truth), loss.traits, True, _steepest(table(plain, truth.truth), p), how)
     # Fewer pairs of sets are drawn where each of them holds many decisions.
     rows = int(np.clip(BUDGET // p, 8, 256))
     sample = search_shapes(
@@ -173,7 +173,7 @@ def examine(loss: Loss, truth: Sets, random_state: int | np.random.Generator | N
         if whole:
             how = "Traits, by the table of all numbers of false negatives and false positives:"
     seen = tables if whole else frozenset()
-    return Found(sample.unviolated & tables, loss.traits, False, sample.steepest, how, seen)
+    return Examination(sample.unviolated & tables, loss.traits, False, sample.steepest, how, seen)
 
 
 def _without_promises(loss: Loss) -> Loss:
@@ -181,7 +181,7 @@ def _without_promises(loss: Loss) -> Loss:
     return replace(loss, promises=()) if isinstance(loss, CountFunctionLoss | SetFunctionLoss) else loss
 
 
-def verdicts(loss: Loss, truth: Sets, found: Found) -> tuple[Verdict, ...]:
+def verdicts(loss: Loss, truth: Sets, found: Examination) -> tuple[Verdict, ...]:
     """The verdicts on the Lovász hinge, on margin rescaling, on slack rescaling and on the ramp."""
     # No surrogate of a loss is certain of anything once one of its promises is false.
     if found.broken:
@@ -212,7 +212,7 @@ def _lovasz(loss: Loss, truth: Sets) -> Verdict:
     return Verdict("lovasz", True, True, True, "convex; tight; tractable: a sort and one pass, O(p log p).")
 
 
-def _margin(loss: Loss, truth: Sets, found: Found) -> Verdict:
+def _margin(loss: Loss, truth: Sets, found: Examination) -> Verdict:
     increasing = found.holds(Trait.INCREASING)
     # No scale is too large for a loss that never grows.
     scale = np.inf if found.steepest <= 0 else 1.0 / found.steepest
@@ -230,7 +230,7 @@ def _margin(loss: Loss, truth: Sets, found: Found) -> Verdict:
     return _maximized("margin", loss, truth, tight, f"convex; {how}", False)
 
 
-def _slack(loss: Loss, truth: Sets, found: Found) -> Verdict:
+def _slack(loss: Loss, truth: Sets, found: Examination) -> Verdict:
     tight = found.holds(Trait.INCREASING)
     how = {True: "tight", False: "not tight, for the loss is not increasing", None: "tight as far as is known"}[tight]
     return _maximized("slack", loss, truth, tight, f"convex; {how}", True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from learners.risks import Maxima, hamming_risk, minimum, random_risk
 from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.core.learner import Learner, Step
-from setwise.core.risk import Cut, Cuts, Risk
+from setwise.core.risk import CuttingPlane, PartPlanes, Risk
 from setwise.learners import LEARNERS
 
 EVERY = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
@@ -71,11 +71,11 @@ class Growing(Risk):
         slope = np.zeros(self.size)
         slope[k] = np.sign(away[k])
         value = float(abs(away[k]))
-        return Cut(-slope[k] * (k + 1), slope, value, value)
+        return CuttingPlane(-slope[k] * (k + 1), slope, value, value)
 
     def cuts(self, w, parts, tol=0.0):
         cut = self.cut(w, tol)
-        return Cuts(np.array([cut.offset]), cut.slope[None], np.array([cut.value]), np.array([cut.upper]))
+        return PartPlanes(np.array([cut.offset]), cut.slope[None], np.array([cut.value]), np.array([cut.upper]))
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -104,12 +104,12 @@ class Lying(Risk):
 
     def cut(self, w, tol=0.0):
         value = 4.0 - float(w @ w)
-        return Cut(value + 2 * float(w @ w), -2.0 * w + 0.1, value, value)
+        return CuttingPlane(value + 2 * float(w @ w), -2.0 * w + 0.1, value, value)
 
     def cuts(self, w, parts, tol=0.0):
         cut = self.cut(w)
         half = np.full(len(parts), 0.5)
-        return Cuts(half * cut.offset, half[:, None] * cut.slope, half * cut.value, half * cut.upper)
+        return PartPlanes(half * cut.offset, half[:, None] * cut.slope, half * cut.value, half * cut.upper)
 
 
 @EVERY

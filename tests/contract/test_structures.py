@@ -5,11 +5,11 @@ import pytest
 
 from contract.each_loss import batches, places
 from setwise.core.batch import Classes, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.counts import Counts
 from setwise.core.enumerate import labelings, subsets, table
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import CountLoss
-from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes, Trait
 from setwise.losses import Hamming, Jaccard
 
@@ -186,6 +186,6 @@ def test_structures_add_up_and_nothing_else_is_added():
 def test_terms_have_the_shape_of_their_batch():
     sets = Sets.single([1, 0, 1, 1])
     with pytest.raises(ValueError, match="costs must have shape"):
-        Structure(sets, (Mistakes(np.ones(3)),))
+        BoundLoss(sets, (Mistakes(np.ones(3)),))
     with pytest.raises(TypeError, match="terms must be"):
-        Structure(sets, (1,))
+        BoundLoss(sets, (1,))

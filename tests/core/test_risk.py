@@ -3,11 +3,11 @@
 import numpy as np
 
 from setwise.core import risk
-from setwise.core.risk import Singles
+from setwise.core.risk import SetCache
 
 
 def test_single_sets_are_taken_once():
-    taken, kept = [], Singles(10)
+    taken, kept = [], SetCache(10)
 
     def take(parts):
         taken.append(parts.tolist())
@@ -18,5 +18,5 @@ def test_single_sets_are_taken_once():
     assert kept.of(np.array([0]), take) is not first
     assert kept.of(np.array([0, 1]), take) is not kept.of(np.array([0, 1]), take)
     assert taken == [[1], [0], [0, 1], [0, 1]]
-    large = Singles(risk.LARGEST + 1)
+    large = SetCache(risk.LARGEST + 1)
     assert large.of(np.array([1]), take) is not large.of(np.array([1]), take)

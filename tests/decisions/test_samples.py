@@ -115,7 +115,7 @@ def test_lines_bound_the_least_expected_loss_and_reach_it_for_affine_losses(loss
             w = np.ones(len(samples)) if weights is None else weights
             w = w / w.sum()
             least = (w @ table[samples @ (1 << np.arange(p))]).min()
-            _, bound = by_samples._Samples(formula, samples, w).by_lines(allowed, -np.inf)
+            _, bound = by_samples._SampleLoss(formula, samples, w).by_lines(allowed, -np.inf)
             assert bound <= least + 1e-10
             if is_affine(formula):
                 np.testing.assert_allclose(bound, least, atol=1e-10)
@@ -246,7 +246,7 @@ def test_heads_of_large_sets_are_counted_without_being_listed():
     rng = np.random.default_rng(0)
     for p, loss in ((600, Jaccard()), (700, FBeta())):
         truths, w = rng.random((7, p)) < rng.random(p), np.full(7, 1 / 7)
-        rule = by_samples._Samples(formula_of(loss, p), truths, w)
+        rule = by_samples._SampleLoss(formula_of(loss, p), truths, w)
         low, high = rule.formula.numbers
         listed = rule.expected(by_samples._heads(truths, w, np.arange(low, high + 1)))
         np.testing.assert_allclose(rule.of_heads(), listed)

@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 
 from setwise import GraphClassifier, SetClassifier
 from setwise.core.batch import Classes
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
 from setwise.estimators.graph_training import SINGLY, best_bias, with_edges
 from setwise.graphs import Graph, from_image
 from setwise.inference import MaxFlow
@@ -198,7 +198,7 @@ def test_the_best_bias_is_the_best_of_all(images):
     rng = np.random.default_rng(0)
     scores = np.abs(rng.standard_normal(networks.n_scores))
     scores[networks.node_places] = networks.labels + 2 * rng.standard_normal(networks.total)
-    cut = MaxFlow().prepare(Structure(networks))
+    cut = MaxFlow().prepare(BoundLoss(networks))
 
     def at(bias):
         moved = scores.copy()

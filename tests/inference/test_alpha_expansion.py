@@ -6,9 +6,9 @@ import pytest
 from rounds import rounds
 from setwise.core import enumerate as brute
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import ClassGraphs, Graphs
-from setwise.core.structure import Structure
 from setwise.inference import AlphaExpansion, Greedy, MaxFlow, TreeReweighted, cuts
 from setwise.kernels.threads import allowed
 from setwise.losses import Hamming, Jaccard, MeanOverClasses
@@ -45,7 +45,7 @@ def test_value_best_and_bound(kind, bound):
         batch = random_batch(rng, k, tables=kind != "potts", unknown=case % 4 == 0, sizes=(5,))
         scores = random_scores(rng, batch, kind)
         rows = brute.labelings(5, k)
-        structure = (Structure(batch), Hamming().structure(batch), Hamming().structure(batch).zero())[case // 3 % 3]
+        structure = (BoundLoss(batch), Hamming().structure(batch), Hamming().structure(batch).zero())[case // 3 % 3]
         values = brute.objectives(structure, scores, rows)
         found = AlphaExpansion(bound).prepare(structure).maximize(scores)
         assert found.values[0] == pytest.approx(values[(rows == found.labels).all(axis=1)][0])
@@ -80,11 +80,11 @@ def test_no_single_label_wins_anything_more():
     rng = np.random.default_rng(2)
     batch = random_batch(rng, 3, sizes=(7,))
     scores = random_scores(rng, batch, "potts")
-    found = AlphaExpansion(None).prepare(Structure(batch)).maximize(scores)
+    found = AlphaExpansion(None).prepare(BoundLoss(batch)).maximize(scores)
     moves = brute.labelings(7, 2).astype(bool)
     for alpha in range(3):
         rows = np.where(moves, alpha, found.labels)
-        assert brute.objectives(Structure(batch), scores, rows).max() <= found.values[0] + 1e-9
+        assert brute.objectives(BoundLoss(batch), scores, rows).max() <= found.values[0] + 1e-9
 
 
 def test_blocks_and_threads_change_no_value(monkeypatch):

@@ -122,7 +122,7 @@ def test_refusals_are_sentences():
 
 
 def test_a_multiple_of_a_loss_of_areas_keeps_its_method():
-    """Structure is data, so nothing is forgotten on the way through * and +."""
+    """A bound loss is data, so nothing is forgotten on the way through * and +."""
     rng = np.random.default_rng(2)
     y, s, areas = rng.random(40) < 0.4, 0.05 * rng.standard_normal(40), 1 + rng.random(40)
     loss, sets = AreaWeighted(Jaccard(), areas), Sets.single(y)

@@ -7,9 +7,9 @@ from scipy.optimize import linprog
 from inference.networks import chain, grid, scores, slip
 from setwise.core import enumerate as brute
 from setwise.core.batch import Classes
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import ClassGraphs
-from setwise.core.structure import Structure
 from setwise.inference import Auto, ByClass, ClassDecomposition, Enumeration, TreeMaxProduct
 from setwise.kernels.threads import allowed
 from setwise.losses import AreaWeighted, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass, ZeroOne
@@ -80,7 +80,7 @@ def test_on_chains_the_bound_is_the_optimum_of_the_dual(label):
     for _ in range(6):
         batch = ClassGraphs(rng.integers(0, 3, 5), np.array([0, 5]), chain(5), 3)
         s = 0.5 * scores(rng, batch, "reals")
-        won = brute.objectives(Structure(batch), s, rows)
+        won = brute.objectives(BoundLoss(batch), s, rows)
         lost = np.array([Jaccard()(batch.labels == label, answer) for answer in answers])
         ones, none = np.ones(len(won)), np.zeros(len(lost))
         equal = [np.append(ones, none), np.append(0 * ones, none + 1)]

@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
 from setwise.inference import MaxFlow
 from setwise.inference.cuts import flips, nested
 from setwise.kernels.threads import allowed
@@ -60,7 +60,7 @@ def test_cuts_at_single_biases_are_nested_and_agree():
     graphs = Graphs(np.zeros(2 * side**2, dtype=bool), np.array([0, 1, 2]) * side**2, np.vstack([one, one + side**2]))
     scores = np.abs(rng.standard_normal(graphs.n_scores))
     scores[graphs.node_places] = 2 * rng.standard_normal(graphs.total)
-    t, cut = flips(graphs, scores), MaxFlow().prepare(Structure(graphs))
+    t, cut = flips(graphs, scores), MaxFlow().prepare(BoundLoss(graphs))
     before = np.zeros(graphs.total, dtype=bool)
     for bias in np.quantile(t, np.linspace(0.01, 0.99, 23)) + 1e-6:
         found = cut.maximize(with_bias(graphs, scores, bias)).labels

@@ -11,8 +11,8 @@ from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
 from setwise.inference import Auto, CountSearch, DualDecomposition, Enumeration, Greedy, MaxFlow
-from setwise.inference.descent import Bundle
-from setwise.inference.dual_decomposition import Problem, Search
+from setwise.inference.descent import BundleMethod
+from setwise.inference.dual_decomposition import Subproblem, SubproblemDescent
 from setwise.kernels.threads import allowed
 from setwise.losses import MCC, AreaWeighted, Capped, FBeta, GMean, Hamming, HMean, Jaccard, Tversky, ZeroOne
 
@@ -192,7 +192,7 @@ def test_the_bundle_finds_the_minimum_of_a_maximum_of_planes(size):
     for _ in range(20):
         slopes, offsets = rng.standard_normal((4 * size + 2, size)), rng.standard_normal(4 * size + 2)
         slopes -= slopes.mean(axis=0)
-        bundle = Bundle(np.zeros(size), float(offsets.max()), slopes[offsets.argmax()], offsets.max() - 5.0)
+        bundle = BundleMethod(np.zeros(size), float(offsets.max()), slopes[offsets.argmax()], offsets.max() - 5.0)
         for _ in range(300):
             levels = offsets + slopes @ bundle.point
             bundle.add(float(levels.max()), slopes[levels.argmax()])
@@ -302,8 +302,10 @@ def test_the_kept_multipliers_save_evaluations(monkeypatch):
     graphs = Graphs(rng.random(400) < 0.3, np.array([0, 400]), grid(20, 20))
     scores = 0.01 * rng.standard_normal(graphs.n_scores)
     scores[graphs.edge_places] = 0.01 * rng.random(len(graphs.edges))
-    asked, at = [], Search.at
-    monkeypatch.setattr(Search, "at", lambda search, *given, **more: asked.append(1) or at(search, *given, **more))
+    asked, at = [], SubproblemDescent.at
+    monkeypatch.setattr(
+        SubproblemDescent, "at", lambda search, *given, **more: asked.append(1) or at(search, *given, **more)
+    )
     used = DualDecomposition().prepare(Jaccard().structure(graphs))
     used.maximize(scores, 1e-6)
     first = len(asked)
@@ -319,7 +321,7 @@ def test_settled_multipliers_use_the_whole_flow(loss):
     for k in range(40):
         graphs, scores, rows, won = random_problem(rng, kind=("reals", "reals", "ties", "huge")[k % 4])
         best, slip = (won + losses_of(loss, graphs.truth, rows)).max(), 1e-10 * (1.0 + np.abs(scores).max())
-        problem = Problem(DualDecomposition().one_set(loss.structure(graphs)), scores)
+        problem = Subproblem(DualDecomposition().one_set(loss.structure(graphs)), scores)
         multipliers = 0.1 * rng.standard_normal(12)
         plain, labels, _ = problem.bound(multipliers)
         bound, settled, same, _ = problem.settle(multipliers)
@@ -338,7 +340,7 @@ def test_settled_multipliers_use_the_whole_flow(loss):
 
 def test_the_slope_between_two_labelings():
     graphs = Graphs(np.arange(12) < 5, np.array([0, 12]), grid(3, 4))
-    problem = Problem(DualDecomposition().one_set(Jaccard().structure(graphs)), np.zeros(graphs.n_scores))
+    problem = Subproblem(DualDecomposition().one_set(Jaccard().structure(graphs)), np.zeros(graphs.n_scores))
     one, other = np.arange(12) < 4, np.arange(12) < 8
     # One false negative and none, and no false positive and three.
     at = lambda fn, fp: (fn + fp) / (5.0 + fp)  # noqa: E731

@@ -10,8 +10,8 @@ import pytest
 from inference.networks import some, tree
 from rounds import rounds
 from setwise.core.batch import Classes, Sets
+from setwise.core.bound_loss import BoundLoss, LabelCosts
 from setwise.core.networks import ClassGraphs, Graphs, Network
-from setwise.core.structure import LabelCosts, Structure
 from setwise.core.terms import Mistakes
 from setwise.inference import (
     INFERENCES,
@@ -101,7 +101,7 @@ def case(rng):
         scores[batch.edge_columns] = np.abs(scores[batch.edge_columns])
     if rng.random() < 0.4:
         structure = (min(scale(rng), 1e100) * Hamming()).structure(batch)
-        return batch, scores, Structure(batch) if rng.random() < 0.3 else structure
+        return batch, scores, BoundLoss(batch) if rng.random() < 0.3 else structure
     if k == 3 or isinstance(batch, ClassGraphs):
         loss = MeanOverClasses(rng.choice([Jaccard(), FBeta()]))
     else:
@@ -201,10 +201,10 @@ def test_a_triangle_without_a_certificate_beside_a_huge_node(method, tiny, huge)
     # No messages and no cut tell which of three edges that repel one another is lost.
     edges = np.array([[0, 1], [1, 2], [0, 2]])
     graphs = Graphs(np.zeros(4, bool), np.array([0, 4]), edges)
-    found = method.prepare(Structure(graphs)).maximize([0.0, 0.0, 0.0, huge, -tiny, -tiny, -tiny])
+    found = method.prepare(BoundLoss(graphs)).maximize([0.0, 0.0, 0.0, huge, -tiny, -tiny, -tiny])
     assert not found.exact[0]
     assert found.labels[3]
-    assert MaxFlow().prepare(Structure(graphs)).maximize([0.0, 0.0, 0.0, huge, tiny, tiny, tiny]).exact[0]
+    assert MaxFlow().prepare(BoundLoss(graphs)).maximize([0.0, 0.0, 0.0, huge, tiny, tiny, tiny]).exact[0]
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_forced_labels_are_not_stronger_than_they_must_be(loss, labels, size):
 @pytest.mark.parametrize("method", [QPBO(), MaxFlow(), Auto(), INFERENCES["enumeration"]()], ids=lambda one: one.name)
 def test_forced_labels_of_a_tiny_part_beside_a_huge_one(method):
     edges = np.array([[0, 1], [1, 2], [0, 2], [3, 4]])
-    structure = Structure(Graphs(np.zeros(5, bool), np.array([0, 5]), edges))
+    structure = BoundLoss(Graphs(np.zeros(5, bool), np.array([0, 5]), edges))
     scores = np.array([1e-13, 2.5e-13, -4e-13, 2e3, -1e3, 1e-13, 5e-14, 2e-13, 3e3])
     blocks = blocks_of(structure.batch, scores, structure)
     for i in range(3):
@@ -272,7 +272,7 @@ def test_forced_labels_of_a_tiny_part_beside_a_huge_one(method):
 
 def test_max_marginals_beside_a_part_that_is_only_bounded():
     edges = np.array([[0, 1], [1, 2], [0, 2]])
-    structure = Structure(Graphs(np.zeros(4, bool), np.array([0, 4]), edges))
+    structure = BoundLoss(Graphs(np.zeros(4, bool), np.array([0, 4]), edges))
     scores = np.array([0.0, 0.0, 0.0, 1 / 3, -1.0, -1.0, -1.0])
     found = QPBO().prepare(structure).max_marginals(scores)
     np.testing.assert_allclose(found, INFERENCES["enumeration"]().prepare(structure).max_marginals(scores), rtol=1e-14)

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
 from setwise.inference import DualDecomposition, MaxFlow, max_flow
 from setwise.kernels.threads import allowed
 from setwise.losses import Hamming, Jaccard
@@ -86,11 +86,11 @@ def test_chosen_images_remain_images():
         np.testing.assert_array_equal(chosen.grids.edges(), expected.edges)
         np.testing.assert_array_equal(chosen.edges, expected.edges)
         spans = [scores[slice(*graphs.score_offsets[i : i + 2])] for i in parts]
-        found = MaxFlow().prepare(Structure(graphs)).take(parts).maximize(np.concatenate(spans))
+        found = MaxFlow().prepare(BoundLoss(graphs)).take(parts).maximize(np.concatenate(spans))
         np.testing.assert_array_equal(
             found.labels,
             MaxFlow()
-            .prepare(Structure(graphs))
+            .prepare(BoundLoss(graphs))
             .maximize(scores)
             .labels[np.concatenate([np.arange(*graphs.offsets[i : i + 2]) for i in parts])],
         )
@@ -138,14 +138,14 @@ def test_what_is_no_image_is_refused():
 CODE = """
 import resource, sys, numpy as np
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
+from setwise.core.bound_loss import BoundLoss
 from setwise.inference import MaxFlow
 rng = np.random.default_rng(0)
 graphs = Graphs.images([rng.random((512, 512)) < 0.5], int(sys.argv[1]))
 scores = rng.random(graphs.n_scores)
 scores[:graphs.total] = rng.standard_normal(graphs.total)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-assert MaxFlow().prepare(Structure(graphs)).maximize(scores).exact.all()
+assert MaxFlow().prepare(BoundLoss(graphs)).maximize(scores).exact.all()
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / graphs.total)
 """
 

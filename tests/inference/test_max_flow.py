@@ -7,9 +7,9 @@ import pytest
 
 from rounds import rounds
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
 from setwise.inference import MaxFlow, max_flow
 from setwise.inference.max_flow import block_ends
 from setwise.kernels.threads import allowed
@@ -52,9 +52,9 @@ def by_hand(graphs, i, structure, scores):
 
 def losses(rng, graphs):
     sizes = graphs.sizes
-    yield Structure(graphs)
+    yield BoundLoss(graphs)
     yield Hamming().structure(graphs)
-    yield 2.5 * Hamming(rng.random(sizes[0])).structure(graphs) if (sizes == sizes[0]).all() else Structure(graphs)
+    yield 2.5 * Hamming(rng.random(sizes[0])).structure(graphs) if (sizes == sizes[0]).all() else BoundLoss(graphs)
     yield Hamming().structure(graphs).zero()
 
 
@@ -119,7 +119,7 @@ def test_of_the_best_labels_those_with_the_fewest_positives_are_found_from_any_s
     rng, tied = np.random.default_rng(4), 0
     for _ in range(40):
         graphs = random_graphs(rng)
-        structure = Structure(graphs)
+        structure = BoundLoss(graphs)
         one = MaxFlow().prepare(structure)
         for kind in ("integers", "zeros", "integers"):
             scores = random_scores(rng, graphs, kind)

@@ -8,9 +8,9 @@ import pytest
 from inference.networks import KINDS, chain, grid, labelings, network, scores, slip, some, tree
 from setwise.core import enumerate as brute
 from setwise.core.batch import Classes
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import ClassGraphs, Graphs
-from setwise.core.structure import Structure
 from setwise.inference import Auto, BeliefPropagation, Enumeration, MaxFlow, TreeMaxProduct, TreeReweighted
 from setwise.losses import Hamming, Jaccard, MeanOverClasses, ZeroOne
 from setwise.surrogates import MarginRescaling
@@ -39,7 +39,7 @@ def test_on_trees_all_reach_the_optimum(method, shape):
     for t in range(60):
         batch = network(rng, shape)
         s = scores(rng, batch, KINDS[t % 6])
-        structure = Hamming().structure(batch) if t % 3 else Structure(batch)
+        structure = Hamming().structure(batch) if t % 3 else BoundLoss(batch)
         found, best = solved(method, structure, s)
         assert found.values[0] == pytest.approx(best, abs=slip(s))
         assert found.bounds[0] == pytest.approx(best, abs=1e-6 * slip(s) / 1e-11)
@@ -206,7 +206,7 @@ def test_what_does_not_fit_is_refused():
     every = np.array(list(combinations(range(5), 2)))
     frustrated = ClassGraphs(np.zeros(5, np.int64), np.array([0, 5]), every, 2)
     with pytest.raises(Refusal, match="max_marginals refuses .*: its maximum is only bounded here"):
-        TreeReweighted().prepare(Structure(frustrated)).max_marginals(np.append(np.zeros(10), -np.ones(10)))
+        TreeReweighted().prepare(BoundLoss(frustrated)).max_marginals(np.append(np.zeros(10), -np.ones(10)))
     with pytest.raises(ValueError, match="max_iter must be"):
         TreeReweighted(0)
     with pytest.raises(ValueError, match="damping must be"):

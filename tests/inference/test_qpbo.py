@@ -8,9 +8,9 @@ import pytest
 from rounds import rounds
 from setwise.core import enumerate as brute
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import ClassGraphs, Graphs
-from setwise.core.structure import Structure
 from setwise.inference import QPBO, MaxFlow, qpbo
 from setwise.kernels.threads import allowed
 from setwise.losses import Hamming, Jaccard
@@ -52,7 +52,7 @@ def test_value_best_bound_and_persistent_labels(kind, unknown):
     exact, best_found, cases = 0, 0, rounds(150, 100)
     for _ in range(cases):
         batch, scores = random_batch(rng, kind, unknown)
-        for structure in (Structure(batch), (1.5 * Hamming()).structure(batch), Hamming().structure(batch).zero()):
+        for structure in (BoundLoss(batch), (1.5 * Hamming()).structure(batch), Hamming().structure(batch).zero()):
             one = QPBO().prepare(structure)
             found = one.maximize(scores)
             rows = every(batch)
@@ -86,7 +86,7 @@ def test_a_grid_of_mixed_signs(rounds):
         scores[graphs.edge_places] *= rng.choice([0.3, 1.0, 3.0])
         agree = rows[:, edges[:, 0]] == rows[:, edges[:, 1]]
         values = rows @ scores[graphs.node_places] + agree @ scores[graphs.edge_places] - scores @ graphs.target
-        found = QPBO(rounds).prepare(Structure(graphs)).maximize(scores)
+        found = QPBO(rounds).prepare(BoundLoss(graphs)).maximize(scores)
         assert found.values[0] <= values.max() + 1e-9
         assert values.max() <= found.bounds[0] + 1e-9
         found_best += found.values[0] >= values.max() - 1e-9
@@ -102,7 +102,7 @@ def test_where_the_bound_can_be_reached_it_is():
         scores = np.zeros(graphs.n_scores)
         sign = np.where(hidden[edges[:, 0]] == hidden[edges[:, 1]], 1.0, -1.0)
         scores[graphs.edge_places] = sign * rng.integers(0, 3, len(edges))
-        found = QPBO(0).prepare(Structure(graphs)).maximize(scores)
+        found = QPBO(0).prepare(BoundLoss(graphs)).maximize(scores)
         assert found.exact[0]
         assert found.values[0] == pytest.approx(0.0)
 
@@ -172,11 +172,11 @@ def test_its_bound_is_that_of_thinqpbo():
         for (a, b), s in zip(graphs.edges, scores[graphs.edge_places], strict=True):
             peer.add_pairwise_term(int(a), int(b), -s, 0.0, 0.0, -s)
         peer.solve()
-        found = QPBO().prepare(Structure(graphs)).maximize(scores)
+        found = QPBO().prepare(BoundLoss(graphs)).maximize(scores)
         # The peer counts twice the energy, and values are relative to the target.
         assert found.bounds[0] == pytest.approx(-peer.compute_twice_lower_bound() / 2 - scores @ graphs.target)
         labels = np.array([peer.get_label(i) for i in range(n)])
-        certain = QPBO().persistent(Structure(graphs), scores)
+        certain = QPBO().persistent(BoundLoss(graphs), scores)
         np.testing.assert_array_equal(certain, np.where(labels >= 0, labels, -1))
 
 

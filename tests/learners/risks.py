@@ -3,7 +3,7 @@
 import numpy as np
 import piqp
 
-from setwise.core.risk import Cut, Cuts, Risk
+from setwise.core.risk import CuttingPlane, PartPlanes, Risk
 
 
 class Maxima(Risk):
@@ -22,7 +22,7 @@ class Maxima(Risk):
         self.calls.append(w.copy())
         cuts = self.cuts(w, np.arange(self.n_parts))
         slope, value = cuts.slopes.sum(axis=0), float(cuts.values.sum())
-        return Cut(value - float(slope @ w), slope, value, float(cuts.uppers.sum()))
+        return CuttingPlane(value - float(slope @ w), slope, value, float(cuts.uppers.sum()))
 
     def cuts(self, w, parts, tol=0.0):
         values = self.offsets[parts] + self.slopes[parts] @ w
@@ -30,7 +30,7 @@ class Maxima(Risk):
         if self.blind:
             values[:, ::3] = -np.inf
         best = values.argmax(axis=1)
-        return Cuts(self.offsets[parts, best], self.slopes[parts, best], values[rows, best], uppers)
+        return PartPlanes(self.offsets[parts, best], self.slopes[parts, best], values[rows, best], uppers)
 
     def objective(self, w, C):
         return 0.5 * w @ w + C * (self.offsets + self.slopes @ w).max(axis=1).sum()

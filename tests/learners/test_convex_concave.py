@@ -9,7 +9,7 @@ from learners.risks import hamming_risk, random_risk
 from rounds import rounds
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
-from setwise.core.risk import Cut, Cuts, Risk
+from setwise.core.risk import CuttingPlane, PartPlanes, Risk
 from setwise.learners import LEARNERS, NRBM, ConvexConcave, OneSlack
 from setwise.losses import FBeta, Jaccard
 from setwise.models import Independent
@@ -145,11 +145,11 @@ class Waves(Risk):
     def cut(self, w, tol=0.0):
         value = 2.0 + np.sin(3 * w[0]) + np.sin(2 * w[1])
         slope = np.array([3 * np.cos(3 * w[0]), 2 * np.cos(2 * w[1])])
-        return Cut(value - slope @ w, slope, value, value)
+        return CuttingPlane(value - slope @ w, slope, value, value)
 
     def cuts(self, w, parts, tol=0.0):
         cut = self.cut(w)
-        return Cuts(np.array([cut.offset]), cut.slope[None], np.array([cut.value]), np.array([cut.upper]))
+        return PartPlanes(np.array([cut.offset]), cut.slope[None], np.array([cut.value]), np.array([cut.upper]))
 
 
 def test_planes_above_a_risk_that_is_not_convex_accuse_nobody():

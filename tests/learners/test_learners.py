@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from learners.risks import Maxima, hamming_risk, minimum, random_risk
 from setwise.core.exceptions import Refusal
-from setwise.core.risk import Cuts
+from setwise.core.risk import PartPlanes
 from setwise.learners import LEARNERS, BlockFrankWolfe, NSlack, OneSlack, Subgradient
 from setwise.learners.masters import Blocks
 
@@ -295,7 +295,7 @@ class ClearZero(Maxima):
     def cuts(self, w, parts, tol=0.0):
         found = super().cuts(w, parts, tol)
         kept = (np.abs(found.values) > 1e-14).astype(float)
-        return Cuts(found.offsets * kept, found.slopes * kept[:, None], found.values * kept, found.uppers * kept)
+        return PartPlanes(found.offsets * kept, found.slopes * kept[:, None], found.values * kept, found.uppers * kept)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -49,7 +49,7 @@ def scored(rng, graphs, kind="reals"):
 
 
 def values_of(structure, rows):
-    """The value of each labeling of a structure of one set, by a batch of as many copies of the set."""
+    """The value of each labeling of a bound loss of one set, by a batch of as many copies of the set."""
     return structure.take(np.zeros(len(rows), np.int64)).values(rows.ravel())
 
 

@@ -9,9 +9,9 @@ from scipy.sparse.csgraph import dijkstra
 
 from losses.small_networks import ROWS, grid, index_of, labelings, scored, values_of, won_by
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
 from setwise.core.terms import PathOrders, Precedence
 from setwise.inference import Auto, FactorDecomposition, HighOrderMessages, OneWayCut
 from setwise.kernels.paths import path_marginals, path_maxima
@@ -119,7 +119,7 @@ def test_completions_are_exact(name, alone):
     graphs = trimap(name)
     batch = Sets(graphs.labels, ENDS) if alone else graphs
     for kind in ("reals", "reals", "ties", "zeros", "huge"):
-        structure = Structure(batch, BorderConvexity().structure(graphs).zero().terms, "completion")
+        structure = BoundLoss(batch, BorderConvexity().structure(graphs).zero().terms, "completion")
         scores = scored(rng, batch, kind)
         values = won_by(batch, scores, ROWS) + values_of(structure, ROWS)
         prepared = Auto().prepare(structure)
@@ -204,17 +204,17 @@ def test_what_does_not_fit_is_refused():
         (lambda: BorderConvexity(paths=[[1.5]]), "paths must be arrays of whole numbers"),
         (lambda: BorderConvexity(paths=[[0]]).structure(sets), "without a known label"),
         (lambda: BorderConvexity(paths=[[9]]).structure(sets), "without a known label"),
-        (lambda: Structure(sets, (Precedence(np.array([[0, 0]])),)), "pairs must be different decisions"),
-        (lambda: Structure(sets, (PathOrders(*map(np.array, ([1, 1], [0, 2], [0], [1.0]))),)), "different decisions"),
+        (lambda: BoundLoss(sets, (Precedence(np.array([[0, 0]])),)), "pairs must be different decisions"),
+        (lambda: BoundLoss(sets, (PathOrders(*map(np.array, ([1, 1], [0, 2], [0], [1.0]))),)), "different decisions"),
     ):
         with pytest.raises(ValueError, match=words):
             wrong()
     with pytest.raises(Refusal, match="OneWayCut refuses Hamming"):
         OneWayCut().prepare(Hamming().structure(sets))
-    order = Structure(sets, (Precedence(np.array([[0, 1]])),), "an order")
+    order = BoundLoss(sets, (Precedence(np.array([[0, 1]])),), "an order")
     with pytest.raises(Refusal, match="OneWayCut refuses slack rescaling"):
         OneWayCut().prepare(order, slack=True)
     graphs = Graphs(sets.labels, sets.offsets, np.array([[0, 1]]))
-    prepared = OneWayCut().prepare(Structure(graphs, order.terms, "an order"))
+    prepared = OneWayCut().prepare(BoundLoss(graphs, order.terms, "an order"))
     with pytest.raises(ValueError, match="OneWayCut needs scores of edges from 0 on"):
         prepared.maximize(-np.ones(5))

@@ -5,11 +5,11 @@ import pytest
 
 from losses.small_networks import ROWS, boxed, grid, index_of, labelings, scored, values_of, won_by
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
-from setwise.core.terms import LargestOf, RegionCounts
+from setwise.core.terms import MaximumOfSums, RegionCounts
 from setwise.inference import Auto, ByPieces, ByRegions, Enumeration, FactorDecomposition, HighOrderMessages, MaxFlow
 from setwise.losses import BoxFullness, Hamming, Jaccard
 
@@ -210,7 +210,7 @@ def test_the_general_form_of_pieces_takes_costs_of_both_labels():
     rng = np.random.default_rng(8)
     graphs = Graphs(rng.random(12) < 0.5, ENDS, EDGES)
     constants, costs = np.array([[0.5, -np.inf, 0.1]]), rng.standard_normal((3, 12, 2))
-    structure = Structure(graphs, (LargestOf(constants, costs),), "three pieces")
+    structure = BoundLoss(graphs, (MaximumOfSums(constants, costs),), "three pieces")
     at = np.arange(12)
     expected = np.array([max(0.5 + costs[0, at, 1 * y].sum(), 0.1 + costs[2, at, 1 * y].sum()) for y in ROWS])
     np.testing.assert_allclose(values_of(structure, ROWS), expected)

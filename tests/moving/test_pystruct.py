@@ -11,8 +11,8 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from setwise import SetClassifier
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import ClassGraphs
-from setwise.core.structure import Structure
 from setwise.inference import BeliefPropagation, TreeMaxProduct, TreeReweighted
 from setwise.learners import BlockFrankWolfe, NSlack, OneSlack, Subgradient
 from setwise.losses import ClassWeightedHamming, Hamming
@@ -234,7 +234,7 @@ def best_of(nodes, edges, tables):
 def by(method, nodes, edges, tables):
     batch = ClassGraphs(np.full(len(nodes), 0), np.array([0, len(nodes)]), edges, K, tables=True)
     scores = np.concatenate([nodes.ravel(), tables.ravel()])
-    found = method.prepare(Structure(batch)).maximize(scores)
+    found = method.prepare(BoundLoss(batch)).maximize(scores)
     # Values are relative to the score of the target, which is all zeros here.
     right = nodes[:, 0].sum() + tables[:, 0, 0].sum()
     return found.values[0] + right, found.bounds[0] + right

@@ -10,8 +10,8 @@ from scipy.special import logsumexp
 
 from rounds import rounds
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
-from setwise.core.structure import Structure
 from setwise.kernels.count_partition import count_partitions
 from setwise.losses import BoxFullness, CountRange, Hamming, Jaccard
 from setwise.models import Independent
@@ -261,7 +261,7 @@ def test_refusals():
         CountLikelihood(CountRange(1)).on(sets)(np.array([np.nan, 0, 0]))
     with pytest.raises(TypeError, match="structure must be"):
         AllowedPartition(CountRange(1))
-    assert AllowedPartition(Structure(sets))(np.zeros(3)).values[0] == pytest.approx(3 * np.log(2))
+    assert AllowedPartition(BoundLoss(sets))(np.zeros(3)).values[0] == pytest.approx(3 * np.log(2))
 
 
 def test_the_gradient_of_the_divergence_has_its_digits_near_saturation():

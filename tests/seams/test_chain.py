@@ -7,10 +7,10 @@ import pytest
 
 from learners.risks import Maxima, minimum
 from setwise.core.batch import Batch
+from setwise.core.bound_loss import LabelCosts
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.risk import Features
-from setwise.core.structure import LabelCosts
 from setwise.kernels.segments import chosen_offsets
 from setwise.learners import LEARNERS, Subgradient
 from setwise.losses import Hamming

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 from setwise.core import enumerate as brute
 from setwise.core.batch import Sets
-from setwise.core.structure import Structure
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.surrogate import Evaluation, Evaluator
 from setwise.inference import Auto
 from setwise.learners import LEARNERS, Subgradient
@@ -20,7 +20,7 @@ class Perturbed(Evaluator):
     def __init__(self, batch, draws=5, seed=0, sets=None):
         self.batch, self.draws, self.seed = batch, draws, seed
         self.sets = np.arange(len(batch)) if sets is None else sets
-        self.maximizer = Auto().prepare(Structure(batch))
+        self.maximizer = Auto().prepare(BoundLoss(batch))
         sizes = np.diff(batch.offsets)
         noise = [
             [np.random.default_rng([seed, i, m]).logistic(size=p) for m in range(draws)]

@@ -7,10 +7,10 @@ import pytest
 
 from setwise import GraphClassifier
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import ClassGraphs, Graphs
-from setwise.core.structure import Structure
 from setwise.graphs import Graph
 from setwise.inference import INFERENCES, Auto, Enumeration, MaxFlow
 from setwise.learners import OneSlack
@@ -182,7 +182,7 @@ def test_rankings_are_measured_by_differences_of_max_marginals(loss):
     batch = graphs(8, 4, seed=5)
     scores = np.random.default_rng(6).standard_normal(batch.n_scores)
     scores[batch.edge_places] = np.abs(scores[batch.edge_places])
-    marginals = MaxFlow().prepare(Structure(batch)).max_marginals(scores)
+    marginals = MaxFlow().prepare(BoundLoss(batch)).max_marginals(scores)
     turns = marginals[:, 1] - marginals[:, 0]
     # The differences by all labelings.
     rows = subsets(8)

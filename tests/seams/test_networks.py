@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from learners.risks import Maxima, minimum
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
 from setwise.inference import MaxFlow
 from setwise.learners import LEARNERS, OneSlack, Subgradient
 from setwise.losses import Hamming
@@ -61,7 +61,7 @@ def test_the_ramp_lies_between_the_loss_and_margin_rescaling():
         graphs, model = problem(seed)
         w = np.maximum(np.random.default_rng(seed).standard_normal(model.size), model.lower)
         scores = model.scores(w)
-        found = MaxFlow().prepare(Structure(graphs)).maximize(scores)
+        found = MaxFlow().prepare(BoundLoss(graphs)).maximize(scores)
         loss = Hamming().structure(graphs).values(found.labels)
         ramp, margin = (kind(Hamming()).on(graphs)(scores).values for kind in (Ramp, MarginRescaling))
         assert (loss <= ramp + 1e-12).all()
@@ -75,6 +75,6 @@ def test_neighbors_help_where_single_nodes_are_noisy():
     graphs = Graphs(labels, np.array([0, 400]), edges)
     model = GraphModel((labels + rng.standard_normal(400))[:, None], np.ones((399, 1)), graphs)
     fit = OneSlack(C=1.0, tol=1e-3).minimize(MeanRisk(model, MarginRescaling(Hamming()).on(graphs)))
-    cut = MaxFlow().prepare(Structure(graphs)).maximize(model.scores(fit.w)).labels
+    cut = MaxFlow().prepare(BoundLoss(graphs)).maximize(model.scores(fit.w)).labels
     alone = model.scores(np.array([1.0, -0.5, 0.0]))[graphs.node_places] > 0
     assert (cut != labels).mean() < 0.5 * (alone != labels).mean()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setwise.core.batch import Sets
-from setwise.core.risk import Cut, Cuts, Risk
+from setwise.core.risk import CuttingPlane, PartPlanes, Risk
 from setwise.learners import OneSlack
 from setwise.losses import Jaccard
 from setwise.models import Independent
@@ -48,11 +48,11 @@ class Pieces(Risk):
         for (features, y), u in zip(self.pieces, errors, strict=True):
             gain = np.array([shares.get(v, (0.0, 0.0))[int(not label)] for v, label in zip(u, y, strict=True)])
             slope += features.pullback(np.where(y, -gain, gain))
-        return Cut(total - float(slope @ w), slope, total, total)
+        return CuttingPlane(total - float(slope @ w), slope, total, total)
 
     def cuts(self, w, parts, tol=0.0):
         cut = self.cut(w)
-        return Cuts(np.array([cut.offset]), cut.slope[None], np.array([cut.value]), np.array([cut.upper]))
+        return PartPlanes(np.array([cut.offset]), cut.slope[None], np.array([cut.value]), np.array([cut.upper]))
 
 
 @pytest.fixture

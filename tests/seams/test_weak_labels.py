@@ -9,7 +9,7 @@ from setwise.core.inference import Maximizer, Solutions
 from setwise.core.networks import Graphs
 from setwise.graphs import box_labels, known_part, trimap_labels
 from setwise.inference import Auto, FactorDecomposition
-from setwise.inference.reductions import Kept
+from setwise.inference.reductions import CachedMaximizer
 from setwise.learners import NRBM, ConvexConcave, OneSlack
 from setwise.losses import BorderConvexity, BoxFullness, Hamming, Jaccard
 from setwise.models import GraphModel
@@ -128,7 +128,7 @@ class Forgetful(Maximizer):
 def test_a_completion_is_given_up_for_better_ones_alone():
     labels = np.full(6, -1, np.int8)
     structure = Hamming().structure(Graphs(labels, np.array([0, 3, 6]), np.zeros((0, 2), np.int64)))
-    kept = Kept(Forgetful(structure))
+    kept = CachedMaximizer(Forgetful(structure))
     ones = np.ones(6)
     assert kept.maximize(ones).values.tolist() == [3.0, 3.0]
     found = kept.maximize(ones)

@@ -5,7 +5,7 @@ from itertools import pairwise, permutations, product
 import numpy as np
 import pytest
 
-from setwise.core.structure import Structure
+from setwise.core.bound_loss import BoundLoss
 from setwise.graphs import Graph
 from setwise.inference import Auto
 from setwise.learners import OneSlack
@@ -83,7 +83,7 @@ def test_lists_of_labels_have_the_scores_of_the_formula(make):
         w = np.abs(rng.standard_normal(features.size))
         threshold = constant * w[-1] if constant else 0.0
         whole = w if constant else np.append(w, 0.0)
-        scores, maximizer = features.scores(w), Auto().prepare(Structure(batch))
+        scores, maximizer = features.scores(w), Auto().prepare(BoundLoss(batch))
         for i, found in enumerate(maximizer.k_best(scores, 1000)):
             labels = [plain(space.decode(one.labels)) for one in found]
             assert sorted(map(repr, labels)) == sorted(map(repr, every[i]))
@@ -149,7 +149,7 @@ def test_candidates_are_decisions_of_ragged_sets():
     np.testing.assert_allclose(features.scores(w), np.concatenate(X) @ w[:3] + w[3])
     empty, _ = space.bind(X)
     assert not empty.labels.any()
-    best = Auto().prepare(Structure(empty)).maximize(features.scores(w))
+    best = Auto().prepare(BoundLoss(empty)).maximize(features.scores(w))
     assert (best.labels == (features.scores(w) > 0)).all()
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from kernels.score_lists import KINDS as SCORES
 from rounds import rounds
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import ClassGraphs, Graphs
-from setwise.core.structure import Structure
 from setwise.inference import Auto, MaxFlow, TreeMaxProduct, TreeReweighted
 from setwise.losses import EqualCosts, GivenCosts, Hamming, MaxLoss, NearestHamming
 from setwise.spaces import ByMatchings, ByNetworks, BySequences
@@ -68,7 +68,7 @@ def test_the_worst_label_is_that_of_enumeration(kind, slack):
     for _ in range(rounds(12, 3)):
         batch, every = some_batch(rng, kind)
         for costs in every_cost(rng):
-            structure = Structure(batch, () if costs is None else (costs,))
+            structure = BoundLoss(batch, () if costs is None else (costs,))
             maximizer = METHODS[kind]().prepare(structure, slack)
             scores = some_scores(rng, batch, str(rng.choice(SCORES)))
             found = maximizer.maximize(scores)
@@ -85,7 +85,7 @@ def test_searches_that_end_early_have_bounds(kind, slack):
     for _ in range(rounds(15, 4)):
         batch, every = some_batch(rng, kind, most=4)
         for costs in every_cost(rng)[3:7]:
-            maximizer = METHODS[kind](limit=1).prepare(Structure(batch, (costs,)), slack)
+            maximizer = METHODS[kind](limit=1).prepare(BoundLoss(batch, (costs,)), slack)
             scores = some_scores(rng, batch, "normal")
             exact = check(batch, every, scores, costs, slack, maximizer.maximize(scores))
             open_ones += len(batch) - exact
@@ -101,7 +101,7 @@ def test_certificates_hold_whatever_the_limit(seed, kind, draw, slack, limit):
     batch, every = some_batch(rng, kind, n=1)
     costs = every_cost(rng)[int(rng.integers(8))]
     scores = some_scores(rng, batch, draw)
-    structure = Structure(batch, () if costs is None else (costs,))
+    structure = BoundLoss(batch, () if costs is None else (costs,))
     tol = float(rng.choice([0.0, 0.3]))
     check(batch, every, scores, costs, slack, METHODS[kind](limit).prepare(structure, slack).maximize(scores, tol))
 
@@ -113,7 +113,7 @@ def test_equal_costs_need_no_more_than_one_label_that_is_not_right(kind):
         for _ in range(10):
             batch, every = some_batch(rng, kind, right=6)
             scores = some_scores(rng, batch, str(rng.choice(["normal", "ties", "zero"])))
-            maximizer = METHODS[kind](limit=1).prepare(Structure(batch, (EqualCosts(2.0),)), slack)
+            maximizer = METHODS[kind](limit=1).prepare(BoundLoss(batch, (EqualCosts(2.0),)), slack)
             assert check(batch, every, scores, EqualCosts(2.0), slack, maximizer.maximize(scores)) == len(batch)
 
 
@@ -126,7 +126,7 @@ def test_hamming_costs_to_one_right_labeling_need_no_list():
             for _ in range(30):
                 batch, every = some_batch(rng, kind, right=1)
                 scores = some_scores(rng, batch, str(rng.choice(SCORES)))
-                maximizer = METHODS[kind](limit=1).prepare(Structure(batch, (NearestHamming(),)), slack)
+                maximizer = METHODS[kind](limit=1).prepare(BoundLoss(batch, (NearestHamming(),)), slack)
                 assert check(batch, every, scores, NearestHamming(), slack, maximizer.maximize(scores)) == len(batch)
 
 
@@ -141,10 +141,10 @@ def test_weighted_distances_settle_hamming_costs_to_several_right_labels(kind, s
         scores = 0.1 * rng.standard_normal(batch.n_scores)
         # The first right label is just predicted, as late in training.
         scores[-1] += 1.0 - batch.label_scores(0, scores, truths[:1])[0]
-        maximizer = METHODS[kind](limit=25).prepare(Structure(batch, (costs,)), slack)
+        maximizer = METHODS[kind](limit=25).prepare(BoundLoss(batch, (costs,)), slack)
         settled += check(batch, [labels], scores, costs, slack, maximizer.maximize(scores))
         same = GivenCosts(lambda truths, label, batch=batch: costs.of(batch, 0, label[None])[0])
-        listed = METHODS[kind](limit=25).prepare(Structure(batch, (same,)), slack)
+        listed = METHODS[kind](limit=25).prepare(BoundLoss(batch, (same,)), slack)
         plain += check(batch, [labels], scores, same, slack, listed.maximize(scores))
     # Of two labels a node, the mean of three distances is often far above the least one.
     assert settled >= (6 if kind == "networks" else 8)
@@ -172,7 +172,7 @@ def test_long_sequences_have_bounds_that_are_above_all_labelings_tried(costs):
     truths = [rng.integers(k, size=(3, T))]
     batch, scores = Sequences([T], k, truths), rng.standard_normal(T * k + k * k + 1)
     for slack in (False, True):
-        found = BySequences(limit=50).prepare(Structure(batch, (costs,)), slack).maximize(scores)
+        found = BySequences(limit=50).prepare(BoundLoss(batch, (costs,)), slack).maximize(scores)
         tried = rng.integers(k, size=(2000, T))
         assert objectives(batch, 0, scores, tried, costs, slack).max() <= found.values[0] + 1e-9
         assert found.values[0] <= found.bounds[0]
@@ -183,7 +183,7 @@ def test_long_sequences_have_bounds_that_are_above_all_labelings_tried(costs):
 
 def _by_one_truth(scores, T, k, truth):
     one = Sequences([T], k, [truth[None]])
-    return BySequences().prepare(Structure(one, (NearestHamming(missed=0.0),)), True).maximize(scores).values[0]
+    return BySequences().prepare(BoundLoss(one, (NearestHamming(missed=0.0),)), True).maximize(scores).values[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -193,7 +193,7 @@ def test_the_best_labels_and_those_above_a_threshold(kind, draw):
     for _ in range(rounds(6, 3)):
         batch, every = some_batch(rng, kind, right=0)
         scores = some_scores(rng, batch, draw)
-        maximizer = METHODS[kind]().prepare(Structure(batch))
+        maximizer = METHODS[kind]().prepare(BoundLoss(batch))
         sums = [np.sort(objectives(batch, i, scores, rows, None, False))[::-1] for i, rows in enumerate(every)]
         slips = [slip_of(batch, i, scores, None, one) for i, one in enumerate(sums)]
         for k in (1, 5, 200):
@@ -251,9 +251,9 @@ def test_networks_whose_best_labeling_is_only_bounded_are_refused():
     method, refused = ByNetworks(TreeReweighted(max_iter=1)), 0
     for _ in range(20):
         scores = rng.standard_normal(batch.n_scores)
-        best = Auto().prepare(Structure(batch)).k_best(scores, 1)[0][0].value
+        best = Auto().prepare(BoundLoss(batch)).k_best(scores, 1)[0][0].value
         try:
-            assert method.prepare(Structure(batch)).maximize(scores).values[0] == pytest.approx(max(best, 0.0))
+            assert method.prepare(BoundLoss(batch)).maximize(scores).values[0] == pytest.approx(max(best, 0.0))
         except Refusal as refusal:
             assert "bounds the best labeling" in str(refusal)
             refused += 1
@@ -269,9 +269,9 @@ def test_networks_with_cycles_are_ranked_by_cuts():
         batch = Labelings(networks, [every[rng.permutation(64)[:2]]])
         scores = np.concatenate([rng.standard_normal(6), rng.random(8)])
         for slack in (False, True):
-            found = method.prepare(Structure(batch, (costs,)), slack).maximize(scores)
+            found = method.prepare(BoundLoss(batch, (costs,)), slack).maximize(scores)
             assert check(batch, [every], scores, costs, slack, found) == 1
-    (found,) = method.prepare(Structure(Labelings(networks))).k_best(scores, 64)
+    (found,) = method.prepare(BoundLoss(Labelings(networks))).k_best(scores, 64)
     sums = np.sort(batch.label_scores(0, scores, every))[::-1]
     np.testing.assert_allclose([one.value for one in found], sums, atol=1e-12)
 

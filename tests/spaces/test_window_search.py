@@ -5,8 +5,8 @@ import pytest
 
 from kernels.window_lists import SCORES, all_windows, overlap_by_pixels, random_boxes
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
-from setwise.core.structure import Structure
 from setwise.inference import Auto
 from setwise.kernels.threads import allowed
 from setwise.losses import EqualCosts, MaxLoss, NearestHamming
@@ -69,7 +69,7 @@ def test_the_worst_window_is_that_of_enumeration(costs, slack, kind, budget):
     rng = np.random.default_rng(0)
     for trial in range(6):
         batch = random_batch(rng, stride=1 + trial % 2)
-        structure = Structure(batch, () if costs is None else (costs,))
+        structure = BoundLoss(batch, () if costs is None else (costs,))
         scores = SCORES[kind](rng, batch.n_scores)
         maximizer = ByWindows(budget=budget).prepare(structure, slack)
         found = maximizer.maximize(scores)
@@ -93,7 +93,7 @@ def test_the_best_windows_and_lists_by_enumeration(kind):
     rng = np.random.default_rng(1)
     for trial in range(8):
         batch = random_batch(rng, most=5, right=0, stride=1 + trial % 2)
-        maximizer = Auto().prepare(Structure(batch))
+        maximizer = Auto().prepare(BoundLoss(batch))
         scores = SCORES[kind](rng, batch.n_scores)
         own = np.split(scores, batch.score_offsets[1:-1])
         best, lists = maximizer.k_best(scores, 50), maximizer.above(scores, 0.25, 6)
@@ -149,10 +149,10 @@ def test_a_window_with_the_points_of_a_right_one_keeps_the_margin_hinge_above_a_
 def test_what_is_refused():
     batch, sets = Boxes([[4, 5]], [np.zeros((0, 2), int)], [[[0, 0, 4, 5]]]), Sets.single([0, 1])
     for call, words in (
-        (lambda: ByWindows().prepare(Structure(sets)), "ByWindows refuses Sets: it knows Boxes"),
+        (lambda: ByWindows().prepare(BoundLoss(sets)), "ByWindows refuses Sets: it knows Boxes"),
         (lambda: ByWindows().prepare(MaxLoss(NearestHamming()).structure(batch), True), "it takes equal costs or"),
-        (lambda: ByWindows().prepare(Structure(batch)).k_best(np.zeros(1), 2), "refuse .* with right windows"),
-        (lambda: Structure(sets, (Overlap(),)), "costs windows of images, as Boxes"),
+        (lambda: ByWindows().prepare(BoundLoss(batch)).k_best(np.zeros(1), 2), "refuse .* with right windows"),
+        (lambda: BoundLoss(sets, (Overlap(),)), "costs windows of images, as Boxes"),
         (lambda: ByWindows(overlap=0.0), "overlap must be"),
         (lambda: ByWindows(budget=-1), "budget must be at least 0"),
         (lambda: Overlap(0.0), "threshold must be"),
@@ -176,7 +176,7 @@ def test_lists_hold_no_window_whose_points_have_no_sum_above_the_threshold():
         points = np.stack([rng.integers(0, 12, 10), rng.integers(0, 12, 10)], axis=1)
         own, boxes = np.append(rng.random(10), 0.0), Boxes([(12, 12)], [points])
         for budget in (None, 0, 10**6):
-            for found in ByWindows(0.3, budget).prepare(Structure(boxes)).above(own, 0.0, 100)[0]:
+            for found in ByWindows(0.3, budget).prepare(BoundLoss(boxes)).above(own, 0.0, 100)[0]:
                 top, left, bottom, right = found.labels - 1
                 rows, columns = points.T
                 inside = (rows >= top) & (rows < bottom) & (columns >= left) & (columns < right)

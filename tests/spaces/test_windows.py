@@ -8,7 +8,7 @@ import pytest
 
 from kernels.window_lists import overlap_by_pixels, random_boxes
 from setwise import MultilabelStructuredPredictor
-from setwise.core.structure import Structure
+from setwise.core.bound_loss import BoundLoss
 from setwise.kernels.windows import overlaps
 from setwise.learners import OneSlack
 from setwise.losses import MaxLoss
@@ -79,7 +79,7 @@ def test_training_finds_the_object_and_its_gap_is_certified():
     fit = OneSlack(C=100.0, tol=0.1, max_iter=500).minimize(risk)
     assert fit.gap <= 0.1
     test, features = space.bind(images[8:])
-    best = ByWindows().prepare(Structure(test)).k_best(features.scores(fit.w), 1)
+    best = ByWindows().prepare(BoundLoss(test)).k_best(features.scores(fit.w), 1)
     found = [space.boxes(one) for one in best]
     assert window_recall(Y[8:], found) == 1.0
     # The predictor trains and finds the same.

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from setwise.core.batch import Classes, Orders, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.rankings import Rankings
-from setwise.core.structure import Structure
 from setwise.losses import LOSSES
 from surface.malformed import COUNTS, FLAGS, OBJECTS, OFFSETS, PARTS, Parameter, labels, numbers, try_all, without
 
@@ -91,7 +91,7 @@ def structures():
     wrong = {"None": None, "text": "a", "short": [1, 0], "matrix": [Y], "floats": np.ones(P), "words": ["a"] * 4}
     wrong |= {"NaN": np.full(4, np.nan), "complex": [1j] * 4, "ragged": [[1], [1, 0], [], []], "one": [1]}
     wrong |= {"another label": [1, 2, 0, 0], "below": [1, -1, 0, 0], "huge": [1, 10**9, 0, 0]}
-    yield Parameter("Structure(batch)", Structure, OBJECTS)
+    yield Parameter("BoundLoss(batch)", BoundLoss, OBJECTS)
     for kind in LOSSES.values():
         loss = kind.examples(2)[0]
         name, bound = f"{kind.__name__}.structure", loss.structure(SETS)

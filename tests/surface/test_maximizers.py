@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from setwise.core.batch import Classes, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.rankings import Rankings
-from setwise.core.structure import Structure
 from setwise.inference import INFERENCES, Auto, minimize_submodular
 from setwise.losses import Hamming, Jaccard, MeanOverClasses, OneClass, OrderedPoints, RocArea
 from setwise.spaces import SEARCHES
@@ -33,7 +33,7 @@ FORCED = {
 
 
 def methods():
-    given = OBJECTS | {"loss": Jaccard(), "batch": SETS, "class": Structure}
+    given = OBJECTS | {"loss": Jaccard(), "batch": SETS, "class": BoundLoss}
     for kind in (INFERENCES | SEARCHES).values():
         method = kind(Auto()) if "inner" in kind.__dataclass_fields__ else kind()
         yield Parameter(f"{kind.__name__}.prepare(structure)", method.prepare, given)

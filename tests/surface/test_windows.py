@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from setwise.core.structure import Structure
+from setwise.core.bound_loss import BoundLoss
 from setwise.losses import EqualCosts, GivenCosts, NearestHamming
 from setwise.spaces import (
     ByWindows,
@@ -69,7 +69,7 @@ def parameters():
     yield Parameter("Boxes(difficult)", partial(Boxes, BATCH.shapes, places, None), boxes)
     yield Parameter("Boxes(stride)", lambda v: Boxes(BATCH.shapes, places, stride=v), COUNTS)
     yield Parameter("Boxes.take(parts)", BATCH.take, PARTS)
-    maximizer = ByWindows().prepare(Structure(BATCH))
+    maximizer = ByWindows().prepare(BoundLoss(BATCH))
     limits = without(NUMBERS, "negative", "inf", "-inf")
     for name in ("k_best", "above"):
         more = (1,) if name == "k_best" else (0.0,)

@@ -1,9 +1,9 @@
 """The protocols that all parts of setwise share, and the solutions by brute force against which they are tested.
 
 What a loss, a surrogate or an inference of one's own needs is imported from here: the batches, which hold true labels
-and the layout of scores; the structure that a loss becomes when it is bound to a batch; the base of losses of counts,
-and the term of a set function; and the exceptions. Other protocols are exported elsewhere, as ``Loss`` by
-``setwise.losses`` and ``Inference`` by ``setwise.inference``.
+and the layout of scores; a loss bound to a batch; the base of losses of counts, and the term of a set function; and the
+exceptions. Other protocols are exported elsewhere, as ``Loss`` by ``setwise.losses`` and ``Inference`` by
+``setwise.inference``.
 """
 
 from typing import TYPE_CHECKING
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from setwise.core.batch import Batch as Batch
     from setwise.core.batch import Classes as Classes
     from setwise.core.batch import Sets as Sets
+    from setwise.core.bound_loss import BoundLoss as BoundLoss
     from setwise.core.exceptions import BrokenPromise as BrokenPromise
     from setwise.core.exceptions import Refusal as Refusal
     from setwise.core.loss import CountLoss as CountLoss
     from setwise.core.networks import ClassGraphs as ClassGraphs
     from setwise.core.networks import Graphs as Graphs
-    from setwise.core.structure import Structure as Structure
     from setwise.core.terms import SetFunction as SetFunction
 
 _HOMES = {
@@ -32,7 +32,7 @@ _HOMES = {
     "Refusal": "exceptions",
     "SetFunction": "terms",
     "Sets": "batch",
-    "Structure": "structure",
+    "BoundLoss": "bound_loss",
 }
 
 __all__ = sorted(_HOMES)

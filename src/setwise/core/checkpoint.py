@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from setwise.core.checks import Values, as_flag, as_mapping, as_number, as_text, shown
 from setwise.core.files import behind, in_line, rights_at
 from setwise.core.pages import STOP_AND_GO_ON
-from setwise.core.risk import Bundle, Cut, Risk
+from setwise.core.risk import Bundle, CuttingPlane, Risk
 
 SEAL = b"setwise checkpoint 1 sha256 "
 """The seal stands at the end of a file, as the comment of a zip archive; the digest of all before it follows."""
@@ -245,7 +245,7 @@ class Checkpoint:
         part_of(path).touch()
         part_of(path).unlink()
         arrays |= {f"{ABOUT}{name}": np.array(text) for name, text in about.items()}
-        return OpenCheckpoint(_File(path, float(self.every), arrays), WORK)
+        return OpenCheckpoint(_CheckpointFile(path, float(self.every), arrays), WORK)
 
 
 def opened(checkpoint: Any, resume: bool, about: Callable[[], Mapping[str, str]]) -> "OpenCheckpoint | None":
@@ -280,7 +280,7 @@ def _difference(name: str, held: str, wanted: str) -> str:
 
 @final
 @dataclass(eq=False)
-class _File:
+class _CheckpointFile:
     """The content of a checkpoint; this object changes."""
 
     path: Path
@@ -314,7 +314,7 @@ class _File:
 class OpenCheckpoint:
     """One part of an open checkpoint: arrays by their names. All parts share one file, and are written together."""
 
-    file: _File = field(repr=False)
+    file: _CheckpointFile = field(repr=False)
     prefix: str
 
     @property
@@ -377,7 +377,7 @@ FIELDS = 6
 
 @final
 @dataclass(frozen=True, eq=False)
-class Earlier:
+class FitState:
     """A fit as far as it has come.
 
     Attributes
@@ -398,7 +398,7 @@ class Earlier:
     bundle: Bundle | None
     status: str
     tol: float
-    cut: Cut | None = None
+    cut: CuttingPlane | None = None
 
     def ended(self, gap: float, tol: float, max_iter: int) -> str:
         """The status of a fit that has nothing left to do at the certified ``gap``; ``""`` for one that goes on."""
@@ -459,7 +459,7 @@ class Earlier:
         w, history = _numbers(arrays["w"], (d,)), _numbers(records, (len(records), FIELDS), finite=False)
         return cls(w, bounds, history, bundle, str(arrays["status"]), float(arrays["tol"]))
 
-    def _cut(self, name: str, risk: Risk, C: float) -> Cut:
+    def _cut(self, name: str, risk: Risk, C: float) -> CuttingPlane:
         """The cut of the risk at w; ValueError if it is not the risk that was written."""
         half = 0.5 * float(self.w @ self.w)
         cut = risk.cut(self.w)

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Values
 from setwise.core.loss import Loss
-from setwise.core.structure import Structure
 from setwise.core.terms import SHAPES, Trait
 
 LIMIT = 16
@@ -99,7 +99,7 @@ def labelings(p: int, k: int) -> NDArray[np.int64]:
     return np.arange(k**p)[:, None] // k ** np.arange(p) % k
 
 
-def objectives(structure: Structure, scores: ArrayLike, rows: NDArray[np.int64], slack: bool = False) -> Values:
+def objectives(structure: BoundLoss, scores: ArrayLike, rows: NDArray[np.int64], slack: bool = False) -> Values:
     """``l(y) + <s, phi(y) - target>`` of every labeling in ``rows`` of a batch of one set.
 
     With ``slack`` it is ``l(y) (1 + <s, phi(y) - target>)``.
@@ -163,14 +163,14 @@ def shapes_of_table(table: Values) -> frozenset[Trait]:
 
 @final
 @dataclass(frozen=True)
-class Sample:
+class RandomSearch:
     """The result of a random search: the traits that no difference violates, and the largest gain of one mistake."""
 
     unviolated: frozenset[Trait]
     steepest: float
 
 
-def search_shapes(structure: Structure, rng: np.random.Generator) -> Sample:
+def search_shapes(structure: BoundLoss, rng: np.random.Generator) -> RandomSearch:
     """Search for violations of traits at random pairs of sets A and A + j of mistakes.
 
     The batch holds one ground truth many times. The marginals at A and at A + j cover all decisions i at once, so each
@@ -182,7 +182,7 @@ def search_shapes(structure: Structure, rng: np.random.Generator) -> Sample:
     # Second differences exist for the decisions outside A + j.
     out = ~more.ravel()
     gains, bends = np.concatenate((first[~less.ravel()], second[out])), (second - first)[out]
-    return Sample(_shapes(gains, bends, 1e-9 * max(1.0, float(np.abs(gains).max()))), float(gains.max()))
+    return RandomSearch(_shapes(gains, bends, 1e-9 * max(1.0, float(np.abs(gains).max()))), float(gains.max()))
 
 
 def _nested(truth: Bools, rng: np.random.Generator) -> tuple[Bools, Bools]:

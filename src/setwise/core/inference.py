@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import (
     Bools,
     Floats,
@@ -33,7 +34,6 @@ from setwise.core.checks import (
 )
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import FORCED_LABELS, INFERENCE
-from setwise.core.structure import Structure
 from setwise.kernels.segments import count_true, segment_sums
 
 
@@ -118,7 +118,7 @@ FORCE, FORCES = 1e4, 7
 
 
 class Inference(ABC):
-    """A method that maximizes a structure and a score together.
+    """A method that maximizes a bound loss and a score together.
 
     Source: own; docs/adr/0003-loss-surrogate-inference.md tells why it is an object of its own.
 
@@ -145,15 +145,15 @@ class Inference(ABC):
     approximate: ClassVar[bool] = False
 
     @abstractmethod
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
-        """None if this method fits the structure, otherwise a sentence with the reason and with what to use instead."""
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
+        """None if this method fits the bound loss, otherwise a sentence with the reason and what to use instead."""
 
     @abstractmethod
-    def bind(self, structure: Structure, slack: bool) -> "Maximizer":
-        """The method bound to a structure that it does not refuse. Callers use :meth:`prepare`, which checks that."""
+    def bind(self, structure: BoundLoss, slack: bool) -> "Maximizer":
+        """The method for a bound loss that it does not refuse. Callers use :meth:`prepare`, which checks that."""
 
-    def prepare(self, structure: Structure, slack: bool = False) -> "Maximizer":
-        """The method bound to a structure; everything that depends on the truth alone is computed here, once.
+    def prepare(self, structure: BoundLoss, slack: bool = False) -> "Maximizer":
+        """The method for a bound loss; everything that depends on the truth alone is computed here, once.
 
         Raises
         ------
@@ -167,8 +167,8 @@ class Inference(ABC):
 
 
 def check_structure(structure: object, slack: object) -> None:
-    """Refuse what is no structure, and a ``slack`` that is neither True nor False."""
-    as_kind(structure, "structure", Structure, "loss.structure(batch)")
+    """Refuse what is no bound loss, and a ``slack`` that is neither True nor False."""
+    as_kind(structure, "structure", BoundLoss, "loss.structure(batch)")
     as_flag(slack, "slack")
 
 
@@ -206,7 +206,7 @@ class Maximizer(ABC):
     """
 
     method: Inference
-    structure: Structure
+    structure: BoundLoss
     slack: bool
 
     @abstractmethod

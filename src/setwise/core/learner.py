@@ -16,12 +16,12 @@ from typing import Any, ClassVar, TextIO, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checkpoint import Earlier, OpenCheckpoint
+from setwise.core.checkpoint import FitState, OpenCheckpoint
 from setwise.core.checks import Values, as_count, as_kind, as_number, as_reals, shown
 from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.core.pages import NOT_CONVEX
-from setwise.core.promises import Watched, refuse_planes_above
-from setwise.core.risk import Bundle, Cut, Risk
+from setwise.core.promises import CheckedRisk, refuse_planes_above
+from setwise.core.risk import Bundle, CuttingPlane, Risk
 
 
 @final
@@ -145,7 +145,7 @@ class Step:
     """
 
     w: Values
-    cut: Cut
+    cut: CuttingPlane
     known: float
     lower: float
     stalled: bool = False
@@ -244,16 +244,16 @@ class Learner(ABC):
         OverflowError : if C times a plane is beyond float64
         """
         self._check(risk, callback, checkpoint)
-        earlier = None if checkpoint is None else Earlier.of(checkpoint, self.name, self.C, risk)
+        earlier = None if checkpoint is None else FitState.of(checkpoint, self.name, self.C, risk)
         start, begin = self._start(risk, w0 if earlier is None else earlier.w), time.perf_counter()
         # The floor of the risk bounds the minimum from below before the first plane does.
-        track = _Track(self.C, start, self.C * risk.floor)
+        track = _BestPoint(self.C, start, self.C * risk.floor)
         history: list[Record] = []
-        watched, ended = Watched(risk, self.C), ""
+        watched, ended = CheckedRisk(risk, self.C), ""
         if earlier is not None:
             history = track.go_on(earlier)
             begin -= history[-1].seconds
-            watched = Watched(risk, self.C, earlier)
+            watched = CheckedRisk(risk, self.C, earlier)
             ended = earlier.ended(track.gap, self.tol, self.max_iter)
         status = ended or "max_iter"
         try:
@@ -305,7 +305,7 @@ class Learner(ABC):
         if checkpoint is not None:
             as_kind(checkpoint, "checkpoint", OpenCheckpoint, "Checkpoint('fit.npz').open()")
 
-    def _write(self, checkpoint: OpenCheckpoint, track: "_Track", history: list[Record], status: str) -> None:
+    def _write(self, checkpoint: OpenCheckpoint, track: "_BestPoint", history: list[Record], status: str) -> None:
         """Write what was found so far."""
         bundle = None if track.bundle is None else track.bundle()
         if track.bundle is not None and bundle is None:
@@ -313,11 +313,11 @@ class Learner(ABC):
             return
         records = np.array([astuple(record) for record in history], dtype=np.float64)
         bounds = np.array([track.objective, track.lower, track.upper, track.rounding])
-        found = Earlier(track.w, bounds, records, bundle, status, self.tol)
+        found = FitState(track.w, bounds, records, bundle, status, self.tol)
         checkpoint.put(found.arrays(self.name, self.C))
         checkpoint.write()
 
-    def objective(self, w: Values, cut: Cut, known: float) -> float:
+    def objective(self, w: Values, cut: CuttingPlane, known: float) -> float:
         """F(w), where the risk is the larger of the values of the new cut and of the earlier planes at w."""
         return 0.5 * float(w @ w) + self.C * max(cut.value, known)
 
@@ -345,7 +345,7 @@ def _plainly(steps: Iterator[Step]) -> Iterator[Step]:
         yield step
 
 
-class _Track:
+class _BestPoint:
     """The best point so far, with the bounds of its objective and of the minimum."""
 
     def __init__(self, C: float, w: Values, lower: float) -> None:
@@ -359,7 +359,7 @@ class _Track:
         """``(upper - lower) / max(|upper|, C / 1000)``, inf before the first iteration."""
         return relative_gap(self.lower, self.upper, self.C)
 
-    def go_on(self, earlier: Earlier) -> list[Record]:
+    def go_on(self, earlier: FitState) -> list[Record]:
         """Begin where an earlier fit has ended; returns its history."""
         self.objective, lower, self.upper, self.rounding = (float(bound) for bound in earlier.bounds)
         self.lower, self.bundle = max(self.lower, lower), None if earlier.bundle is None else lambda: earlier.bundle

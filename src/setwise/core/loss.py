@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.batch import Batch, Classes, Sets
+from setwise.core.bound_loss import BoundLoss, FunctionOfMistakes, binary_view, lift
 from setwise.core.checks import Values, as_class_labels, as_factor, as_kind, as_labels, as_predictions, as_scores
 from setwise.core.counts import Bend, Ceiling, Counts, Formula, Quotient, QuotientBend
 from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.core.networks import Graphs
 from setwise.core.pages import CLASS_LOSSES, NETWORKS_REFUSE, RANKINGS, SUMS
-from setwise.core.structure import FunctionOfMistakes, Structure, binary_view, lift
 from setwise.core.terms import CURVATURES, Mistakes, Trait
 
 
@@ -137,11 +137,11 @@ class Loss(Measure):
         """Raise ValueError if the parameters do not fit the sets, for example weights of another length."""
 
     @abstractmethod
-    def bind(self, batch: Any) -> Structure:
+    def bind(self, batch: Any) -> BoundLoss:
         """The formula bound to a batch that fits it. Callers use :meth:`structure`, which checks the batch first."""
 
     @final
-    def structure(self, batch: Batch) -> Structure:
+    def structure(self, batch: Batch) -> BoundLoss:
         """The loss bound to a batch, computed once for each fit. Raises ValueError if it does not fit the sets."""
         as_kind(batch, "batch", Batch, "Sets.single(y)")
         self.check(batch)
@@ -187,7 +187,7 @@ class Loss(Measure):
 class Combination(Loss):
     """``sum_t factor_t loss_t`` with positive factors, which ``+`` and ``*`` of losses return.
 
-    It makes the promises that all its losses make, and its structure is the sum of the multiples of their structures.
+    It makes the promises that all its losses make, and bound to a batch it is the sum of their multiples, bound.
     """
 
     parts: tuple[tuple[float, Loss], ...]
@@ -243,10 +243,10 @@ class Combination(Loss):
         for _, loss in self.parts:
             loss.check(batch)
 
-    def bind(self, batch: Any) -> Structure:
+    def bind(self, batch: Any) -> BoundLoss:
         # A factor of 1 is left out, so that the sum shares the arrays of its terms.
         bound = [loss.structure(batch) if c == 1.0 else c * loss.structure(batch) for c, loss in self.parts]
-        return reduce(Structure.__add__, bound)
+        return reduce(BoundLoss.__add__, bound)
 
     def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
         return reduce(np.add, [factor * loss.evaluate(batch, predictions) for factor, loss in self.parts])
@@ -355,23 +355,23 @@ class CountLoss(Loss):
         plain = own == (CountLoss.bind, CountLoss.counts, Loss.check, CountLoss.predicted)
         return self.of_counts if plain and self.reads == "labels" else None
 
-    def bind(self, batch: Sets) -> Structure:
+    def bind(self, batch: Sets) -> BoundLoss:
         P, N = batch.count(1), batch.count(0)
         # A modular loss is bound as a sum of costs, which is maximized exactly, decision by decision.
         if Trait.MODULAR in self.traits:
             costs = self._costs(batch, P, N)
             if costs is not None:
-                return Structure(batch, (Mistakes(costs),))
+                return BoundLoss(batch, (Mistakes(costs),))
         term = self.counts(P, N)
         if term.predicted is None:
-            return Structure(batch, (term,))
+            return BoundLoss(batch, (term,))
         if not isinstance(batch, Sets):
             raise Refusal(
                 f"{self!r} refuses {type(batch).__name__}: it fixes the number of predicted positives, which no method "
                 "for networks can. Train for another loss, and measure this one by differences of max-marginals.",
                 NETWORKS_REFUSE,
             )
-        return Structure(_compared_with_best(batch, term.predicted), (term,))
+        return BoundLoss(_compared_with_best(batch, term.predicted), (term,))
 
     def counts(self, P: Values, N: Values) -> Counts:
         """The formula for sets with these numbers of positives and negatives, (n,) each, as a term."""

@@ -335,13 +335,13 @@ class Graphs(Network):
     --------
     A chain of three nodes; an edge is won where both of its ends have the same label:
 
-    >>> from setwise.core import Graphs, Structure
+    >>> from setwise.core import BoundLoss, Graphs
     >>> from setwise.inference import Auto
     >>> batch = Graphs(np.array([True, False, True]), np.array([0, 3]), np.array([[0, 1], [1, 2]]))
     >>> batch.n_scores, batch.encode(np.array([1, 1, 0])).tolist()
     (5, [1.0, 1.0, 0.0, 1.0, 0.0])
     >>> # The labeling of greatest score: the node in the middle follows its neighbors.
-    >>> Auto().prepare(Structure(batch)).maximize([1.0, -0.5, 1.0, 0.4, 0.4]).labels.tolist()
+    >>> Auto().prepare(BoundLoss(batch)).maximize([1.0, -0.5, 1.0, 0.4, 0.4]).labels.tolist()
     [True, True, True]
     >>> Graphs.images(np.array([[[True, False], [False, False]]])).edges.tolist()
     [[0, 1], [2, 3], [0, 2], [1, 3]]

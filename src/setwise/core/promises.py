@@ -4,10 +4,10 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.checkpoint import Earlier
+from setwise.core.checkpoint import FitState
 from setwise.core.checks import Ints, Values
 from setwise.core.exceptions import BrokenPromise
-from setwise.core.risk import Bundle, Cut, Cuts, Risk
+from setwise.core.risk import Bundle, CuttingPlane, PartPlanes, Risk
 
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 """The rounding of a sum in floating point, relative to the sum of its absolute terms."""
@@ -20,14 +20,14 @@ MEMORY = 8
 
 
 @final
-class Watched(Risk):
+class CheckedRisk(Risk):
     """The same risk, in which each new plane is checked at earlier points, and each earlier plane at the new point.
 
     Where a fit goes on, ``earlier`` holds its planes and the cut at its best point, which is not made again.
     """
 
-    def __init__(self, inner: Risk, C: float, earlier: Earlier | None = None) -> None:
-        self.inner, self.C, self._seen = inner, C, _Seen(inner.size)
+    def __init__(self, inner: Risk, C: float, earlier: FitState | None = None) -> None:
+        self.inner, self.C, self._seen = inner, C, _PlaneHistory(inner.size)
         self._passes, self._earlier = 0, earlier
         self._bundle = None if earlier is None else earlier.bundle
 
@@ -52,7 +52,7 @@ class Watched(Risk):
         return self.inner.floors
 
     @property
-    def planes(self) -> tuple[Cut, ...]:  # type: ignore[override]
+    def planes(self) -> tuple[CuttingPlane, ...]:  # type: ignore[override]
         """The planes that are known of the risk."""
         return self.inner.planes if self._bundle is None else (*self.inner.planes, *self._bundle.cuts)
 
@@ -71,21 +71,21 @@ class Watched(Risk):
         """Whether the risk is convex."""
         return self.inner.convex
 
-    def cut(self, w: Values, tol: float = 0.0) -> Cut:
+    def cut(self, w: Values, tol: float = 0.0) -> CuttingPlane:
         cut = self._made(w) or self.inner.cut(w, tol)
         w = padded(w, len(cut.slope))
         with np.errstate(over="ignore", invalid="ignore"):
             length = float(np.sqrt(cut.slope @ cut.slope))
             # The offset is value - <slope, w>, so it has the rounding of the larger of these two.
             lost = ROUNDING * (abs(cut.value) + length * float(np.sqrt(w @ w)))
-            cut = Cut(cut.offset, cut.slope, cut.value, cut.upper, cut.rounding + lost)
+            cut = CuttingPlane(cut.offset, cut.slope, cut.value, cut.upper, cut.rounding + lost)
             self._check_size(4.0 * max(self.C, self.C * self.C) * length**2 + self.C * (abs(cut.offset) + cut.rounding))
         # Planes of a risk that is not convex may lie above it, which breaks no promise.
         if self.inner.convex:
             self._seen.compare(w, cut, length)
         return cut
 
-    def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
+    def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> PartPlanes:
         cuts = self.inner.cuts(w, parts, tol)
         w = padded(w, cuts.slopes.shape[1])
         with np.errstate(over="ignore", invalid="ignore"):
@@ -102,11 +102,11 @@ class Watched(Risk):
             # The planes of all parts make one of the whole risk. To add them up takes a pass over all slopes.
             slope = np.ones(len(parts)) @ cuts.slopes
             value, upper, rounding = (float(each.sum()) for each in (cuts.values, cuts.uppers, roundings))
-            plane = Cut(float(cuts.offsets.sum()), slope, value, upper, rounding)
+            plane = CuttingPlane(float(cuts.offsets.sum()), slope, value, upper, rounding)
             self._seen.compare(w, plane, float(np.sqrt(slope @ slope)))
-        return Cuts(cuts.offsets, cuts.slopes, cuts.values, cuts.uppers, roundings, lengths)
+        return PartPlanes(cuts.offsets, cuts.slopes, cuts.values, cuts.uppers, roundings, lengths)
 
-    def _made(self, w: Values) -> Cut | None:
+    def _made(self, w: Values) -> CuttingPlane | None:
         """The cut at the best point of the earlier fit, if ``w`` is that point."""
         earlier = self._earlier
         return None if earlier is None or not np.array_equal(w, earlier.w) else earlier.cut
@@ -137,7 +137,7 @@ def refuse_planes_above(known: float, upper: float, slack: float) -> None:
         )
 
 
-class _Seen:
+class _PlaneHistory:
     """The last points and their planes, as the rows of a ring buffer."""
 
     def __init__(self, size: int) -> None:
@@ -145,7 +145,7 @@ class _Seen:
         self.offsets, self.uppers, self.roundings = np.zeros(MEMORY), np.full(MEMORY, np.inf), np.zeros(MEMORY)
         self.norms, self.lengths, self.count = np.zeros(MEMORY), np.zeros(MEMORY), 0
 
-    def compare(self, w: Values, cut: Cut, length: float) -> None:
+    def compare(self, w: Values, cut: CuttingPlane, length: float) -> None:
         """Refuse planes that lie above the risk at a point, then store this one; ``length`` is that of its slope."""
         self._grow(len(w))
         norm = float(np.sqrt(w @ w))

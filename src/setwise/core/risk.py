@@ -18,7 +18,7 @@ from setwise.core.pages import NOT_CONVEX
 
 @final
 @dataclass(frozen=True, eq=False)
-class Cut:
+class CuttingPlane:
     """A plane with ``risk(v) >= offset + <slope, v>`` for all v, made at a point w where ``value <= risk(w) <= upper``.
 
     ``value = offset + <slope, w>``; with exact inference the plane is tight at w and ``value == upper``. All of this
@@ -46,10 +46,10 @@ class Bundle:
     whole: bool = True
 
     @property
-    def cuts(self) -> tuple[Cut, ...]:
+    def cuts(self) -> tuple[CuttingPlane, ...]:
         """The planes of the whole risk one by one; none, if they are those of parts."""
         rows = zip(self.offsets, self.slopes, self.roundings, strict=True) if self.whole else ()
-        return tuple(Cut(float(offset), slope, -np.inf, np.inf, float(lost)) for offset, slope, lost in rows)
+        return tuple(CuttingPlane(float(offset), slope, -np.inf, np.inf, float(lost)) for offset, slope, lost in rows)
 
     def at(self, w: Values) -> float:
         """The largest value of the planes at ``w``, less their rounding; of those of parts it is the sum."""
@@ -59,7 +59,7 @@ class Bundle:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Cuts:
+class PartPlanes:
     """The planes of b parts of a risk, made at one point: all fields are (b,), but ``slopes`` is (b, d).
 
     ``roundings`` None means 0. ``lengths`` are upper bounds of the Euclidean lengths of the slopes, None if unknown.
@@ -108,7 +108,7 @@ class Risk(ABC):
     lower: Values | None = None
     convex: bool = True
     floors: Values | None = None
-    planes: tuple[Cut, ...] = ()
+    planes: tuple[CuttingPlane, ...] = ()
     part_planes: Bundle | None = None
     iterations: int = 0
 
@@ -118,11 +118,11 @@ class Risk(ABC):
         return -np.inf if self.floors is None else float(self.floors.sum())
 
     @abstractmethod
-    def cut(self, w: Values, tol: float = 0.0) -> Cut:
+    def cut(self, w: Values, tol: float = 0.0) -> CuttingPlane:
         """A plane below the whole risk, made at ``w``; its value may be up to ``tol`` below the risk."""
 
     @abstractmethod
-    def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
+    def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> PartPlanes:
         """Planes below the chosen parts, made at ``w``; the sum of their values may be up to ``tol`` too low."""
 
     def majorant(self, w: Values) -> "Risk":
@@ -204,7 +204,7 @@ LARGEST = 1 << 22
 
 
 @final
-class Singles(Generic[Taken]):
+class SetCache(Generic[Taken]):
     """What was taken of each set alone.
 
     Parameters

@@ -188,7 +188,7 @@ class Mistakes(MistakesTerm):
 @final
 @dataclass(frozen=True, eq=False)
 class SetFunction(MistakesTerm):
-    """``factor f(A)`` for any set function f of the mistakes of each set: a term of a :class:`Structure`.
+    """``factor f(A)`` for any set function f of the mistakes of each set: a term of a :class:`BoundLoss`.
 
     If ``gain`` or ``marginal`` is None, ``value`` is called for each mistake instead.
 
@@ -211,12 +211,12 @@ class SetFunction(MistakesTerm):
     --------
     1 for a set with any mistake, on two sets of two decisions:
 
-    >>> from setwise.core import SetFunction, Sets, Structure
+    >>> from setwise.core import BoundLoss, SetFunction, Sets
     >>> from setwise.losses import Trait
     >>> def any_wrong(batch, mistakes):
     ...     return np.maximum.reduceat(mistakes, batch.offsets[:-1]).astype(float)
     >>> promises = frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.CARDINALITY, Trait.LABEL_FREE})
-    >>> structure = Structure(Sets.rows([[1, 0], [1, 1]]), (SetFunction(any_wrong, promises),))
+    >>> structure = BoundLoss(Sets.rows([[1, 0], [1, 1]]), (SetFunction(any_wrong, promises),))
     >>> structure.values(np.array([1, 0, 0, 0])).tolist(), (2.0 * structure).values(np.array([1, 0, 0, 0])).tolist()
     ([0.0, 1.0], [0.0, 2.0])
     """
@@ -292,7 +292,7 @@ class SetFunction(MistakesTerm):
 
 @final
 @dataclass(frozen=True, eq=False)
-class LargestOf(Term):
+class MaximumOfSums(Term):
     """``max_j [constants[i, j] + sum over the decisions d of set i of costs[j, d, y_d]]`` for every set i.
 
     Each piece j is modular, so with the score it is maximized like a modular loss, and the best piece is the maximum
@@ -325,13 +325,13 @@ class LargestOf(Term):
         pieces = [segment_sums(np.take_along_axis(costs, at, axis=1)[:, 0], batch.offsets) for costs in self.costs]
         return np.asarray((self.constants + np.stack(pieces, axis=1)).max(axis=1))
 
-    def scaled(self, factor: float) -> "LargestOf":
+    def scaled(self, factor: float) -> "MaximumOfSums":
         twin = None if self.twin is None else self.twin.scaled(factor)
         return replace(self, constants=factor * self.constants, costs=factor * self.costs, twin=twin)
 
-    def take(self, batch: Batch, parts: Ints) -> "LargestOf":
+    def take(self, batch: Batch, parts: Ints) -> "MaximumOfSums":
         twin = None if self.twin is None else self.twin.take(batch, parts)
-        return LargestOf(self.constants[parts], self.costs[:, batch.decisions(parts)], twin)
+        return MaximumOfSums(self.constants[parts], self.costs[:, batch.decisions(parts)], twin)
 
     def zero(self, batch: Batch) -> Term:
         return super().zero(batch) if self.twin is None else self.twin.zero(batch)
@@ -358,7 +358,7 @@ class LargestOf(Term):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Largest(MistakesTerm):
+class LargestCost(MistakesTerm):
     """``max_(i in A) costs_i``, and 0 for no mistake: increasing and submodular. ``costs`` (total,) are 0 or above."""
 
     costs: Values
@@ -382,11 +382,11 @@ class Largest(MistakesTerm):
         more = np.maximum(self.costs - self.values(batch, labels)[batch.owners], 0.0)
         return np.where(batch.mistakes(labels), 0.0, more)
 
-    def scaled(self, factor: float) -> "Largest":
-        return Largest(factor * self.costs)
+    def scaled(self, factor: float) -> "LargestCost":
+        return LargestCost(factor * self.costs)
 
-    def take(self, batch: Batch, parts: Ints) -> "Largest":
-        return Largest(self.costs[batch.decisions(parts)])
+    def take(self, batch: Batch, parts: Ints) -> "LargestCost":
+        return LargestCost(self.costs[batch.decisions(parts)])
 
     def zero(self, batch: Batch) -> Mistakes:
         return Mistakes(np.where(self.costs > 0, -np.inf, 0.0))
@@ -511,7 +511,7 @@ class RegionCounts(Term):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Misplaced(Term):
+class MisplacedPairs(Term):
     """``factor * [some pair lies wrong]``, or with ``share`` ``factor * wrong pairs / all pairs``.
 
     State v is the point in row ``v // width`` and column ``v % width``. A pair lies wrong if its points are not in the
@@ -543,23 +543,23 @@ class Misplaced(Term):
             return np.where(wrong > 0, -np.inf, 0.0)
         return np.asarray(self.factor * (wrong / np.maximum(pairs, 1) if self.share else wrong > 0))
 
-    def scaled(self, factor: float) -> "Misplaced":
+    def scaled(self, factor: float) -> "MisplacedPairs":
         return replace(self, factor=factor * self.factor)
 
     def merged(self, other: Term) -> Term | None:
-        if not isinstance(other, Misplaced):
+        if not isinstance(other, MisplacedPairs):
             return None
         if (self.width, self.share, self.required) != (other.width, other.share, other.required):
             return None
         return replace(self, factor=self.factor + other.factor)
 
-    def take(self, batch: Batch, parts: Ints) -> "Misplaced":
+    def take(self, batch: Batch, parts: Ints) -> "MisplacedPairs":
         return self
 
-    def allowed(self, batch: Batch) -> "Misplaced | None":
+    def allowed(self, batch: Batch) -> "MisplacedPairs | None":
         return self if self.required else None
 
-    def zero(self, batch: Batch) -> "Misplaced":
+    def zero(self, batch: Batch) -> "MisplacedPairs":
         return replace(self, factor=1.0, share=False, required=True)
 
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Ints, Values
 from setwise.core.counts import Counts, Quotient
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Combination, CountLoss, Loss
 from setwise.core.pages import DECISIONS_REFUSE
-from setwise.core.structure import Structure
 from setwise.core.terms import Trait
 from setwise.losses.combinations import MeanOverClasses, OneClass
 
@@ -220,15 +220,15 @@ def _of_counts(loss: Loss) -> bool:
     return Trait.COUNTS in loss.traits
 
 
-def _bind(loss: Loss, pieces: Sets, whole: bool = False) -> Structure:
+def _bind(loss: Loss, pieces: Sets, whole: bool = False) -> BoundLoss:
     """The loss bound to pieces of sets, which are smaller than the sets whose size was checked.
 
     With ``whole`` modular losses that depend on P are bound by their formulas, not as costs of mistakes.
     """
     if isinstance(loss, Combination):
-        return reduce(Structure.__add__, [factor * _bind(part, pieces, whole) for factor, part in loss.parts])
+        return reduce(BoundLoss.__add__, [factor * _bind(part, pieces, whole) for factor, part in loss.parts])
     if whole and isinstance(loss, CountLoss) and Trait.LABEL_FREE not in loss.traits:
-        return Structure(pieces, (loss.counts(pieces.count(1), pieces.count(0)),))
+        return BoundLoss(pieces, (loss.counts(pieces.count(1), pieces.count(0)),))
     # The mean over two classes of a loss that does not tell them apart is the loss itself.
     if isinstance(loss, MeanOverClasses | OneClass) and Trait.LABEL_FREE in loss.loss.traits:
         return _bind(loss.loss, pieces)

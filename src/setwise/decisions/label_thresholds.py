@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values, as_array, as_choice, as_scores
 from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import THRESHOLDS_REFUSE
-from setwise.core.structure import Structure
 from setwise.decisions.thresholds import Falling, bound, sweep_all, sweep_each
 from setwise.kernels.segments import running_sums
 from setwise.kernels.thresholds import EQUAL
@@ -127,8 +127,8 @@ class RowLosses(ABC):
         """The same with other labels (n,) in column c."""
 
 
-def row_losses(structure: Structure, labels: Bools) -> RowLosses:
-    """The rows of a structure at a labeling (n, p), in the form that is the fastest for their loss."""
+def row_losses(structure: BoundLoss, labels: Bools) -> RowLosses:
+    """The rows of a bound loss at a labeling (n, p), in the form that is the fastest for their loss."""
     counts = structure.counts
     if counts is None or counts.areas is not None:
         return AnyRows(structure, labels)
@@ -192,7 +192,7 @@ class TabledRows(RowLosses):
 class AnyRows(RowLosses):
     """Rows of any loss, which is evaluated anew: a column costs O(n p) or more."""
 
-    structure: Structure
+    structure: BoundLoss
     labels: Bools
 
     def pair(self, c: int) -> tuple[Values, Values]:
@@ -293,7 +293,7 @@ class Pool:
         return int(self.order.segment(c).best(self._of(*along), self._of(*start))[0])
 
 
-def _parts(structure: Structure) -> tuple[Counts | None, Values | None]:
+def _parts(structure: BoundLoss) -> tuple[Counts | None, Values | None]:
     """The function of counts and the costs that the loss is the sum of."""
     if structure.counts is not None and structure.counts.predicted is None:
         return structure.counts, None

@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtrit
 
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Ints, Values, as_count, as_random_state, as_reals
 from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import HOW_SURE
-from setwise.core.structure import Structure
 from setwise.decisions.floors import as_level
 from setwise.decisions.thresholds import Falling, Sweep, Threshold, as_sets, bound, losses_by_set, sweep_all
 from setwise.kernels.thresholds import drawn_only, weighted_counts, weighted_mean_along, weighted_quotient
@@ -59,7 +59,7 @@ class Resampling(ABC):
         """Draw n resamples, one after another; O(m) each."""
 
 
-def resampling(loss: Loss, structure: Structure, order: Falling) -> Resampling:
+def resampling(loss: Loss, structure: BoundLoss, order: Falling) -> Resampling:
     """Resampling of whole sets where there are several, and of the decisions of a single one."""
     sets = structure.batch
     assert isinstance(sets, Sets)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Ints, Values, as_array, as_bools, as_weights
 from setwise.core.enumerate import subsets
 from setwise.core.loss import Loss
-from setwise.core.structure import Structure
 from setwise.decisions.expected_loss import Decision
 from setwise.decisions.formula import Formula, formula_of
 from setwise.decisions.gfm import CELLS, Lines, is_affine, labels_of, least_affine, least_by_lines, possible
@@ -38,7 +38,7 @@ SAMPLE_CELLS = 1 << 21
 
 @final
 @dataclass(frozen=True, eq=False)
-class Found:
+class LabelingWithBound:
     """A labeling (p,), its expected loss, and a lower bound of the least one."""
 
     labels: Bools
@@ -46,7 +46,7 @@ class Found:
     bound: float
 
 
-def of_costs(loss: Loss, truths: Bools, w: Values) -> Found | None:
+def of_costs(loss: Loss, truths: Bools, w: Values) -> LabelingWithBound | None:
     """Each decision alone, for a loss that is a sum of costs of single mistakes; None for others."""
     costs, rest = loss.structure(Sets.rows(truths)).split()
     if costs is None or rest.terms:
@@ -54,28 +54,28 @@ def of_costs(loss: Loss, truths: Bools, w: Values) -> Found | None:
     weighted = w[:, None] * costs.reshape(truths.shape)
     missed, alarms = (weighted * truths).sum(axis=0), (weighted * ~truths).sum(axis=0)
     value = float(np.minimum(missed, alarms).sum())
-    return Found(alarms < missed, value, value)
+    return LabelingWithBound(alarms < missed, value, value)
 
 
-def of_any_loss(loss: Loss, truths: Bools, w: Values) -> Found:
+def of_any_loss(loss: Loss, truths: Bools, w: Values) -> LabelingWithBound:
     """Enumeration, or local search from some labelings; the bound is then 0, which no loss is below."""
     structure, p = loss.structure(Sets.rows(truths)), truths.shape[1]
     if p <= ENUMERATED_ANY:
         every = subsets(p)
         values = _expected(structure, every, w)
         at = int(values.argmin())
-        return Found(every[at], float(values[at]), float(values[at]))
+        return LabelingWithBound(every[at], float(values[at]), float(values[at]))
     starts = np.unique(np.concatenate([_heads(truths, w, np.arange(0, p + 1, max(1, p // 16))), truths[:16]]), axis=0)
     values = _expected(structure, starts, w)
     best, value = starts[values.argmin()], float(values.min())
     while True:
         values = _expected(structure, (_flip(best, i) for i in range(p)), w)
         if values.min() >= value:
-            return Found(best, value, 0.0)
+            return LabelingWithBound(best, value, 0.0)
         best, value = _flip(best, int(values.argmin())), float(values.min())
 
 
-def _expected(structure: Structure, labelings: Iterable[Bools], w: Values) -> Values:
+def _expected(structure: BoundLoss, labelings: Iterable[Bools], w: Values) -> Values:
     """The expected loss of each labeling (row), (rows,)."""
     return np.array([w @ structure.values(np.tile(labels, len(w))) for labels in labelings])
 
@@ -94,9 +94,9 @@ def _heads(truths: Bools, w: Values, numbers: Ints) -> Bools:
     return rank < numbers[:, None]
 
 
-def of_counts(formula: Formula, truths: Bools, w: Values) -> Found:
+def of_counts(formula: Formula, truths: Bools, w: Values) -> LabelingWithBound:
     """Enumeration, or a search among the best labelings of lines below the loss, improved decision by decision."""
-    samples = _Samples(formula, truths, w)
+    samples = _SampleLoss(formula, truths, w)
     if formula.size <= ENUMERATED:
         return samples.enumerated()
     low, high = formula.numbers
@@ -109,12 +109,12 @@ def of_counts(formula: Formula, truths: Bools, w: Values) -> Found:
         best = np.argsort(samples.of_heads(), kind="stable")[:STARTS]
         starts = _heads(truths, w, low + best)
     found = min((samples.improved(start) for start in starts), key=lambda pair: pair[1])
-    return Found(found[0], found[1], min(bound, found[1]))
+    return LabelingWithBound(found[0], found[1], min(bound, found[1]))
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Samples:
+class _SampleLoss:
     """The expected loss of labelings of one set, for a function of the counts."""
 
     formula: Formula
@@ -147,7 +147,7 @@ class _Samples:
             out.append(self.formula.at(k[inside, None], hits[inside], s - hits[inside]) @ self.w)
         return np.concatenate(out)
 
-    def enumerated(self) -> Found:
+    def enumerated(self) -> LabelingWithBound:
         """The best of all labelings, whose losses are looked up in a table; O(2^p m)."""
         p, (low, high) = self.formula.size, self.formula.numbers
         s, columns = np.unique(self.truths.sum(axis=1), return_inverse=True)
@@ -158,7 +158,7 @@ class _Samples:
         inside = slice(low, high + 1)
         table[inside] = self.formula.at(k[inside], hits[inside], positives - hits[inside])
         bits, value = least_of_samples(self.truths.T.astype(np.int8), table, columns, self.w)
-        return Found((bits >> np.arange(p) & 1).astype(bool), value, value)
+        return LabelingWithBound((bits >> np.arange(p) & 1).astype(bool), value, value)
 
     def rough_bound(self) -> float:
         """The least loss over all numbers predicted if every sample could have its most true positives at once."""

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch, Orders, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values, as_scores
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import THRESHOLDS_REFUSE
-from setwise.core.structure import Structure
 from setwise.kernels.sorting import sort_falling
 from setwise.kernels.thresholds import EQUAL, best_cuts, group_places, mean_along
 from setwise.losses import as_loss
@@ -180,7 +180,7 @@ def as_sets(y: Any) -> Sets:
     return y if isinstance(y, Sets) else Sets.single(y, "y")
 
 
-def bound(loss: Loss | str, sets: Sets, caller: str) -> Structure:
+def bound(loss: Loss | str, sets: Sets, caller: str) -> BoundLoss:
     """The loss bound to sets, if a threshold can decide about their labels."""
     loss = as_loss(loss)
     if loss.reads == "scores":
@@ -191,13 +191,13 @@ def bound(loss: Loss | str, sets: Sets, caller: str) -> Structure:
     return loss.structure(sets)
 
 
-def sweep_each(structure: Structure, order: Falling) -> Sweep:
+def sweep_each(structure: BoundLoss, order: Falling) -> Sweep:
     """The losses of every set at its own cut points, in an order with one segment for each set; O(m) for counts."""
     losses = _losses(structure, Orders(order.items, order.labels, order.offsets))
     return Sweep(order, losses, losses_of_none(structure))
 
 
-def sweep_all(structure: Structure, scores: ArrayLike) -> Sweep:
+def sweep_all(structure: BoundLoss, scores: ArrayLike) -> Sweep:
     """The mean loss of all sets at the cut points of all their scores; O(total log total) for a loss of counts."""
     sets = _sets_of(structure)
     if len(sets) == 1:
@@ -207,7 +207,7 @@ def sweep_all(structure: Structure, scores: ArrayLike) -> Sweep:
     return Sweep(order, mean_along(losses, start, owners, places), np.array([start.mean()]))
 
 
-def losses_by_set(structure: Structure, order: Falling) -> tuple[Values, Values, Ints, Ints]:
+def losses_by_set(structure: BoundLoss, order: Falling) -> tuple[Values, Values, Ints, Ints]:
     """How each decision of a common order changes the loss of its own set.
 
     Decision j of the order changes the loss of set ``owners[j]`` to ``losses[places[j]]``; ``start`` (n,) holds the
@@ -221,7 +221,7 @@ def losses_by_set(structure: Structure, order: Falling) -> tuple[Values, Values,
     return _losses(structure, each), losses_of_none(structure), owners, places
 
 
-def _sets_of(structure: Structure) -> Sets:
+def _sets_of(structure: BoundLoss) -> Sets:
     assert isinstance(structure.batch, Sets)
     return structure.batch
 
@@ -234,18 +234,18 @@ def _known(sets: Sets, scores: Floats) -> tuple[NDArray[np.int32] | None, Bools,
     return kept, sets.truth[kept], scores[kept], np.searchsorted(kept, sets.offsets).astype(np.int64)
 
 
-def _losses(structure: Structure, orders: Orders) -> Values:
+def _losses(structure: BoundLoss, orders: Orders) -> Values:
     with np.errstate(over="ignore", invalid="ignore"):
         return _finite(structure, structure.sweep_of(orders))
 
 
-def losses_of_none(structure: Structure) -> Values:
+def losses_of_none(structure: BoundLoss) -> Values:
     """The loss of every set where none is predicted, (n,)."""
     with np.errstate(over="ignore", invalid="ignore"):
         return _finite(structure, structure.values(np.zeros(structure.batch.total, dtype=bool)))
 
 
-def _finite(structure: Structure, values: Values) -> Values:
+def _finite(structure: BoundLoss, values: Values) -> Values:
     if (values == -np.inf).any():
         raise Refusal(
             f"a threshold refuses {structure!r}: it allows only some numbers of predicted positives.", THRESHOLDS_REFUSE

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Classes, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer
@@ -20,7 +21,6 @@ from setwise.core.loss import Loss
 from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.pages import EXACT_OR_BOUNDED
 from setwise.core.risk import Risk
-from setwise.core.structure import Structure
 from setwise.core.surrogate import Surrogate
 from setwise.decisions import best_threshold
 from setwise.estimators.graph_batches import Networks, without_edges
@@ -129,7 +129,7 @@ def _least(scores: Values, graphs: Graphs | ClassGraphs, loss: Loss, intercept: 
     """The mean loss of the labels of greatest score, for two labels with the best bias."""
     if isinstance(graphs, Graphs):
         return best_bias(scores, graphs, loss, intercept)[1]
-    labels = Auto().prepare(Structure(graphs)).maximize(scores).labels
+    labels = Auto().prepare(BoundLoss(graphs)).maximize(scores).labels
     return float(loss.values(without_edges(graphs), labels).mean())
 
 
@@ -415,7 +415,7 @@ class NetworkProblem(Training):
 
 def predictor(batch: Graphs | ClassGraphs) -> Maximizer:
     """The search for the labels of greatest score: a cut for two labels, for more of them exact on trees alone."""
-    return Auto().prepare(Structure(batch))
+    return Auto().prepare(BoundLoss(batch))
 
 
 def network_problem(model: Any, networks: Networks, loss: Loss, jobs: int) -> NetworkProblem:

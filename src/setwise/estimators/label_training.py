@@ -12,13 +12,13 @@ import numpy as np
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import KERNELS, LABEL_SPACES
 from setwise.core.risk import Features, Risk
 from setwise.core.single_labels import FlipCosts, Flips
-from setwise.core.structure import Structure
 from setwise.core.surrogate import Surrogate
 from setwise.estimators.base import SMALL, largest_number
 from setwise.estimators.linear_training import Trained, Training, certain
@@ -247,7 +247,7 @@ def mean_loss(loss: Loss, layout: Batch, scores: Values) -> float:
         # A label that costs 1 is above 0 and wrong where the hinge is above 1.
         wrong = Auto().prepare(structure, slack=True).maximize(scores).values > costs.factor * (1.0 + 1e-12)
         return costs.factor * float(np.mean(wrong | _misses(layout, scores)))
-    found = Auto().prepare(Structure(layout.to_predict())).above(scores, 0.0, LABELS)
+    found = Auto().prepare(BoundLoss(layout.to_predict())).above(scores, 0.0, LABELS)
     widths = layout.sizes.tolist()
     rows = [
         np.array([one.labels for one in row], np.int64).reshape(-1, w) - 1 for row, w in zip(found, widths, strict=True)

@@ -7,11 +7,11 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions
-from setwise.core.structure import Structure
-from setwise.inference.independent_decisions import Reduced, unfit
+from setwise.inference.independent_decisions import ReducedProblem, unfit
 
 
 @final
@@ -46,7 +46,7 @@ class ByArea(Inference):
     about: ClassVar[str] = "a relaxation of the areas, then rounding"
     approximate: ClassVar[bool] = True
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit(self, structure, slack)
         if why is not None:
             return why
@@ -59,15 +59,15 @@ class ByArea(Inference):
             return f"ByArea refuses {structure!r}: it is not convex in fn and concave in fp. Use Greedy."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _ByArea(self, structure, slack)
 
 
 @final
 class _ByArea(Maximizer):
-    def __init__(self, method: ByArea, structure: Structure, slack: bool) -> None:
+    def __init__(self, method: ByArea, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
-        self._reduced = Reduced.of(structure, slack)
+        self._reduced = ReducedProblem.of(structure, slack)
         counts, sets = self._reduced.rest.counts, self._reduced.sets
         assert isinstance(counts, Counts)
         assert counts.areas is not None

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.inference import Inference, Maximizer, check_structure
 from setwise.core.networks import Network
-from setwise.core.structure import Structure
 from setwise.inference.areas import ByArea
 from setwise.inference.class_decomposition import ByClass, ClassDecomposition
 from setwise.inference.counts import CountSearch
@@ -94,7 +94,7 @@ class Auto(Inference):
     name: ClassVar[str] = "auto"
     about: ClassVar[str] = "the first method that fits"
 
-    def choice(self, structure: Structure, slack: bool = False) -> Inference | None:
+    def choice(self, structure: BoundLoss, slack: bool = False) -> Inference | None:
         """Returns the method that :meth:`prepare` binds, or None where all refuse."""
         # Those around the table hold an inference for the problems they make, which is this one again.
         before, after = (ByPieces(self), WithoutEdges(self)), (ByClass(self), KnownLabels(self))
@@ -104,7 +104,7 @@ class Auto(Inference):
                 return method
         return None
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         if self.choice(structure, slack) is not None:
             return None
         own = structure.batch.methods(self)
@@ -122,13 +122,13 @@ class Auto(Inference):
             "Give the surrogate an inference of its own: inference=..."
         )
 
-    def prepare(self, structure: Structure, slack: bool = False) -> Maximizer:
+    def prepare(self, structure: BoundLoss, slack: bool = False) -> Maximizer:
         check_structure(structure, slack)
         # The base class raises the refusal. The chosen method does not refuse, so it binds at once.
         method = self.choice(structure, slack)
         return super().prepare(structure, slack) if method is None else method.bind(structure, slack)
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return self.prepare(structure, slack)
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.batch import Classes
+from setwise.core.bound_loss import BoundLoss, LabelCosts, OneLabel
 from setwise.core.checks import Floats, Ints, Values, as_count, as_kind
 from setwise.core.inference import Inference, Maximizer, Solutions, absolute_sums, rounding, rounding_next_to
 from setwise.core.networks import ClassGraphs
-from setwise.core.structure import LabelCosts, OneLabel, Structure
-from setwise.inference.descent import Lowering, Seen, SetBySet, each_set, size_of
+from setwise.inference.descent import DualPoint, PerSetMaximizer, SetDescent, each_set, size_of
 from setwise.kernels.segments import segment_sums
 
 SHARE = 0.1
@@ -74,7 +74,7 @@ class ClassDecomposition(Inference):
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         batch = structure.batch
         if not isinstance(batch, ClassGraphs):
             kind = type(batch).__name__
@@ -84,19 +84,21 @@ class ClassDecomposition(Inference):
         costs, losses = _split(structure)
         if len(losses) + len(costs) < len(structure.terms) or not losses:
             return f"ClassDecomposition refuses {structure!r}: it is not a sum of losses of single classes. Use Auto()."
-        reasons = [self.inner.refuses(Structure(batch, costs))]
+        reasons = [self.inner.refuses(BoundLoss(batch, costs))]
         reasons += [self.inner.refuses(term.structure) for term in losses]
         return next((why for why in reasons if why is not None), None)
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        return SetBySet(self, structure, [_Set(self, one) for one in each_set(structure)], self._search)
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
+        return PerSetMaximizer(
+            self, structure, [_ClassProblems(self, one) for one in each_set(structure)], self._search
+        )
 
-    def _search(self, one: "_Set", scores: Values, tol: float) -> Lowering:
+    def _search(self, one: "_ClassProblems", scores: Values, tol: float) -> SetDescent:
         """Lower the bound with two multipliers for each class, then with all."""
         labels, scale = np.maximum(one.batch.labels, 0), size_of(scores, one.batch.total)
         close = partial(rounding_next_to, scores=scores, batch=one.batch)
         at, value = partial(one.at, scores), partial(one.value, scores)
-        search = Lowering(at, value, labels, scale, close, tol, self.max_iter)
+        search = SetDescent(at, value, labels, scale, close, tol, self.max_iter)
         sides, former = one.sides(), one.multipliers.ravel()
         found = sides @ search.lower(np.zeros(sides.shape[1]), sides)
         if not search.done:
@@ -108,14 +110,14 @@ class ClassDecomposition(Inference):
         return search
 
 
-def _split(structure: Structure) -> tuple[tuple[LabelCosts, ...], tuple[OneLabel, ...]]:
+def _split(structure: BoundLoss) -> tuple[tuple[LabelCosts, ...], tuple[OneLabel, ...]]:
     """Returns the terms that are costs of labels, and those that are losses of a class."""
     costs = tuple(term for term in structure.terms if isinstance(term, LabelCosts))
     return costs, tuple(term for term in structure.terms if isinstance(term, OneLabel))
 
 
 @final
-class _Set:
+class _ClassProblems:
     """One set: its network with the costs of labels, and one binary problem for each class with a loss.
 
     Attributes
@@ -124,11 +126,11 @@ class _Set:
     multipliers : (c, p) those of the least bound of the last search
     """
 
-    def __init__(self, method: ClassDecomposition, structure: Structure) -> None:
+    def __init__(self, method: ClassDecomposition, structure: BoundLoss) -> None:
         assert isinstance(structure.batch, ClassGraphs)
         costs, losses = _split(structure)
         self.batch, self.structure = structure.batch, structure
-        self._network = method.inner.prepare(Structure(self.batch, costs))
+        self._network = method.inner.prepare(BoundLoss(self.batch, costs))
         self._losses = [method.inner.prepare(term.structure) for term in losses]
         p = self.batch.total
         self.own = np.stack([self.batch.labels if t.label is None else np.full(p, t.label) for t in losses])
@@ -146,7 +148,7 @@ class _Set:
             out[c, :, 2 * c : 2 * c + 2] = both[c].T
         return out.reshape(self.own.size, -1)
 
-    def at(self, scores: Values, multipliers: Values, gap: float) -> Seen:
+    def at(self, scores: Values, multipliers: Values, gap: float) -> DualPoint:
         """The bound, a plane below it and labelings for multipliers (c p,)."""
         batch, m = self.batch, multipliers.reshape(self.own.shape)
         moved = scores.copy()
@@ -164,7 +166,7 @@ class _Set:
             bound, level = bound + float(found.bounds[0]) + base, level + float(found.values[0]) + base
             chosen[c] = found.labels
         slope = np.where(self._asks, (labels == self.own) * 1.0 - chosen, 0.0)
-        return Seen(bound, level, slope.ravel(), [labels, self._agreed(moved, labels, chosen)])
+        return DualPoint(bound, level, slope.ravel(), [labels, self._agreed(moved, labels, chosen)])
 
     def value(self, scores: Values, labels: NDArray[np.int64]) -> float:
         """The value of labels, relative to the target."""
@@ -229,7 +231,7 @@ class ByClass(Inference):
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         if not isinstance(structure.batch, Classes):
             return f"ByClass refuses {type(structure.batch).__name__}: it knows independent decisions with k labels."
         if slack:
@@ -245,24 +247,24 @@ class ByClass(Inference):
                 return why
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         terms = [term for term in structure.terms if isinstance(term, OneLabel)]
         if len(terms) == 1:
-            return _OneClass(self, structure, terms[0])
-        return _AllClasses(self, structure, terms, np.zeros(structure.batch.total))
+            return _OneClassMaximizer(self, structure, terms[0])
+        return _AllClassesMaximizer(self, structure, terms, np.zeros(structure.batch.total))
 
 
-def _label_costs(structure: Structure) -> Values | float:
+def _label_costs(structure: BoundLoss) -> Values | float:
     """Returns the costs of single labels, (total, k), the modular part of the loss; 0 where there are none."""
     costs = [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
     return reduce(np.add, costs) if costs else 0.0
 
 
 @final
-class _OneClass(Maximizer):
+class _OneClassMaximizer(Maximizer):
     """Solves one class against the rest, or right decisions against wrong ones, as one binary problem."""
 
-    def __init__(self, method: ByClass, structure: Structure, term: OneLabel) -> None:
+    def __init__(self, method: ByClass, structure: BoundLoss, term: OneLabel) -> None:
         self.method, self.structure, self.slack = method, structure, False
         self._costs, self._inner = _label_costs(structure), method.inner.prepare(term.structure)
         batch = structure.batch
@@ -287,10 +289,10 @@ class _OneClass(Maximizer):
 
 
 @final
-class _AllClasses(Maximizer):
+class _AllClassesMaximizer(Maximizer):
     """Solves all classes together by dual decomposition; ``m`` (total,) holds the multipliers less the best scores."""
 
-    def __init__(self, method: ByClass, structure: Structure, terms: list[OneLabel], m: Values) -> None:
+    def __init__(self, method: ByClass, structure: BoundLoss, terms: list[OneLabel], m: Values) -> None:
         self.method, self.structure, self.slack = method, structure, False
         self._max_iter, self._costs, self._m = method.max_iter, _label_costs(structure), m
         self._inner = {int(term.label or 0): method.inner.prepare(term.structure) for term in terms}
@@ -299,7 +301,9 @@ class _AllClasses(Maximizer):
         assert isinstance(self.method, ByClass)
         structure, decisions = self.structure.take(parts), self.structure.batch.decisions(parts)
         terms = [term for term in structure.terms if isinstance(term, OneLabel)]
-        return _Part(_AllClasses(self.method, structure, terms, self._m[decisions]), self._m, decisions)
+        return _SubsetMaximizer(
+            _AllClassesMaximizer(self.method, structure, terms, self._m[decisions]), self._m, decisions
+        )
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         batch = self.structure.batch
@@ -364,10 +368,10 @@ class _AllClasses(Maximizer):
 
 
 @final
-class _Part(Maximizer):
+class _SubsetMaximizer(Maximizer):
     """A maximizer for chosen sets of another one, to which it gives its multipliers back after each call."""
 
-    def __init__(self, inner: _AllClasses, whole: Values, at: slice | Ints) -> None:
+    def __init__(self, inner: _AllClassesMaximizer, whole: Values, at: slice | Ints) -> None:
         self.method, self.structure, self.slack = inner.method, inner.structure, False
         self._inner, self._whole, self._at = inner, whole, at
 

@@ -10,16 +10,16 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
+from setwise.core.bound_loss import BoundLoss, LabelCosts
 from setwise.core.checks import Bools, Floats, Ints, Values, as_parts, as_scores
 from setwise.core.inference import Maximizer, Solutions, as_base_values, as_forced
 from setwise.core.networks import Graphs, Network
-from setwise.core.structure import LabelCosts, Structure
 from setwise.core.terms import Mistakes
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.threads import map_units
 
 
-class Moving(Protocol):
+class MoveSearch(Protocol):
     """``max_y l(y) + <s, phi(y) - target> + <m, y>`` for fixed scores s and any moves m of the scores of nodes."""
 
     def solve(self, moves: Values) -> tuple[Bools, Values]:
@@ -36,11 +36,11 @@ class MovableMaximizer(Maximizer):
     """A maximizer with a short way for moves: what depends on the scores alone is computed once."""
 
     @abstractmethod
-    def moving(self, scores: Floats) -> Moving:
+    def moving(self, scores: Floats) -> MoveSearch:
         """The maximum for these scores, ready for moves."""
 
 
-class Block(Protocol):
+class GraphBlock(Protocol):
     """Graphs that are cut together."""
 
     def cut(self, nodes: Values, edges: Values, labels: Bools) -> None:
@@ -63,7 +63,7 @@ class MovingCut:
     """
 
     graphs: Graphs
-    blocks: Sequence[Block]
+    blocks: Sequence[GraphBlock]
     nodes: Values
     edges: Values
     forced: Bools | None
@@ -123,7 +123,7 @@ class MovingScores:
         return *self.solve(moves), moves
 
 
-def each_component(structure: Structure, make: Callable[[Structure], Maximizer]) -> Maximizer:
+def each_component(structure: BoundLoss, make: Callable[[BoundLoss], Maximizer]) -> Maximizer:
     """The maximizer that ``make`` binds, to the connected components as sets of their own where the loss is modular.
 
     A component then has a value, a bound and a certificate of its own. Large scores elsewhere do not drown them.
@@ -131,13 +131,13 @@ def each_component(structure: Structure, make: Callable[[Structure], Maximizer])
     Parameters
     ----------
     structure : a loss; batches of other kinds are bound as they are
-    make : binds a structure of that kind
+    make : binds a bound loss of that kind
     """
     alone = _split_components(structure)
     return make(structure) if alone is structure else _ByComponents(structure, make(alone))
 
 
-def _split_components(structure: Structure) -> Structure:
+def _split_components(structure: BoundLoss) -> BoundLoss:
     """The structure whose sets are the components, the nodes of each in the order that they have, if there are more."""
     batch: Any = structure.batch
     modular = all(isinstance(term, Mistakes | LabelCosts) for term in structure.terms)
@@ -152,7 +152,7 @@ def _split_components(structure: Structure) -> Structure:
         # Each grid is a component, and grids follow one another.
         split.__dict__["grids"] = batch.grids
     terms: list[Any] = list(structure.terms)
-    return Structure(split, tuple(replace(term, costs=term.costs[nodes]) for term in terms), structure.source)
+    return BoundLoss(split, tuple(replace(term, costs=term.costs[nodes]) for term in terms), structure.source)
 
 
 def _order(batch: Network) -> tuple[Ints, Ints]:
@@ -173,7 +173,7 @@ class _ByComponents(MovableMaximizer):
     inner : the maximizer of the components
     """
 
-    def __init__(self, structure: Structure, inner: Maximizer) -> None:
+    def __init__(self, structure: BoundLoss, inner: Maximizer) -> None:
         self.method, self.structure, self.slack, self._inner = inner.method, structure, False, inner
         batch, alone = structure.batch, inner.structure.batch
         assert isinstance(batch, Network)
@@ -213,7 +213,7 @@ class _ByComponents(MovableMaximizer):
         others = self.summed(best)[self._owners] - best + as_base_values(base, len(self.structure.batch))[self._owners]
         return np.asarray(self.whole(found + others[self._inner.structure.batch.owners, None]))
 
-    def moving(self, scores: Floats) -> Moving:
+    def moving(self, scores: Floats) -> MoveSearch:
         inner, given = self._inner, scores[self._places]
         if isinstance(inner, MovableMaximizer):
             return _MovingComponents(self, inner.moving(given))
@@ -237,7 +237,7 @@ class _MovingComponents:
     """The moves of whole sets, handed on to their components."""
 
     whole: _ByComponents
-    inner: Moving
+    inner: MoveSearch
 
     def solve(self, moves: Values) -> tuple[Bools, Values]:
         labels, bounds = self.inner.solve(moves[self.whole.nodes])

@@ -184,7 +184,7 @@ def _is_monge(counts: Counts, i: int) -> bool:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Objective:
+class CountObjective:
     """``f + won`` where x ranked positives and y ranked negatives of set i are wrong; with ``slack``, ``f (1 + won)``.
 
     ``won`` is the score that the mistakes win. Without ``slack`` it leaves out ``order.base``, the share of the
@@ -238,7 +238,7 @@ LEAF = 256
 
 @final
 @dataclass(frozen=True, eq=False)
-class Rows:
+class TableRows:
     """All rows of a batch of tables; table i has ``heights[i] >= 1`` rows of ``widths[i] >= 1`` cells.
 
     ``value(table, row, column)`` is vectorized over integer arrays.
@@ -253,12 +253,12 @@ class Rows:
         """The places at which the rows of each table begin in flat results, (n+1,)."""
         return np.concatenate(([0], np.cumsum(self.heights)))
 
-    def take(self, tables: Ints) -> "Rows":
+    def take(self, tables: Ints) -> "TableRows":
         """Returns the rows of some of the tables."""
-        return Rows(lambda t, r, c: self.value(tables[t], r, c), self.heights[tables], self.widths[tables])
+        return TableRows(lambda t, r, c: self.value(tables[t], r, c), self.heights[tables], self.widths[tables])
 
 
-def scan_rows(rows: Rows) -> tuple[Doubles, Ints]:
+def scan_rows(rows: TableRows) -> tuple[Doubles, Ints]:
     """Returns the maximum of every row and its first column, flat; computes all cells, about a million at a time."""
     table = np.repeat(np.arange(len(rows.heights)), rows.heights)
     row = np.arange(len(table)) - np.repeat(rows.edges[:-1], rows.heights)
@@ -275,7 +275,7 @@ def scan_rows(rows: Rows) -> tuple[Doubles, Ints]:
     return best, where
 
 
-def falling_rows(rows: Rows) -> tuple[Doubles, Ints]:
+def falling_rows(rows: TableRows) -> tuple[Doubles, Ints]:
     """Returns the same for Monge tables, whose best column never rises with the row; O((rows + columns) log rows).
 
     Rows are visited in the order of a binary tree, all tables and all rows of a level at once: the best column of a row
@@ -312,7 +312,7 @@ def _best_columns(value: Value, table: Ints, row: Ints, first: Ints, last: Ints)
 
 @final
 @dataclass(frozen=True)
-class Found:
+class BestCell:
     """The best cell seen, its value, and a bound on every cell of the table."""
 
     row: int
@@ -323,7 +323,7 @@ class Found:
 
 def prune_table(
     value: Value, above: Value, table: int, height: int, width: int, budget: int, tol: float = 0.0
-) -> Found:
+) -> BestCell:
     """Finds the best cell of one table by bound and prune: boxes are split until none has a bound above the best value.
 
     ``value(table, row, column)`` is the function; ``above(table, rows, columns)`` bounds it on boxes, given as arrays
@@ -335,7 +335,7 @@ def prune_table(
     best, cell = -np.inf, (0, 0)
     while len(boxes):
         if spent > budget or (tol > 0.0 and float(bounds.max()) - best <= tol):
-            return Found(*cell, best, max(best, float(bounds.max())))
+            return BestCell(*cell, best, max(best, float(bounds.max())))
         # All boxes are split at once, or those of the largest bounds where there are many.
         picked = np.argsort(-bounds)[: CHUNK // LEAF] if len(bounds) > CHUNK // LEAF else np.arange(len(bounds))
         rest = np.ones(len(bounds), dtype=bool)
@@ -357,7 +357,7 @@ def prune_table(
         # Prune the boxes that can not hold a better cell.
         alive = bounds > best
         boxes, bounds = boxes[alive], bounds[alive]
-    return Found(*cell, best, best)
+    return BestCell(*cell, best, best)
 
 
 def _quarters(boxes: Ints) -> Ints:

@@ -11,25 +11,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_count, as_scores
 from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.pages import FORCED_LABELS
-from setwise.core.structure import Structure
 from setwise.core.terms import Trait
 from setwise.inference.count_objective import (
     SMALL_TABLE,
     BoundCounts,
-    Objective,
+    CountObjective,
     RankedMargins,
-    Rows,
+    TableRows,
     falling_rows,
     monge_sets,
     prune_table,
     scan_rows,
 )
-from setwise.inference.independent_decisions import Reduced, unfit
+from setwise.inference.independent_decisions import ReducedProblem, unfit
 from setwise.kernels.counts import quotient_argmax
 from setwise.kernels.marginals import quotient_marginals, table_marginals
 from setwise.kernels.segments import segment_argmax
@@ -61,7 +61,7 @@ def count_marginals(bound: BoundCounts, scores: Floats, base: Values | float, na
     counts, sets = bound.counts, bound.sets
     if Trait.CARDINALITY in counts.traits:
         return _one_class(bound, scores, base)
-    objective = Objective(counts, bound.rank(scores))
+    objective = CountObjective(counts, bound.rank(scores))
     order = objective.order
     if counts.predicted is not None:
         excess = counts.predicted.astype(np.int64) - sets.positives
@@ -101,7 +101,7 @@ def _one_class(bound: BoundCounts, scores: Floats, base: Values | float) -> Valu
     return np.where(sets.truth[:, None], out, out[:, ::-1])
 
 
-def _maxima_on_diagonal(objective: Objective, excess: Ints, side: int) -> RowMaxima:
+def _maxima_on_diagonal(objective: CountObjective, excess: Ints, side: int) -> RowMaxima:
     """Returns the row maxima of a loss on labelings with ``fp - fn = excess``; -inf where there are none."""
     order = objective.order
     # One cell of each row lies on the diagonal, if it lies inside the table.
@@ -115,7 +115,7 @@ def _maxima_on_diagonal(objective: Objective, excess: Ints, side: int) -> RowMax
     return RowMaxima(values, order.ranked[side::2] + 1)
 
 
-def _of_tables(objective: Objective, bound: BoundCounts, side: int, name: str) -> RowMaxima:
+def _of_tables(objective: CountObjective, bound: BoundCounts, side: int, name: str) -> RowMaxima:
     """Returns the row maxima by divide and conquer for Monge losses, and by a scan of all cells for others."""
     order, sets = objective.order, bound.sets
     first, counts = _forced_range(order, side)
@@ -126,7 +126,7 @@ def _of_tables(objective: Objective, bound: BoundCounts, side: int, name: str) -
         loss = objective.loss_at(i, c, x) if side else objective.loss_at(i, x, c)
         return loss - order.score_lost(2 * i + 1 - side, c)
 
-    rows, edges = Rows(value, counts, widths), np.concatenate(([0], np.cumsum(counts)))
+    rows, edges = TableRows(value, counts, widths), np.concatenate(([0], np.cumsum(counts)))
     out = np.empty(edges[-1])
     monge = bound.monge & (counts * widths > SMALL_TABLE)
     cells = np.where(monge, 0, counts * widths)
@@ -210,7 +210,7 @@ class CountSearch(Inference):
     def __post_init__(self) -> None:
         as_count(self.budget, "budget")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         """Returns a sentence for losses that are no functions of counts, and for tables that are beyond the budget."""
         why = unfit(self, structure, slack)
         if why is not None:
@@ -233,8 +233,8 @@ class CountSearch(Inference):
             "if it holds, or use Greedy."
         )
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        reduced = Reduced.of(structure, slack)
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
+        reduced = ReducedProblem.of(structure, slack)
         counts = reduced.rest.counts
         assert isinstance(counts, Counts)
         return _CountSearch(self, structure, slack, reduced, BoundCounts.of(reduced.sets, counts, slack))
@@ -243,7 +243,7 @@ class CountSearch(Inference):
 @final
 class _CountSearch(Maximizer):
     def __init__(
-        self, method: CountSearch, structure: Structure, slack: bool, reduced: Reduced, bound: BoundCounts
+        self, method: CountSearch, structure: BoundLoss, slack: bool, reduced: ReducedProblem, bound: BoundCounts
     ) -> None:
         self.method, self.structure, self.slack = method, structure, slack
         self._budget, self._reduced, self._bound = method.budget, reduced, bound
@@ -251,7 +251,7 @@ class _CountSearch(Maximizer):
     def take(self, parts: Ints) -> "Maximizer":
         assert isinstance(self.method, CountSearch)
         structure = self.structure.take(parts)
-        reduced = Reduced.of(structure, self.slack)
+        reduced = ReducedProblem.of(structure, self.slack)
         counts = reduced.rest.counts
         assert isinstance(counts, Counts)
         bound = self._bound.take(reduced.sets, counts, parts)
@@ -259,7 +259,7 @@ class _CountSearch(Maximizer):
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         moved = self._reduced.scores(scores)
-        objective = Objective(self._bound.counts, self._bound.rank(moved), self.slack)
+        objective = CountObjective(self._bound.counts, self._bound.rank(moved), self.slack)
         above = None
         if self._bound.counts.predicted is not None:
             x, y = _on_diagonal(objective, self._bound.counts.predicted.astype(np.int64))
@@ -282,7 +282,7 @@ class _CountSearch(Maximizer):
         base = as_base_values(base, len(self.structure.batch)) + self._reduced.target_shift(s)
         return count_marginals(self._bound, self._reduced.scores(s), base, repr(self.structure))
 
-    def _search(self, objective: Objective, tol: Values) -> tuple[Ints, Ints, Values]:
+    def _search(self, objective: CountObjective, tol: Values) -> tuple[Ints, Ints, Values]:
         """Searches the table of each set by divide and conquer, by a scan, or by bound and prune.
 
         Returns rows and columns of the best cells, and upper bounds, which are -inf where the search was exact.
@@ -296,7 +296,7 @@ class _CountSearch(Maximizer):
         for chosen, search in ((monge, falling_rows), (~monge & ~prune, scan_rows)):
             tables = np.flatnonzero(chosen)
             if len(tables):
-                x[tables], y[tables] = _best_rows(Rows(objective, heights, widths).take(tables), search)
+                x[tables], y[tables] = _best_rows(TableRows(objective, heights, widths).take(tables), search)
         for i in np.flatnonzero(prune):
             size = (int(heights[i]), int(widths[i]))
             found = prune_table(objective, objective.above, int(i), *size, self._budget, float(tol[i]))
@@ -304,19 +304,21 @@ class _CountSearch(Maximizer):
         return x, y, above
 
 
-def _on_diagonal(objective: Objective, predicted: Ints) -> tuple[Ints, Ints]:
+def _on_diagonal(objective: CountObjective, predicted: Ints) -> tuple[Ints, Ints]:
     """Returns the best cells on the diagonals with ``P - fn + fp = predicted``, for losses with a given number."""
     positives, negatives = objective.order.sets.positives, objective.order.sets.negatives
     excess = predicted - positives
     # The diagonal enters the table at row ``first``; its cells are the rows of a table of one column.
     first = np.maximum(0, -excess)
     heights = np.minimum(positives, negatives - excess) - first + 1
-    rows = Rows(lambda i, r, _: objective(i, first[i] + r, first[i] + r + excess[i]), heights, np.ones_like(heights))
+    rows = TableRows(
+        lambda i, r, _: objective(i, first[i] + r, first[i] + r + excess[i]), heights, np.ones_like(heights)
+    )
     x = first + _best_rows(rows, scan_rows)[0]
     return x, x + excess
 
 
-def _best_rows(rows: Rows, search: Callable[[Rows], tuple[Values, Ints]]) -> tuple[Ints, Ints]:
+def _best_rows(rows: TableRows, search: Callable[[TableRows], tuple[Values, Ints]]) -> tuple[Ints, Ints]:
     """Returns the row and the column of the best cell of each table."""
     best, where = search(rows)
     at = segment_argmax(best, rows.edges)

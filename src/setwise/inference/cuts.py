@@ -14,15 +14,15 @@ from numpy.typing import ArrayLike
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values, as_count, as_kind, as_scores
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.networks import ClassGraphs, Graphs
-from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes, Precedence, Trait
 from setwise.inference.components import each_component
-from setwise.inference.max_flow import BLOCK, MaxFlow, Wires, attracting, block_ends, unfit_for_graphs, wirings
-from setwise.inference.message_passing import Pairwise, TreeReweighted, stronger, unfit_for_networks
+from setwise.inference.max_flow import BLOCK, FlowNetwork, MaxFlow, attracting, block_ends, unfit_for_graphs, wirings
+from setwise.inference.message_passing import PairwiseProblem, TreeReweighted, stronger, unfit_for_networks
 from setwise.kernels.cuts import accept, cut, cut_bounds, cut_losses, nest, propose, read_labels
 from setwise.kernels.max_flow import Forest, new_forest
 from setwise.kernels.networks import Arcs, arcs
@@ -61,7 +61,7 @@ class SecondBest(Inference):
     name: ClassVar[str] = "second_best"
     about: ClassVar[str] = "the best labeling of a network that is not the true one"
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit_for_graphs(self, structure, slack)
         if why is not None:
             return why
@@ -69,11 +69,11 @@ class SecondBest(Inference):
             return f"SecondBest refuses {structure!r}: not all labelings with a mistake cost the same. Use Auto()."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _SecondBest(self, structure)
 
 
-def margins(structure: Structure) -> Values | None:
+def margins(structure: BoundLoss) -> Values | None:
     """What the first mistake of each set costs, (n,), where no further one costs more; None for other losses."""
     terms = structure.split()[1].terms
     if len(terms) != 1 or not isinstance(terms[0], Counts):
@@ -92,11 +92,11 @@ def margins(structure: Structure) -> Values | None:
 
 @final
 class _SecondBest(Maximizer):
-    def __init__(self, method: SecondBest, structure: Structure) -> None:
+    def __init__(self, method: SecondBest, structure: BoundLoss) -> None:
         self.method, self.structure, self.slack = method, structure, False
         costs = structure.split()[0]
         modular = () if costs is None else (Mistakes(costs),)
-        self._cut = MaxFlow().prepare(Structure(structure.batch, modular))
+        self._cut = MaxFlow().prepare(BoundLoss(structure.batch, modular))
         margin = margins(structure)
         assert margin is not None
         self._margins, self._rest = margin, structure.split()[1]
@@ -134,7 +134,7 @@ def _rival(cut: Maximizer, scores: Floats) -> Solutions | None:
     return cut.best(scores, forced)
 
 
-class Nested(NamedTuple):
+class ParametricCuts(NamedTuple):
     """The cuts for all biases and their flow.
 
     Attributes
@@ -167,14 +167,14 @@ def flips(graphs: Graphs, scores: ArrayLike) -> Values:
     return nested(graphs, scores).turned
 
 
-def nested(graphs: Graphs, scores: ArrayLike) -> Nested:
+def nested(graphs: Graphs, scores: ArrayLike) -> ParametricCuts:
     """:func:`flips` with the flow that proves it."""
     as_kind(graphs, "graphs", Graphs, "Graphs(labels, offsets, edges)")
     given = as_scores(scores, graphs.n_scores)
     nodes, edges = given[graphs.node_places].astype(np.float64), attracting(given, given[graphs.edge_places])
-    found = Nested(np.empty(graphs.total), np.empty(graphs.total))
+    found = ParametricCuts(np.empty(graphs.total), np.empty(graphs.total))
 
-    def cut(wires: Wires) -> None:
+    def cut(wires: FlowNetwork) -> None:
         own = slice(wires.first, wires.last)
         forest = new_forest(wires.network, wires.last - wires.first)
         capacities = np.zeros(len(forest.capacities))
@@ -219,11 +219,11 @@ class AlphaExpansion(Inference):
     Examples
     --------
     >>> from setwise.core.networks import ClassGraphs
-    >>> from setwise.core.structure import Structure
+    >>> from setwise.core.bound_loss import BoundLoss
     >>> from setwise.inference import AlphaExpansion
     >>> chain = ClassGraphs(np.array([0, 1, 2]), np.array([0, 3]), np.array([[0, 1], [1, 2]]), k=3)
     >>> nodes, edges = [2.0, 0.0, 0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 0.0], [1.0, 1.0]
-    >>> found = AlphaExpansion().prepare(Structure(chain)).maximize(nodes + edges)
+    >>> found = AlphaExpansion().prepare(BoundLoss(chain)).maximize(nodes + edges)
     >>> print(found.labels, found.values, found.exact)  # 2 + 2 and two edges, the truth has 2 + 1
     [0 0 0] [3.] [ True]
     """
@@ -240,27 +240,27 @@ class AlphaExpansion(Inference):
             as_kind(self.bound, "bound", Inference, "TreeReweighted()")
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         kind = type(structure.batch).__name__
         if not isinstance(structure.batch, ClassGraphs):
             return f"AlphaExpansion refuses {kind}: it knows ClassGraphs. Use an inference made for {kind}, as Auto()."
         why = unfit_for_networks(self, structure, slack)
         return self.bound.refuses(structure) if why is None and self.bound is not None else why
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return each_component(structure, lambda parts: _AlphaExpansion(self, parts))
 
 
 @final
 class _AlphaExpansion(Maximizer):
-    def __init__(self, method: AlphaExpansion, structure: Structure) -> None:
+    def __init__(self, method: AlphaExpansion, structure: BoundLoss) -> None:
         self.method, self.structure, self.slack = method, structure, False
         self._rounds, batch = method.max_iter, structure.batch
         assert isinstance(batch, ClassGraphs)
-        self._problem = Pairwise.of(structure)
+        self._problem = PairwiseProblem.of(structure)
         self._other = None if method.bound is None else method.bound.prepare(structure)
         ends = block_ends(batch.edges, batch.total, MOVED_TOGETHER)
-        self._blocks = [_Block(batch.edges, first, last) for first, last in pairwise(ends)]
+        self._blocks = [_ExpansionBlock(batch.edges, first, last) for first, last in pairwise(ends)]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         batch = self._problem.batch
@@ -279,7 +279,7 @@ class _AlphaExpansion(Maximizer):
 
 
 @final
-class _Block:
+class _ExpansionBlock:
     """Some nodes, which no edge leaves, with their network."""
 
     def __init__(self, edges: Ints, first: int, last: int) -> None:
@@ -329,9 +329,9 @@ class OneWayCut(Inference):
     --------
     >>> from setwise.core.terms import Precedence
     >>> from setwise.core.batch import Sets
-    >>> from setwise.core.structure import Structure
+    >>> from setwise.core.bound_loss import BoundLoss
     >>> from setwise.inference import OneWayCut
-    >>> first_before_second = Structure(Sets.single([0, 0]), (Precedence(np.array([[0, 1]])),))
+    >>> first_before_second = BoundLoss(Sets.single([0, 0]), (Precedence(np.array([[0, 1]])),))
     >>> found = OneWayCut().prepare(first_before_second).maximize([-1.0, 2.0])
     >>> print(found.labels, found.values)  # the second can be positive only with the first: -1 + 2
     [ True  True] [1.]
@@ -340,7 +340,7 @@ class OneWayCut(Inference):
     name: ClassVar[str] = "one_way_cut"
     about: ClassVar[str] = "minimum cuts under an order of labels"
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         batch, kind = structure.batch, type(structure.batch).__name__
         if not isinstance(batch, Sets | Graphs) or (isinstance(batch, Sets) and batch.totals is not None):
             return f"OneWayCut refuses {kind}: it knows whole sets of binary decisions and Graphs. Use Auto()."
@@ -352,13 +352,13 @@ class OneWayCut(Inference):
             return f"OneWayCut refuses {structure!r}: it orders no labels. Use Auto()."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _OneWayCut(self, structure)
 
 
 @final
 class _OneWayCut(Maximizer):
-    def __init__(self, method: Inference, structure: Structure) -> None:
+    def __init__(self, method: Inference, structure: BoundLoss) -> None:
         batch = structure.batch
         assert isinstance(batch, Sets | Graphs)
         self.method, self.structure, self.slack, self._batch = method, structure, False, batch

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values
 from setwise.core.inference import Inference, Maximizer, Solutions
-from setwise.core.structure import Structure
 from setwise.kernels.simplex import add_slopes, slope_products, solve_simplex
 from setwise.kernels.threads import map_units
 
@@ -41,7 +41,7 @@ NO_BOUNDS = np.zeros(0)
 
 
 @final
-class Bundle:
+class BundleMethod:
     """``min_x f(x)`` by ``min_x max_t [f_t + <g_t, x - x_t>] + |x - centre|^2 / (2 step)``.
 
     Ask for :attr:`point`, tell value and slope there by :meth:`add`, and so on. The planes are known by the products of
@@ -120,7 +120,7 @@ class Bundle:
         self.decrease = self.value - float((heights + self._rises[:size]).max())
 
 
-class Seen(NamedTuple):
+class DualPoint(NamedTuple):
     """What the parts answer to multipliers m.
 
     Attributes
@@ -137,7 +137,7 @@ class Seen(NamedTuple):
 
 
 @final
-class Lowering:
+class SetDescent:
     """The labels and bounds of one set that a descent has seen so far.
 
     Parameters
@@ -159,7 +159,7 @@ class Lowering:
 
     def __init__(
         self,
-        at: Callable[[Values, float], Seen],
+        at: Callable[[Values, float], DualPoint],
         value: Callable[[NDArray[Any]], float],
         labels: NDArray[Any],
         scale: float,
@@ -185,7 +185,7 @@ class Lowering:
             if value > self.best:
                 self.best, self.labels = value, labels
 
-    def at(self, multipliers: Values) -> Seen:
+    def at(self, multipliers: Values) -> DualPoint:
         """What the parts answer; bounds and labelings count."""
         self._left -= 1
         seen = self._at(multipliers, self.bound - self.best)
@@ -202,7 +202,7 @@ class Lowering:
 
         level, slope = plane(start)
         goal = self.best if self.best > -np.inf else level - self._scale * float(slope @ slope)
-        bundle = Bundle(start, level, slope, goal)
+        bundle = BundleMethod(start, level, slope, goal)
         while not self.done and bundle.decrease > self._least:
             bundle.add(*plane(bundle.point))
         return bundle.centre
@@ -219,7 +219,7 @@ def size_of(scores: Values, total: int) -> float:
     return 1e-3 / total + float(np.abs(scores).max())
 
 
-class Found(Protocol):
+class SearchResult(Protocol):
     """What a search has found: labels (p,), and an upper bound of the best value."""
 
     @property
@@ -235,7 +235,7 @@ Unit = TypeVar("Unit")
 
 
 @final
-class SetBySet(Maximizer):
+class PerSetMaximizer(Maximizer):
     """``search(unit, scores, tol)`` for each set; threads share the sets, and parts share the units.
 
     Parameters
@@ -248,21 +248,21 @@ class SetBySet(Maximizer):
     def __init__(
         self,
         method: Inference,
-        structure: Structure,
+        structure: BoundLoss,
         units: Sequence[Unit],
-        search: Callable[[Unit, Values, float], Found],
+        search: Callable[[Unit, Values, float], SearchResult],
     ) -> None:
         self.method, self.structure, self.slack = method, structure, False
         self._units: Sequence[Any] = units
-        self._search: Callable[[Any, Values, float], Found] = search
+        self._search: Callable[[Any, Values, float], SearchResult] = search
 
     def take(self, parts: Ints) -> Maximizer:
-        return SetBySet(self.method, self.structure.take(parts), [self._units[i] for i in parts], self._search)
+        return PerSetMaximizer(self.method, self.structure.take(parts), [self._units[i] for i in parts], self._search)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         spans = self.structure.batch.score_offsets
 
-        def one(i: int) -> Found:
+        def one(i: int) -> SearchResult:
             return self._search(self._units[i], scores[spans[i] : spans[i + 1]].astype(np.float64), float(tol[i]))
 
         found = map_units(one, range(len(self._units)))
@@ -270,6 +270,6 @@ class SetBySet(Maximizer):
         return self.solved(scores, labels, np.array([search.bound for search in found]))
 
 
-def each_set(structure: Structure) -> list[Structure]:
+def each_set(structure: BoundLoss) -> list[BoundLoss]:
     """The structure of each set by itself."""
     return [structure.take(np.array([i])) for i in range(len(structure.batch))]

@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Ints, Values, as_choice, as_count, as_flag, as_kind, as_number
 from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer, rounding_next_to
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
 from setwise.inference.areas import ByArea
-from setwise.inference.components import MovableMaximizer, Moving, MovingScores
+from setwise.inference.components import MovableMaximizer, MoveSearch, MovingScores
 from setwise.inference.counts import CountSearch
-from setwise.inference.descent import CLOSE, Bundle, SetBySet, each_set
+from setwise.inference.descent import CLOSE, BundleMethod, PerSetMaximizer, each_set
 from setwise.inference.independent_decisions import ByCardinality
 from setwise.inference.max_flow import MaxFlow, unfit_for_graphs
 from setwise.inference.message_passing import stronger
@@ -35,13 +35,13 @@ IN_FULL = np.zeros(1)
 """The tolerance of one set whose sides are solved in full."""
 
 
-def two_sides(structure: Structure) -> tuple[Structure, Structure]:
-    """The structures of both sides: the modular part on the graphs, and the rest over independent decisions."""
+def two_sides(structure: BoundLoss) -> tuple[BoundLoss, BoundLoss]:
+    """The bound losses of both sides: the modular part on the graphs, and the rest over independent decisions."""
     graphs, (costs, rest) = structure.batch, structure.split()
     assert isinstance(graphs, Graphs)
     modular = () if costs is None else (Mistakes(costs),)
     sets = Sets(graphs.labels, graphs.offsets)
-    return Structure(graphs, modular, structure.source), Structure(sets, rest.terms, rest.source)
+    return BoundLoss(graphs, modular, structure.source), BoundLoss(sets, rest.terms, rest.source)
 
 
 @final
@@ -56,7 +56,7 @@ class OneSet:
     seen : (total,) its labels, the true ones before
     """
 
-    def __init__(self, structure: Structure, network: Inference, loss: Inference) -> None:
+    def __init__(self, structure: BoundLoss, network: Inference, loss: Inference) -> None:
         assert isinstance(structure.batch, Graphs)
         self.graphs, self.structure = structure.batch, structure
         self.kept: Values | None = None
@@ -69,7 +69,7 @@ class OneSet:
         """The largest loss on its side; no loss is below 0, so no label changes it by more."""
         return float(self.loss.solve(np.zeros(self.graphs.total), IN_FULL).bounds[0])
 
-    def moving(self, scores: Values) -> Moving:
+    def moving(self, scores: Values) -> MoveSearch:
         """The side of the network for given scores."""
         if isinstance(self.network, MovableMaximizer):
             return self.network.moving(scores)
@@ -77,7 +77,7 @@ class OneSet:
 
 
 @final
-class Problem:
+class Subproblem:
     """``max_y l(y) + <s, phi(y) - target>`` of one set for given scores, and its bounds; some labels may be fixed.
 
     A label is fixed by forces: a node wins so much more score with this label that neither side chooses the other one.
@@ -213,7 +213,7 @@ HOPELESS, STRETCHES = 0.01, 3
 
 
 @final
-class Search:
+class SubproblemDescent:
     """The labels and bounds of a problem that a descent has seen so far.
 
     Parameters
@@ -230,7 +230,7 @@ class Search:
     last, pair : the labels that the network and the loss chose last, and those that they chose there
     """
 
-    def __init__(self, problem: Problem, tol: float, left: int, *candidates: Bools) -> None:
+    def __init__(self, problem: Subproblem, tol: float, left: int, *candidates: Bools) -> None:
         self.problem, self.tol, self.left, self.labels = problem, tol, left, candidates[0]
         self.best, self.bound = -np.inf, np.inf
         self.multipliers, self.last = np.zeros(len(self.labels)), [self.labels, self.labels]
@@ -270,7 +270,7 @@ class Search:
         self.best, self.labels = self.problem.value(labels), labels
 
 
-def descend_by_bundle(search: Search, start: Values | None) -> None:
+def descend_by_bundle(search: SubproblemDescent, start: Values | None) -> None:
     """Lower the bound from a start, or from the slope of the loss at the best labels: by turns, then by a bundle.
 
     In a turn the network gets the slope of the loss as its multipliers, and the loss gets what the flow leaves of the
@@ -292,10 +292,10 @@ def descend_by_bundle(search: Search, start: Values | None) -> None:
     _bundle(search)
 
 
-def _bundle(search: Search) -> None:
+def _bundle(search: SubproblemDescent) -> None:
     """Lower the bound from its lowest place."""
     scale = 1e-3 / len(search.labels) + float(np.abs(search.problem.scores).max())
-    bundle = Bundle(search.multipliers, search.bound, search.slope, search.best)
+    bundle = BundleMethod(search.multipliers, search.bound, search.slope, search.best)
     least, stretches = max(CLOSE * scale, HOPELESS * search.tol), 0
     while not search.done and stretches < STRETCHES:
         if bundle.decrease > least:
@@ -306,7 +306,7 @@ def _bundle(search: Search) -> None:
             bundle.stretch()
 
 
-def descend_as_printed(search: Search, scale: float) -> None:
+def descend_as_printed(search: SubproblemDescent, scale: float) -> None:
     """Steps of ``scale / sqrt(t)`` from 0 against the slope; the labels are those of most votes where both disagree.
 
     Each label has a multiplier of its own there, and both move, so their difference moves by twice the step.
@@ -323,7 +323,7 @@ def descend_as_printed(search: Search, scale: float) -> None:
 
 
 @final
-class Branching:
+class BranchAndBound:
     """Closes the gap of a search by fixing labels: in each part some nodes have theirs, and its bound is lowered again.
 
     For any multipliers the sum of the max-marginals of both sides bounds the best labeling with one more label fixed.
@@ -341,7 +341,7 @@ class Branching:
     labels, best, bound : the best labels, their value and the bound of all values, those of parts left out included
     """
 
-    def __init__(self, search: Search, budget: int, steps: int) -> None:
+    def __init__(self, search: SubproblemDescent, budget: int, steps: int) -> None:
         self.labels, self.best, self.bound = search.labels, search.best, search.bound
         self._whole, self._tol, self._steps = search.problem, search.tol, steps
         self._marginals, self._left_out = True, -np.inf
@@ -361,8 +361,8 @@ class Branching:
 
     def _divide(self, bound: float, fixed: Ints, start: Values) -> list[tuple[float, Ints, Values]]:
         """Lower the bound of a part, and return the parts that may hold something better."""
-        problem = Problem(self._whole.one, self._whole.scores, fixed)
-        search = Search(problem, self._tol, self._steps, self.labels)
+        problem = Subproblem(self._whole.one, self._whole.scores, fixed)
+        search = SubproblemDescent(problem, self._tol, self._steps, self.labels)
         descend_by_bundle(search, np.where(fixed < 0, start, 0.0))
         self._offer(search)
         bound = min(bound, search.bound)
@@ -400,11 +400,11 @@ class Branching:
             self.best, self.labels = value, labels
         return []
 
-    def _offer(self, search: Search) -> None:
+    def _offer(self, search: SubproblemDescent) -> None:
         if search.best > self.best:
             self.best, self.labels = search.best, search.labels
 
-    def _forced_bounds(self, search: Search) -> Values:
+    def _forced_bounds(self, search: SubproblemDescent) -> Values:
         """The bounds with one more label fixed, (total, 2); inf where a side is only bounded itself."""
         if self._marginals:
             try:
@@ -490,7 +490,7 @@ class DualDecomposition(Inference):
             if part is not None:
                 as_kind(part, name, Inference, f"setwise.inference.{example}")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit_for_graphs(self, structure, slack)
         if why is not None:
             return why
@@ -504,33 +504,33 @@ class DualDecomposition(Inference):
             why = self.loss.refuses(loss)
         return why or self._cut.refuses(network)
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        return SetBySet(self, structure, [self.one_set(one) for one in each_set(structure)], self._search)
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
+        return PerSetMaximizer(self, structure, [self.one_set(one) for one in each_set(structure)], self._search)
 
-    def _search(self, unit: OneSet, scores: Values, tol: float) -> Search | Branching:
+    def _search(self, unit: OneSet, scores: Values, tol: float) -> SubproblemDescent | BranchAndBound:
         """The descent on the bound of one set, and the division of its labelings where that is asked for."""
-        search = Search(Problem(unit, scores), tol, self.max_iter, unit.graphs.truth, unit.seen)
+        search = SubproblemDescent(Subproblem(unit, scores), tol, self.max_iter, unit.graphs.truth, unit.seen)
         if self.step == "bundle":
             descend_by_bundle(search, unit.kept)
             unit.kept, unit.seen = search.multipliers, search.labels
         else:
             descend_as_printed(search, self.scale)
         gap = search.bound - search.best > tol
-        return Branching(search, self.budget, self.max_iter) if self.exact and gap else search
+        return BranchAndBound(search, self.budget, self.max_iter) if self.exact and gap else search
 
     @property
     def _cut(self) -> Inference:
         return MaxFlow() if self.network is None else self.network
 
-    def _fit_for(self, loss: Structure) -> Inference | None:
+    def _fit_for(self, loss: BoundLoss) -> Inference | None:
         """The method for the side of the loss."""
         if self.loss is not None:
             return self.loss
         methods = LOSSES if loss.batch.known is None else tuple(KnownLabels(method) for method in LOSSES)
         return next((method for method in methods if method.refuses(loss) is None), None)
 
-    def one_set(self, structure: Structure) -> OneSet:
-        """A structure of one set, bound to the methods of both sides."""
+    def one_set(self, structure: BoundLoss) -> OneSet:
+        """A bound loss of one set, bound to the methods of both sides."""
         loss = self._fit_for(two_sides(structure)[1])
         assert loss is not None
         return OneSet(structure, self._cut, loss)

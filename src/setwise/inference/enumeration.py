@@ -5,15 +5,15 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_count
 from setwise.core.counts import Counts
 from setwise.core.enumerate import subsets
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.networks import Graphs, Network
-from setwise.core.structure import Structure
 from setwise.core.terms import SetFunction, Trait
 from setwise.inference.components import each_component
-from setwise.inference.independent_decisions import Reduced, unfit
+from setwise.inference.independent_decisions import ReducedProblem, unfit
 from setwise.inference.message_passing import network_tables
 from setwise.kernels.set_functions import best_labelings, best_subsets
 
@@ -62,7 +62,7 @@ class Enumeration(Inference):
     def __post_init__(self) -> None:
         as_count(self.limit, "limit", high=20)
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         if isinstance(structure.batch, Network):
             return self._refuses_network(structure.batch, slack)
         why = unfit(self, structure, slack, unknown=True)
@@ -84,7 +84,7 @@ class Enumeration(Inference):
             return f"Enumeration refuses a set of {largest} decisions: {k}^{largest} labelings are too many. Use {way}."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         if isinstance(structure.batch, Network):
             if slack:
                 return _NetworkEnumeration(self, structure, slack)
@@ -94,9 +94,9 @@ class Enumeration(Inference):
 
 @final
 class _Enumeration(Maximizer):
-    def __init__(self, method: Enumeration, structure: Structure, slack: bool) -> None:
+    def __init__(self, method: Enumeration, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
-        self._reduced = Reduced.of(structure, slack)
+        self._reduced = ReducedProblem.of(structure, slack)
         rest, sets = self._reduced.rest, self._reduced.sets
         # Under slack rescaling the modular part is still there. The tables leave it out, for more sets share them then.
         costs, remainder = rest.split()
@@ -107,7 +107,7 @@ class _Enumeration(Maximizer):
         self._tables = [(np.array(members), _table(remainder, members[0])) for members in groups.values()]
 
     @staticmethod
-    def _key(remainder: Structure, i: int) -> object:
+    def _key(remainder: BoundLoss, i: int) -> object:
         """Returns what the table of set i depends on: the size of the set, its true labels, or the set itself."""
         sets = remainder.batch
         first, last = sets.offsets[i], sets.offsets[i + 1]
@@ -128,8 +128,8 @@ class _Enumeration(Maximizer):
         return self.solved(scores, self._reduced.labels(mistakes))
 
 
-def _table(remainder: Structure, i: int) -> Values:
-    """Returns the value of the structure of set i at every set of mistakes, (2^p,)."""
+def _table(remainder: BoundLoss, i: int) -> Values:
+    """Returns the value of the bound loss of set i at every set of mistakes, (2^p,)."""
     size = int(remainder.batch.sizes[i])
     # One batch of 2^p copies of the set gives all values in one call.
     rows: Ints = np.full(1 << size, i)
@@ -141,7 +141,7 @@ def _table(remainder: Structure, i: int) -> Values:
 class _NetworkEnumeration(Maximizer):
     """Holds the loss of every labeling of each set; the kernel adds the scores of nodes and edges."""
 
-    def __init__(self, method: Enumeration, structure: Structure, slack: bool) -> None:
+    def __init__(self, method: Enumeration, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
         batch = structure.batch
         assert isinstance(batch, Network)
@@ -159,8 +159,8 @@ class _NetworkEnumeration(Maximizer):
         return self.solved(scores, labels == 1 if isinstance(batch, Graphs) else labels)
 
 
-def _losses(structure: Structure, i: int) -> Values:
-    """Returns the value of the structure of set i at every labeling, (k^p,), the last label changing fastest."""
+def _losses(structure: BoundLoss, i: int) -> Values:
+    """Returns the value of the bound loss of set i at every labeling, (k^p,), the last label changing fastest."""
     batch = structure.batch
     size, k = int(batch.sizes[i]), batch.n_labels
     out = np.empty(k**size)

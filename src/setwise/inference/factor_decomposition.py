@@ -14,15 +14,15 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Ints, Values, as_count, as_number
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, rounding_next_to
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
-from setwise.core.terms import LargestOf, Mistakes, PathOrders, RegionCounts, Term
+from setwise.core.terms import MaximumOfSums, Mistakes, PathOrders, RegionCounts, Term
 from setwise.inference.components import each_component
 from setwise.inference.counts import CountSearch
-from setwise.inference.descent import Lowering, Seen, SetBySet, each_set, size_of
+from setwise.inference.descent import DualPoint, PerSetMaximizer, SetDescent, each_set, size_of
 from setwise.inference.independent_decisions import Modular
 from setwise.inference.max_flow import MaxFlow
 from setwise.kernels.networks import Arcs, arcs, climb_paths, flip_gains, move_count
@@ -100,7 +100,7 @@ class _CountFactor(Factor):
         self.nodes = np.arange(batch.total) if batch.known is None else np.flatnonzero(batch.known)
         sets = Sets(batch.truth[self.nodes], np.array([0, len(self.nodes)]))
         self._truth = sets.truth.astype(np.float64)
-        self._maximizer = CountSearch().prepare(Structure(sets, (term,), source))
+        self._maximizer = CountSearch().prepare(BoundLoss(sets, (term,), source))
         self.sides = np.column_stack([sets.truth, ~sets.truth]).astype(np.float64)
 
     def maximize(self, scores: Values) -> tuple[float, Bools]:
@@ -111,7 +111,7 @@ class _CountFactor(Factor):
         return self._maximizer.max_marginals(scores, np.array([scores @ self._truth]))
 
 
-class Factored:
+class FactorGraph:
     """One set as a network with the modular part of the loss, and the factors of all other terms.
 
     Attributes
@@ -124,11 +124,11 @@ class Factored:
     last : what a search has left for the next one: multipliers of sides and of entries, and labels
     """
 
-    def __init__(self, structure: Structure) -> None:
+    def __init__(self, structure: BoundLoss) -> None:
         batch = structure.batch
         assert isinstance(batch, Sets | Graphs)
         costs, rest = structure.split()
-        modular = Structure(batch, () if costs is None else (Mistakes(costs),), structure.source)
+        modular = BoundLoss(batch, () if costs is None else (Mistakes(costs),), structure.source)
         self.structure, self.batch = structure, batch
         self.network = network_for(batch).prepare(modular)
         self.factors = [_factor(batch, term, structure.source) for term in rest.terms]
@@ -185,7 +185,7 @@ def network_for(batch: Sets | Graphs) -> Inference:
 
 
 def _factor(batch: Sets | Graphs, term: Term, source: object) -> Factor:
-    term = term.twin if isinstance(term, LargestOf) and term.twin is not None else term
+    term = term.twin if isinstance(term, MaximumOfSums) and term.twin is not None else term
     if isinstance(term, RegionCounts):
         return _RegionFactor(term)
     if isinstance(term, PathOrders):
@@ -194,8 +194,8 @@ def _factor(batch: Sets | Graphs, term: Term, source: object) -> Factor:
     return _CountFactor(batch, term, source)
 
 
-def unfit_for_factors(method: Inference, structure: Structure, slack: bool) -> str | None:
-    """Returns why a method that maximizes factors refuses a structure, as a sentence; None if it fits."""
+def unfit_for_factors(method: Inference, structure: BoundLoss, slack: bool) -> str | None:
+    """Returns why a method that maximizes factors refuses a bound loss, as a sentence; None if it fits."""
     name, batch = type(method).__name__, structure.batch
     if not isinstance(batch, Sets | Graphs) or (isinstance(batch, Sets) and batch.totals is not None):
         kind = type(batch).__name__
@@ -205,7 +205,7 @@ def unfit_for_factors(method: Inference, structure: Structure, slack: bool) -> s
     if slack:
         return f"{name} refuses slack rescaling: the product does not split. Use margin rescaling."
     for term in structure.split()[1].terms:
-        twin = term.twin if isinstance(term, LargestOf) else term
+        twin = term.twin if isinstance(term, MaximumOfSums) else term
         counts = isinstance(twin, Counts) and twin.areas is None and twin.predicted is None
         if not counts and not isinstance(twin, RegionCounts | PathOrders):
             return f"{name} refuses {structure!r}: not all its terms are counts, boxes or paths. Use Auto()."
@@ -272,25 +272,25 @@ class HighOrderMessages(Inference):
         as_number(self.damping, "damping", low=0.0, high=1.0, open_low=True)
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit_for_factors(self, structure, slack)
         if why is not None:
             return why
         for term in structure.terms:
-            twin = term.twin if isinstance(term, LargestOf) else term
+            twin = term.twin if isinstance(term, MaximumOfSums) else term
             if isinstance(twin, RegionCounts) and not (twin.tables > -np.inf).all():
                 return f"HighOrderMessages refuses {structure!r}: it forbids numbers. Use FactorDecomposition."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        def bound(parts: Structure) -> Maximizer:
-            return SetBySet(self, parts, [Factored(one) for one in each_set(parts)], self._search)
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
+        def bound(parts: BoundLoss) -> Maximizer:
+            return PerSetMaximizer(self, parts, [FactorGraph(one) for one in each_set(parts)], self._search)
 
         return each_component(structure, bound)
 
-    def _search(self, one: Factored, scores: Values, tol: float) -> "_Best":
+    def _search(self, one: FactorGraph, scores: Values, tol: float) -> "_BestLabels":
         """The best labels of one set, and the lowest bound, of some rounds of messages."""
-        best = _Best(one, scores)
+        best = _BestLabels(one, scores)
         messages = np.zeros(len(one.nodes))
         for _ in range(self.max_iter + 1):
             best.see(messages)
@@ -309,10 +309,10 @@ class HighOrderMessages(Inference):
 
 
 @final
-class _Best:
+class _BestLabels:
     """The best labels of one set among those that were seen, their value, and the lowest bound."""
 
-    def __init__(self, one: Factored, scores: Values) -> None:
+    def __init__(self, one: FactorGraph, scores: Values) -> None:
         self._one, self._scores = one, scores
         self.labels: Bools = one.batch.truth
         self.value, self.bound = one.value(scores, self.labels), np.inf
@@ -331,13 +331,13 @@ class _Best:
         return self.bound - self.value <= max(tol, rounding_next_to(self.value, self._scores, self._one.batch))
 
 
-def _told(one: Factored, scores: Values, messages: Values, most: float) -> Values:
+def _told(one: FactorGraph, scores: Values, messages: Values, most: float) -> Values:
     """What the network tells the factors whose messages it has, (entries,)."""
     both = one.network.max_marginals(one.moved(scores, messages))
     return np.asarray(np.clip((both[:, 1] - both[:, 0])[one.nodes] - messages, -most, most))
 
 
-def _answers(one: Factored, told: Values, most: float) -> Values:
+def _answers(one: FactorGraph, told: Values, most: float) -> Values:
     """What the factors answer, (entries,)."""
     out = np.zeros(len(one.nodes))
     for factor, span in zip(one.factors, one.spans, strict=True):
@@ -348,7 +348,7 @@ def _answers(one: Factored, told: Values, most: float) -> Values:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Repair:
+class LocalSearch:
     """The network of one set with given scores, in which labels of boxes and of paths change one by one.
 
     ``boxes`` are the members of the boxes that forbid some numbers, and the numbers that they allow.
@@ -363,7 +363,7 @@ class Repair:
     weights: Values
 
     @classmethod
-    def of(cls, structure: Structure, scores: Values) -> "Repair":
+    def of(cls, structure: BoundLoss, scores: Values) -> "LocalSearch":
         batch = structure.batch
         assert isinstance(batch, Sets | Graphs)
         edges = batch.edges if isinstance(batch, Graphs) else np.zeros((0, 2), np.int64)
@@ -453,27 +453,27 @@ class FactorDecomposition(Inference):
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         return unfit_for_factors(self, structure, slack)
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        def bound(parts: Structure) -> Maximizer:
-            return SetBySet(self, parts, [Factored(one) for one in each_set(parts)], self._search)
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
+        def bound(parts: BoundLoss) -> Maximizer:
+            return PerSetMaximizer(self, parts, [FactorGraph(one) for one in each_set(parts)], self._search)
 
         return each_component(structure, bound)
 
-    def _search(self, one: Factored, scores: Values, tol: float) -> Lowering:
+    def _search(self, one: FactorGraph, scores: Values, tol: float) -> SetDescent:
         """Lower the bound with a few multipliers, then with one for each entry."""
-        repair, scale = Repair.of(one.structure, scores), size_of(scores, one.batch.total)
+        repair, scale = LocalSearch.of(one.structure, scores), size_of(scores, one.batch.total)
 
-        def at(multipliers: Values, gap: float) -> Seen:
+        def at(multipliers: Values, gap: float) -> DualPoint:
             bound, network, entries = one.bound(scores, multipliers)
             found = (mended for labels in one.candidates(network, entries) for mended in repair.candidates(labels))
-            return Seen(bound, bound, network[one.nodes].astype(np.float64) - entries, found)
+            return DualPoint(bound, bound, network[one.nodes].astype(np.float64) - entries, found)
 
         close = partial(rounding_next_to, scores=scores, batch=one.batch)
         value, truth = partial(one.value, scores), one.batch.truth
-        search = Lowering(at, value, truth, scale, close, tol, self.max_iter, HOPELESS)
+        search = SetDescent(at, value, truth, scale, close, tol, self.max_iter, HOPELESS)
         few, every, labels = one.last or (np.zeros(one.sides.shape[1]), None, search.labels)
         search.offer([labels])
         splits = any(factor.splits for factor in one.factors)

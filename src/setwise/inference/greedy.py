@@ -9,16 +9,16 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.batch import Orders, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Values
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions
-from setwise.core.structure import Structure
 from setwise.core.terms import Trait
-from setwise.inference.independent_decisions import Reduced, unfit
+from setwise.inference.independent_decisions import ReducedProblem, unfit
 from setwise.kernels.segments import least_of_caps, segment_argmax, segment_sums
 
 
-def upper_bounds(structure: Structure, margins: Values, slack: bool, mistakes: Bools) -> Values:
+def upper_bounds(structure: BoundLoss, margins: Values, slack: bool, mistakes: Bools) -> Values:
     """Returns upper bounds on ``max_A l(A) - m(A)`` or ``max_A l(A) (1 - m(A))``, (n,); inf without a known trait.
 
     Margin rescaling: where ``l(A) <= h(A)`` for a modular h, ``max_A h(A) - m(A)`` splits over the decisions.
@@ -50,7 +50,7 @@ def upper_bounds(structure: Structure, margins: Values, slack: bool, mistakes: B
     return np.asarray(np.maximum(best, structure.at_empty()))
 
 
-def _modular_caps(structure: Structure, mistakes: Bools) -> list[tuple[Values, Values]]:
+def _modular_caps(structure: BoundLoss, mistakes: Bools) -> list[tuple[Values, Values]]:
     """Returns pairs (base (n,), gain (total,)) with ``l(A) <= base + gain(A)`` for all A."""
     sets = structure.batch
     assert isinstance(sets, Sets)
@@ -76,7 +76,7 @@ def _cap(value: Values, gain: Values, at: Bools, sets: Sets) -> tuple[Values, Va
     return value - segment_sums(np.where(at, gain, 0.0), sets.offsets), gain
 
 
-def _last_gains(structure: Structure, at: Bools) -> Values:
+def _last_gains(structure: BoundLoss, at: Bools) -> Values:
     """Returns ``l(at) - l(at - j)`` for j in ``at``, else 0, (total,): the gain of j where it enters last."""
     sets = structure.batch
     assert isinstance(sets, Sets)
@@ -123,7 +123,7 @@ class Greedy(Inference):
     about: ClassVar[str] = "one mistake after another"
     approximate: ClassVar[bool] = True
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit(self, structure, slack)
         if why is not None:
             return why
@@ -131,16 +131,16 @@ class Greedy(Inference):
             return f"Greedy refuses {structure!r}: the number of predicted positives is given. Use CountSearch."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _Greedy(self, structure, slack)
 
 
 @final
 class _Greedy(Maximizer):
-    def __init__(self, method: Greedy, structure: Structure, slack: bool) -> None:
+    def __init__(self, method: Greedy, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
         # The loss is evaluated whole, so nothing moves into the scores, as under slack rescaling.
-        self._reduced = Reduced.of(structure, True)
+        self._reduced = ReducedProblem.of(structure, True)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         margins = self._reduced.margins(scores)

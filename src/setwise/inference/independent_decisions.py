@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.batch import Classes, Sets, segments
+from setwise.core.bound_loss import BoundLoss, LabelCosts
 from setwise.core.checks import Bools, Floats, Ints, Values, as_scores
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
-from setwise.core.structure import LabelCosts, Structure
-from setwise.core.terms import Largest, Mistakes, OneMistake, RegionCounts, Trait
+from setwise.core.terms import LargestCost, Mistakes, OneMistake, RegionCounts, Trait
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.set_functions import best_counts, best_largest, best_prefix, region_marginals
 from setwise.kernels.sorting import sort_falling
@@ -28,7 +28,7 @@ FORBIDDEN = 1e200
 
 @final
 @dataclass(frozen=True, eq=False)
-class Reduced:
+class ReducedProblem:
     """The problem ``max_A r(A) - m(A)`` in place of ``max_A l(A) - m(A)``: costs of single mistakes become scores.
 
     A is the set of mistakes, and ``m(A) = sum_(i in A) s_i (2 y_i - 1)`` is the score that they lose. Where the modular
@@ -38,17 +38,17 @@ class Reduced:
     Parameters
     ----------
     sets : the true labels
-    rest : r, the structure without its modular part
+    rest : r, the bound loss without its modular part
     shift : (total,) numbers that are added to the scores; None adds nothing
     """
 
     sets: Sets
-    rest: Structure
+    rest: BoundLoss
     shift: Values | None
 
     @classmethod
-    def of(cls, structure: Structure, slack: bool) -> "Reduced":
-        """Splits a structure into its modular part, which becomes the shift, and the remainder."""
+    def of(cls, structure: BoundLoss, slack: bool) -> "ReducedProblem":
+        """Splits a bound loss into its modular part, which becomes the shift, and the remainder."""
         sets = structure.batch
         assert isinstance(sets, Sets)
         costs, rest = (None, structure) if slack else structure.split()
@@ -79,7 +79,7 @@ class Reduced:
         return mistakes ^ self.sets.truth
 
 
-def unfit(method: Inference, structure: Structure, slack: bool, unknown: bool = False) -> str | None:
+def unfit(method: Inference, structure: BoundLoss, slack: bool, unknown: bool = False) -> str | None:
     """Returns why a method for independent binary decisions refuses a batch, as a sentence; None if it fits.
 
     With ``unknown`` the method takes batches with labels that are not known.
@@ -123,16 +123,16 @@ class Modular(Inference):
     name: ClassVar[str] = "modular"
     about: ClassVar[str] = "every decision on its own, O(p)"
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         if slack:
             return "Modular refuses slack rescaling: the product does not split. Use ByCardinality or Enumeration."
         if not all(isinstance(term, Mistakes | LabelCosts) for term in structure.terms):
             return f"Modular refuses {structure!r}: the loss is not a sum of one cost per mistake. Use Greedy."
         return None if isinstance(structure.batch, Classes) else unfit(self, structure, slack, unknown=True)
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         if not isinstance(structure.batch, Classes):
-            return _Modular(self, structure, Reduced.of(structure, slack).shift)
+            return _Modular(self, structure, ReducedProblem.of(structure, slack).shift)
         costs = [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
         return _Modular(self, structure, reduce(np.add, costs).ravel() if costs else None)
 
@@ -141,7 +141,7 @@ class Modular(Inference):
 class _Modular(Maximizer):
     """Adds the costs ``shift`` (n_scores,) to the scores and decides by them; None adds nothing."""
 
-    def __init__(self, method: Inference, structure: Structure, shift: Values | None) -> None:
+    def __init__(self, method: Inference, structure: BoundLoss, shift: Values | None) -> None:
         assert isinstance(structure.batch, Sets | Classes)
         self.method, self.structure, self.slack, self._shift = method, structure, False, shift
         self._decide: Callable[[Floats], NDArray[Any]] = structure.batch.decide
@@ -190,7 +190,7 @@ class ByCardinality(Inference):
     name: ClassVar[str] = "by_cardinality"
     about: ClassVar[str] = "a sort and one pass over the number of mistakes, O(p log p)"
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit(self, structure, slack)
         if why is not None:
             return why
@@ -200,15 +200,15 @@ class ByCardinality(Inference):
             return f"ByCardinality refuses {structure!r}: {reason}. Use Enumeration or Greedy."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _ByCardinality(self, structure, slack)
 
 
 @final
 class _ByCardinality(Maximizer):
-    def __init__(self, method: ByCardinality, structure: Structure, slack: bool) -> None:
+    def __init__(self, method: ByCardinality, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
-        self._reduced = Reduced.of(structure, slack)
+        self._reduced = ReducedProblem.of(structure, slack)
         counts, sets = self._reduced.rest.counts, self._reduced.sets
         assert isinstance(counts, Counts)
         # The loss depends on the number of mistakes alone, so it is tabled along any order: here positives come first.
@@ -249,29 +249,29 @@ class ByLargest(Inference):
     name: ClassVar[str] = "by_largest"
     about: ClassVar[str] = "a sort of the costs and one pass over the worst mistake, O(p)"
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit(self, structure, slack)
         if why is not None:
             return why
         rest = structure if slack else structure.split()[1]
-        largest = [term for term in rest.terms if isinstance(term, Largest)]
-        others = [term for term in rest.terms if not isinstance(term, Largest | OneMistake)]
+        largest = [term for term in rest.terms if isinstance(term, LargestCost)]
+        others = [term for term in rest.terms if not isinstance(term, LargestCost | OneMistake)]
         if len(largest) != 1 or others:
             return f"ByLargest refuses {structure!r}: it is more than the cost of the worst mistake. Use Enumeration."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _ByLargest(self, structure, slack)
 
 
 @final
 class _ByLargest(Maximizer):
-    def __init__(self, method: ByLargest, structure: Structure, slack: bool) -> None:
+    def __init__(self, method: ByLargest, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
-        self._reduced = Reduced.of(structure, slack)
+        self._reduced = ReducedProblem.of(structure, slack)
         terms, sets = self._reduced.rest.terms, self._reduced.sets
         self._single = any(isinstance(term, OneMistake) for term in terms)
-        self._costs: Values = next(term.costs for term in terms if isinstance(term, Largest))
+        self._costs: Values = next(term.costs for term in terms if isinstance(term, LargestCost))
         self._order = np.lexsort((self._costs, sets.owners))
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
@@ -310,7 +310,7 @@ class ByRegions(Inference):
     name: ClassVar[str] = "by_regions"
     about: ClassVar[str] = "a sort inside each box, O(p log p)"
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit(self, structure, slack, unknown=True)
         if why is not None:
             return why
@@ -324,15 +324,15 @@ class ByRegions(Inference):
             return f"ByRegions refuses {structure!r}: its regions share decisions. Use FactorDecomposition."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _ByRegions(self, structure)
 
 
 @final
 class _ByRegions(Maximizer):
-    def __init__(self, method: Inference, structure: Structure) -> None:
+    def __init__(self, method: Inference, structure: BoundLoss) -> None:
         self.method, self.structure, self.slack = method, structure, False
-        self._reduced = Reduced.of(structure, False)
+        self._reduced = ReducedProblem.of(structure, False)
         self._terms = [term for term in structure.terms if isinstance(term, RegionCounts)]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:

@@ -12,12 +12,12 @@ import numpy as np
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Places
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.networks import Graphs, Grids, boxes
 from setwise.core.pages import NETWORKS_REFUSE
-from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
 from setwise.inference.components import MovableMaximizer, MovingCut, each_component
 from setwise.inference.message_passing import stronger
@@ -28,7 +28,7 @@ from setwise.kernels.segments import segment_sums
 from setwise.kernels.threads import map_units
 
 
-class Wires(ABC):
+class FlowNetwork(ABC):
     """The network of the nodes ``first:last``, which no edge leaves.
 
     Attributes
@@ -48,17 +48,17 @@ class Wires(ABC):
         """Write the weight of each edge as the capacity of its two arcs."""
 
 
-def wirings(graphs: Graphs, size: int) -> list[Wires]:
+def wirings(graphs: Graphs, size: int) -> list[FlowNetwork]:
     """The networks of blocks of about ``size`` nodes: of lattices where the graphs are grids, else of lists of arcs."""
     # Sequences gain nothing from a lattice, which would be compiled for them alone.
     if graphs.grids is not None and graphs.grids.shapes.shape[1] > 1:
-        return [_Stack(graphs.grids, first, last) for first, last in graphs.grids.runs(size)]
+        return [_GridStack(graphs.grids, first, last) for first, last in graphs.grids.runs(size)]
     ends = block_ends(graphs.edges, graphs.total, size)
-    return [_Listed(graphs.edges, first, last) for first, last in pairwise(ends)]
+    return [_ArcNetwork(graphs.edges, first, last) for first, last in pairwise(ends)]
 
 
 @final
-class _Listed(Wires):
+class _ArcNetwork(FlowNetwork):
     def __init__(self, edges: Ints, first: int, last: int) -> None:
         self.first, self.last = first, last
         self.edges = np.flatnonzero((edges[:, 0] >= first) & (edges[:, 0] < last))
@@ -69,7 +69,7 @@ class _Listed(Wires):
 
 
 @final
-class _Stack(Wires):
+class _GridStack(FlowNetwork):
     """Grids of one shape on top of each other: no capacities join them, as none leave their sides."""
 
     def __init__(self, grids: Grids, first: int, last: int) -> None:
@@ -131,10 +131,10 @@ class MaxFlow(Inference):
     Examples
     --------
     >>> from setwise.core.networks import Graphs
-    >>> from setwise.core.structure import Structure
+    >>> from setwise.core.bound_loss import BoundLoss
     >>> from setwise.inference import MaxFlow
     >>> image = Graphs.images([np.zeros((1, 3), dtype=bool)])  # three pixels in a row, and two edges
-    >>> found = MaxFlow().prepare(Structure(image)).maximize([2.0, -1.0, 2.0, 1.0, 1.0])
+    >>> found = MaxFlow().prepare(BoundLoss(image)).maximize([2.0, -1.0, 2.0, 1.0, 1.0])
     >>> print(found.labels, found.values)  # the second pixel follows its neighbors: 2 - 1 + 2
     [ True  True  True] [3.]
     """
@@ -142,7 +142,7 @@ class MaxFlow(Inference):
     name: ClassVar[str] = "max_flow"
     about: ClassVar[str] = "minimum cuts of networks of two labels"
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit_for_graphs(self, structure, slack)
         if why is not None:
             return why
@@ -150,11 +150,11 @@ class MaxFlow(Inference):
             return f"MaxFlow refuses {structure!r}: the loss is not a sum of one cost per mistake. Use Hamming()."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return each_component(structure, lambda parts: _MaxFlow(self, parts))
 
 
-def unfit_for_graphs(method: Inference, structure: Structure, slack: bool) -> str | None:
+def unfit_for_graphs(method: Inference, structure: BoundLoss, slack: bool) -> str | None:
     """Returns why a method for graphs refuses a batch or slack rescaling, as a sentence; None if it fits."""
     name, kind = type(method).__name__, type(structure.batch).__name__
     if not isinstance(structure.batch, Graphs):
@@ -181,7 +181,7 @@ def attracting(scores: Floats, edges: Floats) -> Values:
 class _MaxFlow(MovableMaximizer):
     """Cuts the graphs in blocks of whole components."""
 
-    def __init__(self, method: Inference, structure: Structure) -> None:
+    def __init__(self, method: Inference, structure: BoundLoss) -> None:
         assert isinstance(structure.batch, Graphs)
         self.method, self.structure, self.slack = method, structure, False
         self._graphs = graphs = structure.batch
@@ -202,8 +202,8 @@ class _MaxFlow(MovableMaximizer):
         return graphs.encode(np.zeros(graphs.total, dtype=bool)) - graphs.target
 
     @cached_property
-    def _blocks(self) -> "list[_Block]":
-        return [_Block(self._graphs, wires) for wires in wirings(self._graphs, BLOCK)]
+    def _blocks(self) -> "list[_CutBlock]":
+        return [_CutBlock(self._graphs, wires) for wires in wirings(self._graphs, BLOCK)]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         graphs, (nodes, edges, extra) = self._graphs, self._problem(scores)
@@ -256,10 +256,10 @@ class _MaxFlow(MovableMaximizer):
 
 
 @final
-class _Block:
+class _CutBlock:
     """Some nodes of graphs, which no edge leaves, with their network and its last cut."""
 
-    def __init__(self, graphs: Graphs, wires: Wires) -> None:
+    def __init__(self, graphs: Graphs, wires: FlowNetwork) -> None:
         first, last = wires.first, wires.last
         self._nodes, self._edges = slice(first, last), wires.edges
         self._network, self._wires = wires.network, wires

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.batch import segments
+from setwise.core.bound_loss import BoundLoss, LabelCosts
 from setwise.core.checks import Floats, Ints, Values, as_count, as_number
 from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.networks import Graphs, Network
-from setwise.core.structure import LabelCosts, Structure
 from setwise.core.terms import Mistakes
 from setwise.inference.components import each_component
 from setwise.kernels.messages import Links, best_labels, forest_order, propagated, reweighted, tree_marginals
@@ -22,8 +22,8 @@ from setwise.kernels.networks import arcs
 from setwise.kernels.segments import segment_sums
 
 
-def unfit_for_networks(method: Inference, structure: Structure, slack: bool) -> str | None:
-    """Returns why a method for sums of costs on networks refuses a structure, as a sentence; None if it fits."""
+def unfit_for_networks(method: Inference, structure: BoundLoss, slack: bool) -> str | None:
+    """Returns why a method for sums of costs on networks refuses a bound loss, as a sentence; None if it fits."""
     name, kind = type(method).__name__, type(structure.batch).__name__
     if not isinstance(structure.batch, Network):
         return f"{name} refuses {kind}: it knows Graphs and ClassGraphs. Use an inference made for {kind}, as Auto()."
@@ -45,7 +45,7 @@ def network_tables(batch: Network, scores: Floats) -> tuple[Values, Values]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Pairwise:
+class PairwiseProblem:
     """The problem ``max_y sum_i f_i(y_i) + sum_e f_e(y_a, y_b)`` of a sum of costs and the scores of a network.
 
     Parameters
@@ -60,8 +60,8 @@ class Pairwise:
     links: Links
 
     @classmethod
-    def of(cls, structure: Structure) -> "Pairwise":
-        """The problem of a structure that :func:`unfit_for_networks` does not refuse."""
+    def of(cls, structure: BoundLoss) -> "PairwiseProblem":
+        """The problem of a bound loss that :func:`unfit_for_networks` does not refuse."""
         batch = structure.batch
         assert isinstance(batch, Network)
         network, places = arcs(batch.edges, batch.total)
@@ -103,7 +103,7 @@ def stronger(most: Values) -> Values:
     return np.maximum(1.5 * most, np.nextafter(0.0, 1.0))
 
 
-def label_costs(structure: Structure) -> Values:
+def label_costs(structure: BoundLoss) -> Values:
     """The costs of all labels by a sum of costs, (total, k); -inf forbids one, and unknown labels cost nothing."""
     batch = structure.batch
     found = np.zeros((batch.total, batch.n_labels))
@@ -120,9 +120,9 @@ def label_costs(structure: Structure) -> Values:
 class MessagePassing(Maximizer):
     """A search that begins with the messages (m, 2, k) and the labels (total,) where the last one ended."""
 
-    def __init__(self, method: Inference, structure: Structure) -> None:
+    def __init__(self, method: Inference, structure: BoundLoss) -> None:
         self.method, self.structure, self.slack = method, structure, False
-        self.problem = Pairwise.of(structure)
+        self.problem = PairwiseProblem.of(structure)
         self.messages = np.zeros((len(self.problem.links.edges), 2, structure.batch.n_labels))
         self.found = self.problem.first_labels()
         self._owner: tuple[MessagePassing, slice | Ints, slice | Ints] | None = None
@@ -183,10 +183,10 @@ class BeliefPropagation(Inference):
     Examples
     --------
     >>> from setwise.core.networks import Graphs
-    >>> from setwise.core.structure import Structure
+    >>> from setwise.core.bound_loss import BoundLoss
     >>> from setwise.inference import BeliefPropagation
     >>> chain = Graphs(np.array([False, False, False]), np.array([0, 3]), np.array([[0, 1], [1, 2]]))
-    >>> found = BeliefPropagation().prepare(Structure(chain)).maximize([2.0, -1.0, 2.0, 1.0, 1.0])
+    >>> found = BeliefPropagation().prepare(BoundLoss(chain)).maximize([2.0, -1.0, 2.0, 1.0, 1.0])
     >>> print(found.labels, found.values)  # 2 - 1 + 2, and both edges hold in the target as well
     [ True  True  True] [3.]
     """
@@ -202,10 +202,10 @@ class BeliefPropagation(Inference):
         as_count(self.max_iter, "max_iter")
         as_number(self.damping, "damping", low=0.0, high=1.0, open_high=True)
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         return unfit_for_networks(self, structure, slack)
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return each_component(structure, lambda parts: _BeliefPropagation(self, parts))
 
 
@@ -249,10 +249,10 @@ class TreeReweighted(Inference):
     Examples
     --------
     >>> from setwise.core.networks import ClassGraphs
-    >>> from setwise.core.structure import Structure
+    >>> from setwise.core.bound_loss import BoundLoss
     >>> from setwise.inference import TreeReweighted
     >>> cycle = ClassGraphs(np.array([1, 1, 1]), np.array([0, 3]), np.array([[0, 1], [1, 2], [0, 2]]), k=2)
-    >>> found = TreeReweighted().prepare(Structure(cycle)).maximize([3.0, 0.0, 0.5, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+    >>> found = TreeReweighted().prepare(BoundLoss(cycle)).maximize([3.0, 0.0, 0.5, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
     >>> print(found.labels, found.values.round(6))  # all 0 score 6.5, all 1, the truth, 4
     [0 0 0] [2.5]
     """
@@ -266,10 +266,10 @@ class TreeReweighted(Inference):
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         return unfit_for_networks(self, structure, slack)
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return each_component(structure, lambda parts: _TreeReweighted(self, parts))
 
 
@@ -298,11 +298,11 @@ class TreeMaxProduct(Inference):
     Examples
     --------
     >>> from setwise.core.networks import ClassGraphs
-    >>> from setwise.core.structure import Structure
+    >>> from setwise.core.bound_loss import BoundLoss
     >>> from setwise.inference import TreeMaxProduct
     >>> pair = ClassGraphs(np.array([0, 0]), np.array([0, 2]), np.array([[0, 1]]), k=2, tables=True)
     >>> nodes, table = [1.0, 0.0, 1.0, 0.0], [-3.0, 0.0, 0.5, -3.0]  # of (0, 0), (0, 1), (1, 0), (1, 1)
-    >>> found = TreeMaxProduct().prepare(Structure(pair)).maximize(nodes + table)
+    >>> found = TreeMaxProduct().prepare(BoundLoss(pair)).maximize(nodes + table)
     >>> print(found.labels, found.values)  # the truth (0, 0) scores -1, and (1, 0) scores 1.5
     [1 0] [2.5]
     """
@@ -310,7 +310,7 @@ class TreeMaxProduct(Inference):
     name: ClassVar[str] = "tree_max_product"
     about: ClassVar[str] = "messages on chains and trees"
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit_for_networks(self, structure, slack)
         if why is not None:
             return why
@@ -319,15 +319,15 @@ class TreeMaxProduct(Inference):
             return "TreeMaxProduct refuses graphs with a cycle. Use TreeReweighted, which bounds the maximum there."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _TreeMaxProduct(self, structure)
 
 
 @final
 class _TreeMaxProduct(Maximizer):
-    def __init__(self, method: TreeMaxProduct, structure: Structure) -> None:
+    def __init__(self, method: TreeMaxProduct, structure: BoundLoss) -> None:
         self.method, self.structure, self.slack = method, structure, False
-        self._problem = Pairwise.of(structure)
+        self._problem = PairwiseProblem.of(structure)
         links = self._problem.links
         self._order, self._parents = forest_order(links.edges, links.first, links.arcs)
 

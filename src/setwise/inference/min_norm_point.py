@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.batch import Orders
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_count, as_vector, shown
 from setwise.core.inference import Inference, Maximizer, Solutions
-from setwise.core.structure import Structure
 from setwise.core.terms import Trait
-from setwise.inference.independent_decisions import Reduced, unfit
+from setwise.inference.independent_decisions import ReducedProblem, unfit
 
 Doubles = NDArray[np.float64]
 
@@ -202,7 +202,7 @@ class BySubmodularMinimum(Inference):
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit(self, structure, slack)
         if why is not None:
             return why
@@ -212,16 +212,16 @@ class BySubmodularMinimum(Inference):
             return f"BySubmodularMinimum refuses {structure!r}: it does not promise to be supermodular. Use Greedy."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _BySubmodularMinimum(self, structure, slack)
 
 
 @final
 class _BySubmodularMinimum(Maximizer):
-    def __init__(self, method: BySubmodularMinimum, structure: Structure, slack: bool) -> None:
+    def __init__(self, method: BySubmodularMinimum, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
         self._max_iter = method.max_iter
-        self._reduced = Reduced.of(structure, slack)
+        self._reduced = ReducedProblem.of(structure, slack)
         self._none = self._reduced.rest.at_empty()
         self._alone = [self._reduced.rest.take(np.array([i])) for i in range(len(structure.batch))]
 
@@ -233,7 +233,7 @@ class _BySubmodularMinimum(Maximizer):
             m = margins[span]
 
             # The marginal gains of m - l along an order; the defaults bind the set of this iteration.
-            def gains(order: Ints, one: Structure = one, m: Values = m) -> Values:
+            def gains(order: Ints, one: BoundLoss = one, m: Values = m) -> Values:
                 items = order.astype(np.int32)
                 return m[order] - one.gains_of(Orders(items, one.batch.truth[items], one.batch.offsets))
 

@@ -8,10 +8,10 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.batch import Classes
+from setwise.core.bound_loss import BoundLoss, LabelCosts
 from setwise.core.checks import Floats, Ints, Values, as_count
 from setwise.core.inference import Inference, Maximizer, Solutions
-from setwise.core.structure import LabelCosts, Structure
-from setwise.core.terms import Misplaced
+from setwise.core.terms import MisplacedPairs
 from setwise.kernels.paths import best_misplaced, search_pairs
 
 
@@ -24,9 +24,9 @@ class ByOrder(Inference):
     that lies wrong moves the two points of one pair, and the best state of each row and column is enough to find them.
     Exact, O(k g^2 + k^2 g) for k points of g*g states.
 
-    *Share of pairs*, and labelings of the right order (:meth:`setwise.core.structure.Structure.zero`): branch and bound
-    over the states of one point after the other. Exact unless ``max_iter`` ends the search, then with the bound of what
-    is left.
+    *Share of pairs*, and labelings of the right order (:meth:`setwise.core.bound_loss.BoundLoss.zero`): branch and
+    bound over the states of one point after the other. Exact unless ``max_iter`` ends the search, then with the bound
+    of what is left.
 
     Parameters
     ----------
@@ -58,33 +58,33 @@ class ByOrder(Inference):
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         if not isinstance(structure.batch, Classes):
             kind = type(structure.batch).__name__
             return f"ByOrder refuses {kind}: it knows independent decisions with k labels. Use Auto()."
         if slack:
             return "ByOrder refuses slack rescaling: the product does not split. Use margin rescaling."
-        orders = [term for term in structure.terms if isinstance(term, Misplaced)]
+        orders = [term for term in structure.terms if isinstance(term, MisplacedPairs)]
         if len(orders) != 1 or len(orders) + len(_costs(structure)) < len(structure.terms):
             return f"ByOrder refuses {structure!r}: it is not the order of points with costs of labels. Use Auto()."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _ByOrder(self, structure)
 
 
-def _costs(structure: Structure) -> list[Values]:
+def _costs(structure: BoundLoss) -> list[Values]:
     """Returns the costs of single labels, (total, k) each."""
     return [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
 
 
 @final
 class _ByOrder(Maximizer):
-    def __init__(self, method: ByOrder, structure: Structure) -> None:
+    def __init__(self, method: ByOrder, structure: BoundLoss) -> None:
         self.method, self.structure, self.slack = method, structure, False
         self._max_iter, costs = method.max_iter, _costs(structure)
         self._costs = reduce(np.add, costs) if costs else 0.0
-        (self._order,) = (term for term in structure.terms if isinstance(term, Misplaced))
+        (self._order,) = (term for term in structure.terms if isinstance(term, MisplacedPairs))
         self._truth: Ints = np.asarray(structure.batch.labels, dtype=np.int64)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:

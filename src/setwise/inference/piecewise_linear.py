@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values, as_count
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
 from setwise.inference.max_flow import ROUNDING, unfit_for_graphs
 from setwise.kernels.threads import map_units
 
@@ -74,7 +74,7 @@ class PiecewiseLinear(Inference):
     def __post_init__(self) -> None:
         as_count(self.n_pieces, "n_pieces", high=10_000)
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit_for_graphs(self, structure, slack)
         if why is not None:
             return why
@@ -90,13 +90,13 @@ class PiecewiseLinear(Inference):
             return f"PiecewiseLinear refuses {structure!r}: it is no function of counts{words}. Use DualDecomposition."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _PiecewiseLinear(self, structure)
 
 
 @final
 class _PiecewiseLinear(Maximizer):
-    def __init__(self, method: PiecewiseLinear, structure: Structure) -> None:
+    def __init__(self, method: PiecewiseLinear, structure: BoundLoss) -> None:
         self.method, self.structure, self.slack = method, structure, False
         self._sets = range(len(structure.batch))
         self._units = [PiecesOfSet(structure.take(np.array([i])), method.n_pieces) for i in self._sets]
@@ -110,7 +110,7 @@ class _PiecewiseLinear(Maximizer):
 
 @final
 @dataclass(frozen=True)
-class Piece:
+class LinearPiece:
     """``low <= fn <= high``, ``left <= fp <= right``, where the loss is at most ``a fn + b fp + c``."""
 
     low: int
@@ -131,7 +131,7 @@ class PiecesOfSet:
     pieces : the rectangles with their planes
     """
 
-    def __init__(self, structure: Structure, n_pieces: int) -> None:
+    def __init__(self, structure: BoundLoss, n_pieces: int) -> None:
         graphs = structure.batch
         assert isinstance(graphs, Graphs)
         costs, rest = structure.split()
@@ -161,7 +161,7 @@ class PiecesOfSet:
                 labels, best = found, value
         return labels, bound
 
-    def solve(self, piece: Piece, scores: Values) -> tuple[Bools, float]:
+    def solve(self, piece: LinearPiece, scores: Values) -> tuple[Bools, float]:
         """The rounded labeling of one linear program, and the upper bound of the labelings in its rectangle."""
         graphs = self._graphs
         nodes, edges = scores[graphs.node_places], scores[graphs.edge_places]
@@ -229,7 +229,7 @@ def _intervals(most: int, count: int) -> list[Ints]:
     return np.array_split(np.arange(most + 1), min(count, most + 1))
 
 
-def _plane(counts: Counts, fn: Ints, fp: Ints) -> Piece:
+def _plane(counts: Counts, fn: Ints, fp: Ints) -> LinearPiece:
     """A rectangle with a plane that is nowhere below the loss on it, and near it by least squares."""
     some = [run[np.unique(np.linspace(0, len(run) - 1, SAMPLES).astype(int))].astype(np.float64) for run in (fn, fp)]
     x, y = (part.ravel() for part in np.meshgrid(*some, indexing="ij"))
@@ -241,4 +241,4 @@ def _plane(counts: Counts, fn: Ints, fp: Ints) -> Piece:
     for block in np.array_split(fn.astype(np.float64), max(1, len(fn) * len(fp) // ROWS)):
         rows = block[:, None]
         above = max(above, float((counts.of(rows, columns, 0) - a * rows - b * columns).max()))
-    return Piece(int(fn[0]), int(fn[-1]), int(fp[0]), int(fp[-1]), a, b, above)
+    return LinearPiece(int(fn[0]), int(fn[-1]), int(fp[0]), int(fp[-1]), a, b, above)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.attributes import cached_property
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values, as_count, as_scores
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.networks import ClassGraphs, Graphs, Network
-from setwise.core.structure import Structure
 from setwise.inference.components import each_component
 from setwise.inference.max_flow import block_ends
 from setwise.inference.message_passing import label_costs, stronger, unfit_for_networks
@@ -40,7 +40,7 @@ class TwoLabels:
     forced : (total,) bool, the nodes to which the loss leaves one label only
     """
 
-    def __init__(self, structure: Structure) -> None:
+    def __init__(self, structure: BoundLoss) -> None:
         assert isinstance(structure.batch, Graphs | ClassGraphs)
         self.batch: Networks = structure.batch
         self.edges: Ints = self.batch.edges
@@ -123,10 +123,10 @@ class QPBO(Inference):
     Examples
     --------
     >>> from setwise.core.networks import Graphs
-    >>> from setwise.core.structure import Structure
+    >>> from setwise.core.bound_loss import BoundLoss
     >>> from setwise.inference import QPBO
     >>> pair = Graphs(np.array([False, False]), np.array([0, 2]), np.array([[0, 1]]))
-    >>> found = QPBO().prepare(Structure(pair)).maximize([1.0, 0.5, -2.0])  # the edge loses 2 where labels agree
+    >>> found = QPBO().prepare(BoundLoss(pair)).maximize([1.0, 0.5, -2.0])  # the edge loses 2 where labels agree
     >>> print(found.labels, found.values)  # the truth has the score -2, this labeling 1
     [ True False] [3.]
     """
@@ -140,7 +140,7 @@ class QPBO(Inference):
     def __post_init__(self) -> None:
         as_count(self.rounds, "rounds", low=0)
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why, batch = unfit_for_networks(self, structure, slack), structure.batch
         if why is not None:
             return why
@@ -151,10 +151,10 @@ class QPBO(Inference):
             return f"QPBO refuses {len(batch.edges)} edges: it takes fewer than 2^29. Take fewer sets at once."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return each_component(structure, lambda parts: _QPBO(self, parts))
 
-    def persistent(self, structure: Structure, scores: ArrayLike) -> NDArray[np.int8]:
+    def persistent(self, structure: BoundLoss, scores: ArrayLike) -> NDArray[np.int8]:
         """The labels (total,) that all best labelings have, and -1 where roof duality tells nothing."""
         self.prepare(structure)
         return _QPBO(self, structure).persistent(as_scores(scores, structure.batch.n_scores))
@@ -162,15 +162,15 @@ class QPBO(Inference):
 
 @final
 class _QPBO(Maximizer):
-    def __init__(self, method: QPBO, structure: Structure) -> None:
+    def __init__(self, method: QPBO, structure: BoundLoss) -> None:
         self.method, self.structure, self.slack = method, structure, False
         self._problem, self._rounds = TwoLabels(structure), method.rounds
 
     @cached_property
-    def _blocks(self) -> "list[_Block]":
+    def _blocks(self) -> "list[_MateBlock]":
         batch = self._problem.batch
         ends = block_ends(batch.edges, batch.total, BLOCK)
-        return [_Block(batch.edges, batch.offsets, first, last) for first, last in pairwise(ends)]
+        return [_MateBlock(batch.edges, batch.offsets, first, last) for first, last in pairwise(ends)]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         batch = self._problem.batch
@@ -203,7 +203,7 @@ class _QPBO(Maximizer):
 
 
 @final
-class _Block:
+class _MateBlock:
     """Some nodes of a batch, which no edge leaves, with the network of them and their mates."""
 
     def __init__(self, edges: Ints, offsets: Ints, first: int, last: int) -> None:

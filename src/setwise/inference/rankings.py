@@ -5,10 +5,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Values
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.rankings import Rankings, Swaps
-from setwise.core.structure import Structure
 from setwise.kernels.rankings import split_classes, worst_rankings
 from setwise.kernels.sorting import sort_falling
 
@@ -39,7 +39,7 @@ class WorstRanking(Inference):
     name: ClassVar[str] = "worst_ranking"
     about: ClassVar[str] = "a sort and a search over rankings"
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         if not isinstance(structure.batch, Rankings):
             return f"WorstRanking refuses {structure!r}: it evaluates no ranking. Use Auto."
         if slack:
@@ -49,13 +49,13 @@ class WorstRanking(Inference):
             return f"WorstRanking refuses {structure!r}: it takes one loss of a ranking at a time."
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _WorstRanking(self, structure, slack)
 
 
 @final
 class _WorstRanking(Maximizer):
-    def __init__(self, method: WorstRanking, structure: Structure, slack: bool) -> None:
+    def __init__(self, method: WorstRanking, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
         none = np.zeros(structure.batch.total)
         self._swaps = structure.terms[0] if structure.terms else Swaps(none, none)

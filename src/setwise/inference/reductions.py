@@ -13,12 +13,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_kind, as_scores
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
-from setwise.core.terms import LargestOf, Mistakes, Term
+from setwise.core.terms import MaximumOfSums, Mistakes, Term
 from setwise.inference.independent_decisions import unfit
 from setwise.kernels.segments import segment_sums
 
@@ -62,7 +62,7 @@ class KnownLabels(Inference):
     def __post_init__(self) -> None:
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit(self, structure, slack, unknown=True)
         if why is not None:
             return why
@@ -80,13 +80,13 @@ class KnownLabels(Inference):
             return None
         return self.inner.refuses(_known_part(structure)[0])
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _KnownLabels(self, structure, slack)
 
 
 @final
 class _KnownLabels(Maximizer):
-    def __init__(self, method: KnownLabels, structure: Structure, slack: bool) -> None:
+    def __init__(self, method: KnownLabels, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
         known = structure.batch.known
         self._known = np.ones(structure.batch.total, dtype=bool) if known is None else known
@@ -116,8 +116,8 @@ class _KnownLabels(Maximizer):
         return Solutions(labels, values, bounds, exact)
 
 
-def _known_part(structure: Structure) -> tuple[Structure, np.ndarray]:
-    """Returns the structure on the known decisions alone, and the sets that have any."""
+def _known_part(structure: BoundLoss) -> tuple[BoundLoss, np.ndarray]:
+    """Returns the bound loss on the known decisions alone, and the sets that have any."""
     batch = structure.batch
     assert isinstance(batch, Sets)
     known = np.ones(batch.total, dtype=bool) if batch.known is None else batch.known
@@ -135,11 +135,11 @@ def _known_part(structure: Structure) -> tuple[Structure, np.ndarray]:
             areas = None if term.areas is None else term.areas[known]
             whole = replace(term, areas=None).take(batch, sets)
             terms.append(replace(whole, areas=areas))
-    return Structure(part, tuple(terms), structure.source), sets
+    return BoundLoss(part, tuple(terms), structure.source), sets
 
 
 @final
-class Kept(Maximizer):
+class CachedMaximizer(Maximizer):
     """What ``inner`` finds, or what this maximizer returned last where that has the larger value (HOL 4.1).
 
     A completion that is not certified may be worse than the one before it. Kept in this way its value never falls below
@@ -159,8 +159,8 @@ class Kept(Maximizer):
         self._sets: Ints = np.arange(len(batch))
         self._places: Ints = np.arange(batch.total)
 
-    def take(self, parts: Ints) -> "Kept":
-        chosen = Kept(self._inner.take(parts))
+    def take(self, parts: Ints) -> "CachedMaximizer":
+        chosen = CachedMaximizer(self._inner.take(parts))
         # The parts remember in the arrays of the whole.
         chosen._memory, chosen._filled = self._memory, self._filled
         chosen._sets, chosen._places = self._sets[parts], self._places[self.structure.batch.decisions(parts)]
@@ -214,28 +214,28 @@ class WithoutEdges(Inference):
     def __post_init__(self) -> None:
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         if not isinstance(structure.batch, Graphs):
             return f"WithoutEdges refuses {type(structure.batch).__name__}: it knows Graphs. Use Auto()."
         if len(structure.batch.edges):
             return f"WithoutEdges refuses {structure!r} on graphs with edges. Use Auto()."
         return self.inner.refuses(_on_sets(structure), slack)
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _WithoutEdges(self, structure, self.inner.prepare(_on_sets(structure), slack))
 
 
-def _on_sets(structure: Structure) -> Structure:
+def _on_sets(structure: BoundLoss) -> BoundLoss:
     """The same loss over independent decisions, whose scores have the same layout."""
     batch = structure.batch
-    return Structure(Sets(batch.labels, batch.offsets), structure.terms, structure.source)
+    return BoundLoss(Sets(batch.labels, batch.offsets), structure.terms, structure.source)
 
 
 @final
 class _WithoutEdges(Maximizer):
     """Hands the scores on."""
 
-    def __init__(self, method: Inference, structure: Structure, inner: Maximizer) -> None:
+    def __init__(self, method: Inference, structure: BoundLoss, inner: Maximizer) -> None:
         self.method, self.structure, self.slack, self._inner = method, structure, inner.slack, inner
 
     def take(self, parts: Ints) -> Maximizer:
@@ -293,7 +293,7 @@ class ByPieces(Inference):
     def __post_init__(self) -> None:
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         terms, rest = _split(structure)
         if structure.batch.unary is None:
             return f"ByPieces refuses {type(structure.batch).__name__}: its scores are not those of single decisions."
@@ -307,21 +307,21 @@ class ByPieces(Inference):
             return f"ByPieces refuses {structure!r}: {what}. Use fewer boxes."
         return self.inner.refuses(rest)
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         terms, rest = _split(structure)
         return _ByPieces(self, structure, terms, self.inner.prepare(rest))
 
 
-def _split(structure: Structure) -> tuple[list[LargestOf], Structure]:
-    """Returns the maxima of linear functions, and the structure of all other terms."""
-    terms = [term for term in structure.terms if isinstance(term, LargestOf)]
-    rest = tuple(term for term in structure.terms if not isinstance(term, LargestOf))
-    return terms, Structure(structure.batch, rest, structure.source)
+def _split(structure: BoundLoss) -> tuple[list[MaximumOfSums], BoundLoss]:
+    """Returns the maxima of linear functions, and the bound loss of all other terms."""
+    terms = [term for term in structure.terms if isinstance(term, MaximumOfSums)]
+    rest = tuple(term for term in structure.terms if not isinstance(term, MaximumOfSums))
+    return terms, BoundLoss(structure.batch, rest, structure.source)
 
 
 @final
 class _ByPieces(Maximizer):
-    def __init__(self, method: ByPieces, structure: Structure, terms: list[LargestOf], inner: Maximizer) -> None:
+    def __init__(self, method: ByPieces, structure: BoundLoss, terms: list[MaximumOfSums], inner: Maximizer) -> None:
         self.method, self.structure, self.slack, self._inner = method, structure, False, inner
         self._pieces = [term.as_scores(structure.batch) for term in terms]
 

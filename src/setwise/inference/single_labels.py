@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_scores
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer, Solution, Solutions, rounding
 from setwise.core.pages import FORCED_LABELS
 from setwise.core.single_labels import EqualCosts, FlipCosts, Flips, NearestHamming
-from setwise.core.structure import Structure
 
 Falling = Iterator[tuple[float, Ints]]
 """Labels (width,) with numbers that fall, or stay equal, from each one to the next."""
@@ -23,8 +23,8 @@ ROUNDS, MIXED = 6, 16
 """So many weights of the distance from one right label, and from several, are tried before a list is made."""
 
 
-def unfit_for_flips(method: Inference, structure: Structure, kind: type[Flips]) -> str | None:
-    """Why a method for one kind of labels refuses a structure, as a sentence; None if it fits."""
+def unfit_for_flips(method: Inference, structure: BoundLoss, kind: type[Flips]) -> str | None:
+    """Why a method for one kind of labels refuses a bound loss, as a sentence; None if it fits."""
     name, given = type(method).__name__, type(structure.batch).__name__
     if not isinstance(structure.batch, kind):
         return f"{name} refuses {given}: it knows {kind.__name__}. Use an inference made for {given}, as Auto()."
@@ -45,7 +45,7 @@ def farther(scores: Values, truths: Ints, weights: Values) -> Values:
 
 
 @dataclass
-class Worst:
+class WorstMistake:
     """The worst mistake of one input so far: ``value <= maximum <= bound``; no label where none is wrong."""
 
     value: float = 0.0
@@ -81,7 +81,7 @@ class RankedMaximizer(Maximizer):
     limit : so many labels that are not right are looked at for an input and a call, at most
     """
 
-    def __init__(self, method: Any, structure: Structure, slack: bool, limit: int) -> None:
+    def __init__(self, method: Any, structure: BoundLoss, slack: bool, limit: int) -> None:
         self.method, self.structure, self.slack, self.most_labels = method, structure, slack, limit
         self.flips: Any = structure.batch
         self.costs: FlipCosts | None = structure.terms[0] if structure.terms else None  # type: ignore[assignment]
@@ -106,7 +106,7 @@ class RankedMaximizer(Maximizer):
         labels, (bounds, most) = np.zeros(batch.total, np.int64), np.zeros((2, len(batch)))
         for i in range(len(batch)):
             own = scores[batch.score_offsets[i] : batch.score_offsets[i + 1]].astype(np.float64)
-            worst = Worst()
+            worst = WorstMistake()
             self._offer(i, own, batch.truths[i], -1.0, worst)
             most[i], size = self.factor * self._most(i), float(np.abs(own).sum())
             # Values are sums of scores and costs, or their products, and so is their rounding.
@@ -117,7 +117,7 @@ class RankedMaximizer(Maximizer):
             bounds[i] = worst.bound
         return self.solved(scores, labels, bounds, most)
 
-    def _offer(self, i: int, own: Values, labels: Ints, sign: float, worst: Worst) -> None:
+    def _offer(self, i: int, own: Values, labels: Ints, sign: float, worst: WorstMistake) -> None:
         """Offers labels that are all right (sign -1) or all others (1)."""
         if not len(labels):
             return
@@ -125,7 +125,7 @@ class RankedMaximizer(Maximizer):
         costs = np.zeros(len(labels)) if self.costs is None else self.factor * self.costs.of(self.flips, i, labels)
         worst.offer(labels, costs * (1.0 + won) if self.slack else costs + won)
 
-    def _outside(self, i: int, own: Values, worst: Worst, tol: float) -> None:
+    def _outside(self, i: int, own: Values, worst: WorstMistake, tol: float) -> None:
         """The worst label that is not right."""
         truths = self.flips.truths[i]
         if isinstance(self.costs, NearestHamming) and len(truths):
@@ -146,7 +146,7 @@ class RankedMaximizer(Maximizer):
         return 0.0 if self.costs is None else self.costs.most
 
     def _descend(
-        self, i: int, own: Values, falling: Falling, ceiling: Callable[[float], float], worst: Worst, tol: float
+        self, i: int, own: Values, falling: Falling, ceiling: Callable[[float], float], worst: WorstMistake, tol: float
     ) -> None:
         """Looks at labels until no later one can be worse than the worst so far by more than ``tol``."""
         right, looked = {row.tobytes() for row in self.flips.truths[i]}, 0
@@ -160,7 +160,7 @@ class RankedMaximizer(Maximizer):
                 looked += 1
         worst.limit(worst.value)
 
-    def _weights(self, i: int, own: Values, worst: Worst, tol: float) -> Values:
+    def _weights(self, i: int, own: Values, worst: WorstMistake, tol: float) -> Values:
         """The weights of the distances from the right labels that bound Hamming costs least, (J,)."""
         each = np.eye(len(self.flips.truths[i]))
         starts = list(each)
@@ -179,7 +179,7 @@ class RankedMaximizer(Maximizer):
             worst.limit(least)
         return best
 
-    def _by_distance(self, i: int, own: Values, truth: Ints, worst: Worst) -> float:
+    def _by_distance(self, i: int, own: Values, truth: Ints, worst: WorstMistake) -> float:
         """What the distance from one right label alone bounds under slack rescaling; inf where that is not known."""
         exact = self.by_distance(i, own, truth)
         if exact is None:
@@ -191,7 +191,7 @@ class RankedMaximizer(Maximizer):
         worst.limit(bound)
         return bound
 
-    def _improved(self, i: int, own: Values, start: Values, worst: Worst) -> tuple[Values, float]:
+    def _improved(self, i: int, own: Values, start: Values, worst: WorstMistake) -> tuple[Values, float]:
         """The weights with the least bound on the way from those of a start, whose sum is 1, and that bound."""
         truths, mixed = self.flips.truths[i], np.count_nonzero(start) > 1
         weight, mix = 0.0 if self.slack else self.factor, start
@@ -230,7 +230,7 @@ class RankedMaximizer(Maximizer):
 
         return ceiling
 
-    def _offer_outside(self, i: int, own: Values, labels: Ints, worst: Worst) -> None:
+    def _offer_outside(self, i: int, own: Values, labels: Ints, worst: WorstMistake) -> None:
         """Offers those labels that are not right."""
         truths = self.flips.truths[i]
         self._offer(i, own, labels[~(labels[:, None] == truths[None]).all(axis=2).any(axis=1)], 1.0, worst)

@@ -9,7 +9,7 @@ import numpy as np
 
 from setwise.core.checks import Values, as_random_state, shown
 from setwise.core.learner import Learner, Step
-from setwise.core.promises import Watched
+from setwise.core.promises import CheckedRisk
 from setwise.core.risk import Risk
 
 SHARE = 0.1
@@ -97,7 +97,7 @@ class ConvexConcave(Learner):
             yield Step(best, cut, risk.floor, -np.inf, local=ended)
             before = lowest = here
             lower = -np.inf
-            for step in inner.steps(Watched(risk.majorant(best), self.C), best):
+            for step in inner.steps(CheckedRisk(risk.majorant(best), self.C), best):
                 objective = self.objective(step.w, step.cut, step.known)
                 lower = max(lower, step.lower)
                 if objective < lowest:

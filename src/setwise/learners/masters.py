@@ -9,7 +9,7 @@ from setwise.core.checks import Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import LEARNERS
 from setwise.core.promises import padded
-from setwise.core.risk import Bundle, Cut, Cuts, Risk
+from setwise.core.risk import Bundle, CuttingPlane, PartPlanes, Risk
 from setwise.kernels import blocks as kernels
 from setwise.kernels.simplex import solve_simplex
 
@@ -61,7 +61,7 @@ class Planes:
         self._moving = False
         self.w, self.lower = start, -np.inf
         if risk.floor > -np.inf:
-            self.add(Cut(risk.floor, np.zeros(risk.size), risk.floor, risk.floor))
+            self.add(CuttingPlane(risk.floor, np.zeros(risk.size), risk.floor, risk.floor))
             # The floor lies below every risk, so it is never lowered.
             self._moved[0] = -np.inf
         for cut in risk.planes:
@@ -91,7 +91,7 @@ class Planes:
         known = self.slopes @ w[: self._slopes.shape[1]]
         return float((self.offsets - self._rounding[: self.count] + known).max())
 
-    def add(self, cut: Cut) -> None:
+    def add(self, cut: CuttingPlane) -> None:
         """Adds a plane, with weight 0 unless it is the first; O(t d)."""
         t, size = self.count, len(cut.slope)
         if t == len(self._offsets) or size > self._slopes.shape[1]:
@@ -239,7 +239,7 @@ class Blocks:
         self._counts += 1
         self.recompute_weights()
 
-    def take(self, parts: Ints, cuts: Cuts) -> int:
+    def take(self, parts: Ints, cuts: PartPlanes) -> int:
         """Takes a new plane for each of ``parts`` and climbs; returns how many were violated at w, and so were kept.
 
         ``gaps`` of these parts become their shares of ``F(w) - lower``, F the objective, as they were before.

@@ -9,7 +9,7 @@ import numpy as np
 from setwise.core.checks import Values, as_number
 from setwise.core.learner import Learner, Step
 from setwise.core.promises import padded, refuse_planes_above
-from setwise.core.risk import Cut, Risk
+from setwise.core.risk import CuttingPlane, Risk
 from setwise.learners.masters import Blocks, batch_size, batches
 
 PLANES = 50
@@ -89,7 +89,7 @@ class NSlack(Learner):
                 upper += float(np.maximum(cuts.uppers, known).sum())
                 rounding += 1e-14 * float(np.abs(cuts.offsets).sum() + np.abs(cuts.values).sum())
                 blocks.take(parts, cuts)
-            cut, w = Cut(value, np.zeros(0), value, upper, rounding), padded(w, risk.size)
+            cut, w = CuttingPlane(value, np.zeros(0), value, upper, rounding), padded(w, risk.size)
             # The planes are in the master already, so this cut carries values alone and no slope.
             objective = self.objective(w, cut, -np.inf)
 

@@ -9,7 +9,7 @@ import numpy as np
 from setwise.core.checks import Values
 from setwise.core.learner import Learner, Step
 from setwise.core.promises import padded
-from setwise.core.risk import Cut, Risk
+from setwise.core.risk import CuttingPlane, Risk
 from setwise.learners.masters import Planes
 from setwise.learners.one_slack import MASTER_SHARE, SHORTEST, OneSlack
 
@@ -71,7 +71,7 @@ class NRBM(Learner):
             return
         planes, x, best = Planes(risk, self.C, w0), w0, w0
         lowest = begun = np.inf
-        tangent: Cut | None = None
+        tangent: CuttingPlane | None = None
         share = 0.5
         while True:
             cut = risk.cut(x, self.tolerance(lowest))
@@ -100,7 +100,7 @@ class NRBM(Learner):
         """``|x - best|^2 / 2C``, in units of the risk."""
         return 0.5 * float((x - best) @ (x - best)) / self.C
 
-    def _mended(self, cut: Cut, x: Values, best: Values, lowest: float) -> Cut:
+    def _mended(self, cut: CuttingPlane, x: Values, best: Values, lowest: float) -> CuttingPlane:
         """The plane made at ``x``, changed where it contradicts the objective ``lowest`` of the best point."""
         highest = (lowest - 0.5 * float(best @ best)) / self.C - self._distance(x, best)
         if cut.offset + float(cut.slope @ best) <= highest:

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.batch import Batch
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import LARGEST_FACTOR, Ints, as_array, as_number, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.networks import Graphs
 from setwise.core.pages import WEAK_LABELS
-from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes, PathOrders, Trait
 from setwise.kernels.networks import arcs
 from setwise.kernels.paths import distances_inward, next_inward, path_ends, trace_paths
@@ -94,10 +94,10 @@ class BorderConvexity(Loss):
             if path.max() >= batch.total or (batch.labels[path] != -1).any():
                 raise ValueError(f"paths must hold decisions of the batch without a known label; got {shown(path)}.")
 
-    def bind(self, batch: Batch) -> Structure:
+    def bind(self, batch: Batch) -> BoundLoss:
         known = Mistakes(np.ones(batch.total))
         if batch.known is None:
-            return Structure(batch, (known,))
+            return BoundLoss(batch, (known,))
         if self.paths is not None:
             members = np.concatenate([*self.paths, np.zeros(0, np.int64)])
             starts = np.concatenate(([0], np.cumsum([len(path) for path in self.paths]))).astype(np.int64)
@@ -109,9 +109,9 @@ class BorderConvexity(Loss):
                 WEAK_LABELS,
             )
         if not len(members):
-            return Structure(batch, (known,))
+            return BoundLoss(batch, (known,))
         owners = batch.owners[members[starts[:-1]]]
-        return Structure(batch, (known, PathOrders(members, starts, owners, np.full(len(owners), float(self.alpha)))))
+        return BoundLoss(batch, (known, PathOrders(members, starts, owners, np.full(len(owners), float(self.alpha)))))
 
     def __repr__(self) -> str:
         return f"BorderConvexity({self.alpha:g}{'' if self.paths is None else f', {len(self.paths)} paths'})"

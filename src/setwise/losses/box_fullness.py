@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.batch import Batch
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Ints, Values, as_array, as_choice, as_number, as_reals, shown
 from setwise.core.loss import Loss
-from setwise.core.structure import Structure
-from setwise.core.terms import LargestOf, Mistakes, RegionCounts, Term, Trait
+from setwise.core.terms import MaximumOfSums, Mistakes, RegionCounts, Term, Trait
 from setwise.losses.functions import takes
 
 BENDS = 4
@@ -124,13 +124,13 @@ class BoxFullness(Loss):
             if len(self.ratio) != wanted:
                 raise ValueError(f"ratio must hold {wanted} numbers, one for each {what}; got {len(self.ratio)}.")
 
-    def bind(self, batch: Batch) -> Structure:
+    def bind(self, batch: Batch) -> BoundLoss:
         unit = 1.0 / batch.sizes if self.unit == "share" else np.ones(len(batch))
         outside = Mistakes(unit[batch.owners])
         if batch.known is None:
-            return Structure(batch, (outside,))
+            return BoundLoss(batch, (outside,))
         numbers = np.where(batch.known, -1, 0) if self.boxes is None else self.boxes
-        return Structure(batch, (outside, *self._inside(_Boxes.of(batch, numbers), batch, unit)))
+        return BoundLoss(batch, (outside, *self._inside(_Boxes.of(batch, numbers), batch, unit)))
 
     def _inside(self, boxes: "_Boxes", batch: Batch, unit: Values) -> list[Term]:
         """The terms of the boxes: maxima of linear functions where these are few, else functions of counts."""
@@ -247,7 +247,7 @@ class _Boxes:
             out[:, k, : len(lines)] = np.transpose(lines)
         return out
 
-    def largest(self, batch: Batch, mine: Ints, unit: Values, lines: Values, table: RegionCounts) -> LargestOf:
+    def largest(self, batch: Batch, mine: Ints, unit: Values, lines: Values, table: RegionCounts) -> MaximumOfSums:
         """The term of the boxes ``mine``, of which each set has one at most."""
         n, pieces = len(batch), lines.shape[2]
         constants, costs = np.full((n, pieces), -np.inf), np.zeros((pieces, batch.total, 2))
@@ -261,7 +261,7 @@ class _Boxes:
         begins = np.concatenate(([0], np.cumsum(widths)))
         at = np.repeat(table.table_starts[mine] - (begins[:-1] + np.arange(len(mine))), widths + 1)
         twin = RegionCounts(members, begins, owners, table.tables[at + np.arange(len(at))])
-        return LargestOf(constants, costs, twin)
+        return MaximumOfSums(constants, costs, twin)
 
 
 def _far_from_half(counts: Values, sizes: Values) -> Values:

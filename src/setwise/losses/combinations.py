@@ -7,12 +7,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.batch import Batch, Sets
+from setwise.core.bound_loss import BoundLoss, binary_view, flip_back, flipped, lift
 from setwise.core.checks import Values, as_areas, as_count, as_factor
 from setwise.core.counts import Counts, Quotient
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import CountLoss, Loss
 from setwise.core.pages import CLASS_LOSSES, QUOTIENTS, WEIGHTS
-from setwise.core.structure import Structure, binary_view, flip_back, flipped, lift
 from setwise.core.terms import SHAPES, Mistakes, Trait
 from setwise.losses.functions import check_weights, example_weights, weights_repr
 from setwise.losses.mistakes import BalancedError, ClassWeightedHamming, Hamming
@@ -210,11 +210,11 @@ class AreaWeighted(Loss):
         if batch.total != len(self.areas):
             check_weights(self.areas, batch, self)
 
-    def bind(self, batch: Any) -> Structure:
+    def bind(self, batch: Any) -> BoundLoss:
         flat = np.asarray(self.areas)
         areas = flat if batch.total == len(flat) else flat[batch.places]
         if isinstance(self.loss, Hamming):
-            return Structure(batch, (Mistakes(areas),))
+            return BoundLoss(batch, (Mistakes(areas),))
         P, N = batch.count(1, areas), batch.count(0, areas)
         assert isinstance(self.loss, CountLoss)
         # The formula and its coefficients hold for areas too, because both sides of the quotient are linear.
@@ -225,8 +225,8 @@ class AreaWeighted(Loss):
             # A constant denominator makes the loss a sum of costs.
             miss, alarm = (top[:, 1:] / bottom[:, :1]).T
             cost = np.where(batch.truth, miss[batch.owners], alarm[batch.owners])
-            return Structure(batch, (Mistakes(cost * areas),))
-        return Structure(batch, (Counts(formulas, P, N, self.traits, areas, quotient),))
+            return BoundLoss(batch, (Mistakes(cost * areas),))
+        return BoundLoss(batch, (Counts(formulas, P, N, self.traits, areas, quotient),))
 
     def __repr__(self) -> str:
         return f"AreaWeighted({self.loss!r}, {weights_repr(self.areas).replace('weights', 'areas')})"
@@ -282,7 +282,7 @@ class MeanOverClasses(Loss):
     def of_one_batch(self, batch: Batch) -> bool:
         return self.loss.of_one_batch(batch)
 
-    def bind(self, batch: Batch) -> Structure:
+    def bind(self, batch: Batch) -> BoundLoss:
         if isinstance(batch, Sets):
             # Two labels need only one score for each decision. For class 0, false negatives and false positives are
             # exchanged.
@@ -291,7 +291,7 @@ class MeanOverClasses(Loss):
         # The loss is bound once to each question "is this class c?", and the terms are added up.
         share = 1.0 / batch.n_labels
         each = [lift(batch, c, share * self.loss.structure(binary_view(batch, c))) for c in range(batch.n_labels)]
-        return replace(reduce(Structure.__add__, each), source=self)
+        return replace(reduce(BoundLoss.__add__, each), source=self)
 
     def __repr__(self) -> str:
         return f"MeanOverClasses({self.loss!r})"
@@ -351,7 +351,7 @@ class OneClass(Loss):
     def of_one_batch(self, batch: Batch) -> bool:
         return self.loss.of_one_batch(batch)
 
-    def bind(self, batch: Batch) -> Structure:
+    def bind(self, batch: Batch) -> BoundLoss:
         if isinstance(batch, Sets):
             if self.label == 1:
                 return self.loss.structure(batch)

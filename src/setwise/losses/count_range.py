@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.batch import Batch
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Ints, Values, as_array, shown
 from setwise.core.loss import Loss
-from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes, RegionCounts, Trait
 
 
@@ -90,10 +90,10 @@ class CountRange(Loss):
             found.append(np.broadcast_to(value, n))
         return found[0], np.minimum(found[1], batch.sizes)
 
-    def bind(self, batch: Batch) -> Structure:
+    def bind(self, batch: Batch) -> BoundLoss:
         mistakes = Mistakes(np.ones(batch.total))
         if batch.known is None:
-            return Structure(batch, (mistakes,))
+            return BoundLoss(batch, (mistakes,))
         members = np.flatnonzero(~batch.known)
         sizes = np.bincount(batch.owners[members], minlength=len(batch))
         owners = np.flatnonzero(sizes)
@@ -104,7 +104,7 @@ class CountRange(Loss):
         low, high = (each[owners][of_value] for each in self._range(batch))
         count: Values = (free + given[owners][of_value]).astype(np.float64)
         table = np.maximum(np.maximum(low - count, count - high), 0.0)
-        return Structure(batch, (mistakes, RegionCounts(members, starts, owners, table)))
+        return BoundLoss(batch, (mistakes, RegionCounts(members, starts, owners, table)))
 
     def __repr__(self) -> str:
         shown = [f"{len(one)} numbers" if isinstance(one, np.ndarray) else str(one) for one in (self.low, self.high)]

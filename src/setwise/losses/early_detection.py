@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.batch import Batch, Orders, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Values, as_weights
 from setwise.core.loss import Loss
-from setwise.core.structure import Structure
 from setwise.core.terms import SetFunction, Trait
 from setwise.kernels.set_functions import prefix_gains, prefix_marginals, prefix_values
 from setwise.losses.functions import check_weights, example_weights
@@ -63,7 +63,7 @@ class EarlyDetection(Loss):
     def check(self, batch: Batch) -> None:
         check_weights(self.gamma, batch, self)
 
-    def bind(self, batch: Sets) -> Structure:
+    def bind(self, batch: Sets) -> BoundLoss:
         if self.gamma is None:
             # The weights of a short set are the first weights of the longest one.
             gamma = np.exp(-np.arange(1.0, float(batch.sizes.max()) + 1.0))
@@ -79,7 +79,7 @@ class EarlyDetection(Loss):
         def marginals(sets: Sets, mistakes: Bools) -> Values:
             return prefix_marginals(mistakes, sets.offsets, gamma)
 
-        return Structure(batch, (SetFunction(values, self.traits, gains, marginals),))
+        return BoundLoss(batch, (SetFunction(values, self.traits, gains, marginals),))
 
     def __repr__(self) -> str:
         return "EarlyDetection()" if self.gamma is None else f"EarlyDetection(gamma=<{np.size(self.gamma)} weights>)"

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Values, as_array, shown
 from setwise.core.counts import Formula
 from setwise.core.enumerate import search_shapes, shapes_of_table
 from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.core.loss import CountLoss, Loss
 from setwise.core.pages import FUNCTION_OF_MISTAKES
-from setwise.core.structure import Structure
 from setwise.core.terms import CURVATURES, SHAPES, Mistakes, SetFunction, Trait
 
 
@@ -145,7 +145,7 @@ class CountFunctionLoss(CountLoss):
         """What f returns."""
         return self.f(fn, fp, P, N) if self._takes_all else self.f(fn, fp)
 
-    def bind(self, batch: Sets) -> Structure:
+    def bind(self, batch: Sets) -> BoundLoss:
         seen, whole = self.shapes(batch.count(1), batch.count(0))
         promised = frozenset(self.promises)
         if not promised <= seen:
@@ -286,7 +286,7 @@ class SetFunctionLoss(Loss):
     def traits(self) -> frozenset[Trait]:
         return frozenset(self.promises)
 
-    def bind(self, batch: Sets) -> Structure:
+    def bind(self, batch: Sets) -> BoundLoss:
         if not isinstance(batch, Sets):
             raise Refusal(
                 f"{self!r} refuses {type(batch).__name__}: f is a function of binary decisions.", FUNCTION_OF_MISTAKES
@@ -298,8 +298,8 @@ class SetFunctionLoss(Loss):
         none = np.zeros(batch.total, dtype=bool)
         if Trait.MODULAR in promised and not self._values(batch, none).any():
             # The costs of a modular function are its gains at no mistake: one call for each decision.
-            return Structure(batch, (Mistakes(term.marginals(batch, batch.truth)),))
-        return Structure(batch, (term,))
+            return BoundLoss(batch, (Mistakes(term.marginals(batch, batch.truth)),))
+        return BoundLoss(batch, (term,))
 
     def _check_promises(self, term: SetFunction, batch: Sets, promised: frozenset[Trait]) -> None:
         """Raise BrokenPromise if a random search finds a violation, by about 4,000 calls of f for each set it tries."""
@@ -307,7 +307,7 @@ class SetFunctionLoss(Loss):
         for i in np.unique(np.linspace(0, len(batch) - 1, TRIED_SETS).astype(int)):
             y = batch.truth[batch.offsets[i] : batch.offsets[i + 1]]
             rows = Sets.rows(np.broadcast_to(y, (int(np.clip(TRIED_CALLS // (2 * len(y)), 4, 64)), len(y))))
-            broken = promised - search_shapes(Structure(rows, (term,)), np.random.default_rng(0)).unviolated
+            broken = promised - search_shapes(BoundLoss(rows, (term,)), np.random.default_rng(0)).unviolated
             if broken:
                 raise BrokenPromise(broken_promise(self, broken))
 

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.batch import Batch, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Values, as_flag, as_number, as_reals, as_weights, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import LABEL_COSTS
 from setwise.core.single_labels import EqualCosts, FlipCosts, Flips
-from setwise.core.structure import Structure
-from setwise.core.terms import CURVATURES, Largest, Mistakes, Trait
+from setwise.core.terms import CURVATURES, LargestCost, Mistakes, Trait
 from setwise.losses.functions import check_weights, example_weights, weights_repr
 
 LabelCosts = Callable[[Bools], Any]
@@ -178,14 +178,14 @@ class MaxLoss(Loss):
     def check(self, batch: Batch) -> None:
         check_label_costs(self.costs, batch, self)
 
-    def bind(self, batch: Any) -> Structure:
+    def bind(self, batch: Any) -> BoundLoss:
         if isinstance(batch, Flips):
-            return Structure(batch, (flip_costs(self.costs),))
+            return BoundLoss(batch, (flip_costs(self.costs),))
         if not isinstance(batch, Sets):
             raise Refusal(
                 f"{self!r} refuses {type(batch).__name__}: it has a cost for each binary decision.", LABEL_COSTS
             )
-        return Structure(batch, (Largest(bound_costs(self.costs, batch)),))
+        return BoundLoss(batch, (LargestCost(bound_costs(self.costs, batch)),))
 
     def __repr__(self) -> str:
         return f"MaxLoss({costs_repr(self.costs)})"
@@ -247,13 +247,13 @@ class SumLoss(Loss):
     def check(self, batch: Batch) -> None:
         check_label_costs(self.costs, batch, self)
 
-    def bind(self, batch: Any) -> Structure:
+    def bind(self, batch: Any) -> BoundLoss:
         if not isinstance(batch, Sets):
             raise Refusal(
                 f"{self!r} refuses {type(batch).__name__}: it has a cost for each binary decision.", LABEL_COSTS
             )
         costs = bound_costs(self.costs, batch)
-        return Structure(batch, (Mistakes(costs / np.repeat(batch.sizes, batch.sizes) if self.normalized else costs),))
+        return BoundLoss(batch, (Mistakes(costs / np.repeat(batch.sizes, batch.sizes) if self.normalized else costs),))
 
     def __repr__(self) -> str:
         inner = [costs_repr(self.costs), "normalized" if self.normalized else ""]

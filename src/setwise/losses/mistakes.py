@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.batch import Batch, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import LARGEST_FACTOR, Values, as_number, as_weights
 from setwise.core.counts import Formula, Quotient, linear
 from setwise.core.loss import CountLoss, Loss
-from setwise.core.structure import Structure
 from setwise.core.terms import CURVATURES, Mistakes, Trait
 from setwise.losses.functions import check_weights, example_weights, weights_repr
 
@@ -67,9 +67,9 @@ class Hamming(Loss):
     def check(self, batch: Batch) -> None:
         check_weights(self.weights, batch, self)
 
-    def bind(self, batch: Sets) -> Structure:
+    def bind(self, batch: Sets) -> BoundLoss:
         costs = np.ones(batch.total) if self.weights is None else np.asarray(self.weights)[batch.places]
-        return Structure(batch, (Mistakes(costs),))
+        return BoundLoss(batch, (Mistakes(costs),))
 
     def __repr__(self) -> str:
         return f"Hamming({weights_repr(self.weights)})"

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
 from setwise.core.batch import Batch, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Values, as_choice, as_count
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.structure import Structure
-from setwise.core.terms import Misplaced, SetFunction, Trait
+from setwise.core.terms import MisplacedPairs, SetFunction, Trait
 
 
 @final
@@ -70,16 +70,16 @@ class OrderedPoints(Loss):
         if isinstance(batch, Sets) and batch.totals is not None:
             raise Refusal(f"{self!r} refuses pieces of sets: it evaluates all points of a set together.", PLACES_REFUSE)
 
-    def bind(self, batch: Batch) -> Structure:
-        term = Misplaced(self.width, share=self.per == "pair")
+    def bind(self, batch: Batch) -> BoundLoss:
+        term = MisplacedPairs(self.width, share=self.per == "pair")
         if not isinstance(batch, Sets):
-            return Structure(batch, (term,))
+            return BoundLoss(batch, (term,))
 
         # With two states the mistakes tell where the points are, so the loss is a set function of them.
         def value(sets: Sets, mistakes: Bools) -> Values:
             return term.values(sets, sets.truth ^ mistakes)
 
-        return Structure(batch, (SetFunction(value, frozenset()),))
+        return BoundLoss(batch, (SetFunction(value, frozenset()),))
 
     def __repr__(self) -> str:
         return f"OrderedPoints({self.width}{'' if self.per == 'set' else ', ' + repr(self.per)})"

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Ints, Values, as_count
 from setwise.core.loss import Loss
 from setwise.core.rankings import Rankings, Swaps
-from setwise.core.structure import Structure
 from setwise.core.terms import Trait
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.sorting import sort_falling
@@ -92,11 +92,11 @@ class RocArea(Loss):
         pairs: Ints = batch.positives * batch.negatives
         return ranked.sum(swapped) / np.maximum(pairs, 1).astype(np.float64)
 
-    def bind(self, batch: Sets) -> Structure:
+    def bind(self, batch: Sets) -> BoundLoss:
         rankings = Rankings.of(batch, self)
         weight = np.repeat(rankings.pair_weight, rankings.sizes)
         # Each swapped pair costs the same, whatever its ranks are.
-        return Structure(rankings, (Swaps(weight, np.ones(rankings.total)),))
+        return BoundLoss(rankings, (Swaps(weight, np.ones(rankings.total)),))
 
 
 @final
@@ -137,13 +137,13 @@ class AveragePrecision(Loss):
         # In a set of one class every order is perfect.
         return np.where(batch.positives * batch.negatives > 0, 1.0 - found_all, 0.0)
 
-    def bind(self, batch: Sets) -> Structure:
+    def bind(self, batch: Sets) -> BoundLoss:
         rankings = Rankings.of(batch, self)
         place, P = rankings.places, np.repeat(rankings.positives, rankings.sizes)
         # Below k negatives the precision of the r-th best positive falls from 1 to r / (r + k), which is the sum of the
         # drops r / ((r + j) (r + j + 1)) over j < k; ``place`` is r - 1.
         weight = (place + 1.0) / np.maximum(P, 1)
-        return Structure(rankings, (Swaps(weight, 1.0 / ((place + 1.0) * (place + 2.0))),))
+        return BoundLoss(rankings, (Swaps(weight, 1.0 / ((place + 1.0) * (place + 2.0))),))
 
 
 @final
@@ -203,13 +203,13 @@ class NDCG(Loss):
         # In a set of one class every order is perfect; rounding must not take the loss below 0.
         return np.where(batch.positives * batch.negatives > 0, np.maximum(1.0 - reached, 0.0), 0.0)
 
-    def bind(self, batch: Sets) -> Structure:
+    def bind(self, batch: Sets) -> BoundLoss:
         rankings = Rankings.of(batch, self)
         ideal = self._ideal(rankings.positives)
         weight = np.repeat(1.0 / np.where(ideal > 0, ideal, 1.0), rankings.sizes)
         # A positive that falls by one rank loses the difference of two discounts; ``places`` count from 0.
         drop = self._discount(rankings.places + 1) - self._discount(rankings.places + 2)
-        return Structure(rankings, (Swaps(weight, drop, self.k),))
+        return BoundLoss(rankings, (Swaps(weight, drop, self.k),))
 
     def _discount(self, rank: Ints) -> Values:
         """D of each rank."""

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.batch import Batch, Orders, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Values, as_factor, as_number, as_weights
 from setwise.core.counts import Counts, Formula
 from setwise.core.enumerate import shapes_of_sequence
 from setwise.core.loss import CountLoss, Loss
-from setwise.core.structure import Structure
 from setwise.core.terms import CURVATURES, SHAPES, Mistakes, SetFunction, Term, Trait
 from setwise.kernels.segments import differences, running_sums, segment_sums
 from setwise.losses.functions import check_weights, example_weights, weights_repr
@@ -74,16 +74,16 @@ class Capped(Loss):
     def check(self, batch: Batch) -> None:
         check_weights(self.weights, batch, self)
 
-    def bind(self, batch: Sets) -> Structure:
+    def bind(self, batch: Sets) -> BoundLoss:
         # The simplest term that holds the loss is chosen, because it has the fastest inference.
         weights = np.asarray(self.weights)
         if Trait.MODULAR in self.traits:
-            return Structure(batch, (Mistakes(weights[batch.places]),))
+            return BoundLoss(batch, (Mistakes(weights[batch.places]),))
         if Trait.CARDINALITY in self.traits:
-            return Structure(
+            return BoundLoss(
                 batch, (Counts(((1.0, self._of_counts),), batch.count(1), batch.count(0), self.traits, diluted=True),)
             )
-        return Structure(batch, (SetFunction(self._values, self.traits, self._gains, self._marginals),))
+        return BoundLoss(batch, (SetFunction(self._values, self.traits, self._gains, self._marginals),))
 
     def _of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         # All weights are equal here, so the first one stands for each.
@@ -166,7 +166,7 @@ class Saturating(Loss):
     def check(self, batch: Batch) -> None:
         check_weights(self.weights, batch, self)
 
-    def bind(self, batch: Sets) -> Structure:
+    def bind(self, batch: Sets) -> BoundLoss:
         # These are the traits of the first part alone; the sum is a modular term of its own.
         promises = frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE})
         terms: tuple[Term, ...] = (
@@ -181,7 +181,7 @@ class Saturating(Loss):
         )
         if self.weights is not None:
             terms = (*terms, Mistakes(np.asarray(self.weights)[batch.places]))
-        return Structure(batch, terms)
+        return BoundLoss(batch, terms)
 
     def _of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         # ``expm1`` keeps the digits of a small exponent, which ``1 - exp`` would lose.

@@ -25,7 +25,7 @@ from setwise.core.checks import (
     shown,
 )
 from setwise.core.networks import ClassGraphs, Graphs, Grids, boxes, contrast
-from setwise.core.risk import Features, Singles, as_base, as_lower
+from setwise.core.risk import Features, SetCache, as_base, as_lower
 from setwise.models.rows import check_rows
 
 Networks = Graphs | ClassGraphs
@@ -89,7 +89,7 @@ class GraphModel(Features):
         self._free, self.size = free, free + edge * int(self.Z.shape[1])
         self.row_lengths = _placed(graphs, lengths[:, None], edge_lengths[:, None])
         self.base = as_base(base, graphs.n_scores)
-        self._singles: Singles[tuple[Networks, Any, Any]] = Singles(graphs.n_scores)
+        self._singles: SetCache[tuple[Networks, Any, Any]] = SetCache(graphs.n_scores)
         usual = np.concatenate([np.full(free, -np.inf), np.full(self.size - free, -np.inf if tables else 0.0)])
         self.lower = usual if lower is None else as_lower(lower, self.size)
 

@@ -1,6 +1,6 @@
 """The likelihood of what is known of numbers of positives, under independent decisions: ``A(s) - A_allowed(s)``.
 
-Bags are sets of which a structure allows certain numbers of positives. The usual start with proportions is the
+Bags are sets of which a bound loss allows certain numbers of positives. The usual start with proportions is the
 cross-entropy of a bag's proportion and its mean probability.
 """
 
@@ -11,11 +11,11 @@ import numpy as np
 from scipy.special import expit, log_expit, xlogy
 
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_kind
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import WEAK_LOSSES
-from setwise.core.structure import Structure
 from setwise.core.surrogate import Difference, Evaluation, Evaluator, Surrogate
 from setwise.core.terms import Mistakes, RegionCounts
 from setwise.kernels.count_partition import count_partitions
@@ -49,8 +49,8 @@ class Bags:
     owners: Ints
 
     @classmethod
-    def of(cls, structure: Structure, name: str) -> "Bags":
-        """The bags of a structure of the values 0 and -inf, for the object that is called ``name`` in sentences."""
+    def of(cls, structure: BoundLoss, name: str) -> "Bags":
+        """The bags of a bound loss of the values 0 and -inf, for the object that is called ``name`` in sentences."""
         batch = structure.batch
         if type(batch) is not Sets or batch.totals is not None:
             raise Refusal(
@@ -114,7 +114,7 @@ def _runs(region: RegionCounts) -> tuple[Ints, ...]:
 
 @final
 class AllowedPartition(Evaluator):
-    """``log sum_y exp <s, y>`` over the labelings y that a structure allows. Convex.
+    """``log sum_y exp <s, y>`` over the labelings y that a bound loss allows. Convex.
 
     The gradient is the mean of y, the posterior marginals of independent decisions given that y is allowed. Both are
     exact to rounding.
@@ -128,7 +128,7 @@ class AllowedPartition(Evaluator):
 
     Raises
     ------
-    TypeError : for anything but a structure
+    TypeError : for anything but a bound loss
     Refusal : for other batches and other values than these
     ValueError, OverflowError : when called, for scores that are not finite or whose sums leave float64
 
@@ -145,8 +145,8 @@ class AllowedPartition(Evaluator):
 
     batch: Sets
 
-    def __init__(self, structure: Structure) -> None:
-        as_kind(structure, "structure", Structure, "CountRange(1).structure(sets).zero()")
+    def __init__(self, structure: BoundLoss) -> None:
+        as_kind(structure, "structure", BoundLoss, "CountRange(1).structure(sets).zero()")
         self.structure, self.bags = structure, Bags.of(structure, "AllowedPartition")
         self.batch = structure.batch  # type: ignore[assignment]
 
@@ -221,7 +221,7 @@ class CountLikelihood(Surrogate):
         as_kind(batch, "batch", Sets, "Sets(labels, offsets)")
         known = AllowedPartition(self.loss.structure(batch).zero())
         # A probability is at most 1.
-        return Difference(AllowedPartition(Structure(batch)), known, floor=0.0)
+        return Difference(AllowedPartition(BoundLoss(batch)), known, floor=0.0)
 
 
 LEAST = 1e-300
@@ -243,7 +243,7 @@ class BagDivergence(Evaluator):
 
     Raises
     ------
-    TypeError : for anything but a structure
+    TypeError : for anything but a bound loss
     Refusal : for other batches and other values than these
     ValueError, OverflowError : when called, for scores that are not finite or whose sums leave float64
 
@@ -262,8 +262,8 @@ class BagDivergence(Evaluator):
     convex = False
     floor = 0.0
 
-    def __init__(self, structure: Structure) -> None:
-        as_kind(structure, "structure", Structure, "CountRange(1).structure(sets).zero()")
+    def __init__(self, structure: BoundLoss) -> None:
+        as_kind(structure, "structure", BoundLoss, "CountRange(1).structure(sets).zero()")
         self.structure, self.bags = structure, Bags.of(structure, "BagDivergence")
         self.batch = structure.batch  # type: ignore[assignment]
         bags = self.bags

@@ -14,14 +14,14 @@ from scipy.sparse import coo_matrix, csr_matrix, issparse
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch, as_truth, segments
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values, as_kind, as_offsets, as_reals, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Maximizer
 from setwise.core.networks import Graphs
 from setwise.core.pages import LIKELIHOOD
-from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
-from setwise.inference.max_flow import MaxFlow, Wires, attracting, wirings
+from setwise.inference.max_flow import FlowNetwork, MaxFlow, attracting, wirings
 from setwise.kernels.max_flow import new_forest
 from setwise.kernels.sampling import perturbed_cuts
 from setwise.kernels.threads import map_units
@@ -273,7 +273,7 @@ def mean_maxima_of(batch: Batch) -> MeanMaxima:
         raise Refusal(
             f"The likelihood refuses {kind}: noise is added to one score of each binary decision.", LIKELIHOOD
         )
-    maximizer = Auto().prepare(Structure(batch))
+    maximizer = Auto().prepare(BoundLoss(batch))
     if isinstance(batch, Graphs) and isinstance(maximizer.method, MaxFlow):
         wires = [wirings(batch.take(np.array([i])), int(batch.sizes[i])) for i in range(len(batch))]
         if all(len(own) == 1 for own in wires):
@@ -307,7 +307,7 @@ class _BySamples(MeanMaxima):
 class _OfGraphs(_BySamples):
     """By minimum cuts inside one kernel, for graphs each of which is one network."""
 
-    def __init__(self, batch: Graphs, wires: Sequence[Wires]) -> None:
+    def __init__(self, batch: Graphs, wires: Sequence[FlowNetwork]) -> None:
         self.batch, self._wires = batch, wires
 
     def take(self, parts: Ints) -> "_OfGraphs":

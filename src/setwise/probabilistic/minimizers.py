@@ -8,9 +8,9 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Ints, Values
 from setwise.core.networks import Graphs
-from setwise.core.structure import Structure
 from setwise.inference.cuts import flips
 from setwise.inference.max_flow import MaxFlow
 from setwise.inference.min_norm_point import least_norm, min_norm_point
@@ -118,7 +118,7 @@ class _ByCut(Minimizer):
     """One minimum cut."""
 
     def __init__(self, graphs: Graphs, weights: Values) -> None:
-        self._cut = MaxFlow().prepare(Structure(graphs))
+        self._cut = MaxFlow().prepare(BoundLoss(graphs))
         # Scores are won where both ends agree, and values count from labels that are all 0.
         self._scores = np.concatenate([np.zeros(graphs.total), weights])
 

@@ -16,7 +16,7 @@ from setwise.core.batch import Sets
 from setwise.core.checks import Bools, Ints, Values, as_kind, as_number, as_point, as_reals
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.risk import Cut, Cuts, Risk
+from setwise.core.risk import CuttingPlane, PartPlanes, Risk
 from setwise.core.surrogate import Evaluation, Evaluator, Piece, PiecedEvaluation, PiecedEvaluator, Question, Surrogate
 from setwise.models.rows import RowBlock
 from setwise.risks.mean import EPSILON
@@ -415,7 +415,7 @@ class DistributedRisk(Risk):
         # Where the surrogate has a floor, the risk has one, and learners begin with it.
         self.floors = None if min(floors) == -np.inf else np.array([min(floors)])
 
-    def cut(self, w: Values, tol: float = 0.0) -> Cut:
+    def cut(self, w: Values, tol: float = 0.0) -> CuttingPlane:
         """Returns the plane ``sum_i omega_i (B_i(s_i) + <g_i, Phi_i v - Phi_i w>)``, a function of v."""
         w, tol, places = as_point(w, self.size), as_number(tol, "tol", low=0.0), self.places
         scores = places.keep(Share.scores, self._shares, self._rows, w)
@@ -431,13 +431,13 @@ class DistributedRisk(Risk):
         uppers = [brief.upper for brief in briefs] + [found[1]] + [weights[i] * one.upper for i, one in spread.items()]
         value, upper = float(tree_sum(values)), float(tree_sum(uppers))
         rounding = 4.0 * EPSILON * (abs(value) + abs(inner) + lost * float(np.sqrt(w @ w)))
-        return Cut(value - float(inner), np.asarray(slope), value, upper, rounding)
+        return CuttingPlane(value - float(inner), np.asarray(slope), value, upper, rounding)
 
-    def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
+    def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> PartPlanes:
         """Returns the plane of the whole risk, its only part."""
         cut = self.cut(w, tol)
         offset, value, upper, rounding = (np.array([x]) for x in (cut.offset, cut.value, cut.upper, cut.rounding))
-        return Cuts(offset, cut.slope[None, :], value, upper, rounding)
+        return PartPlanes(offset, cut.slope[None, :], value, upper, rounding)
 
     def _spread(self, scores: Kept, tol: float) -> dict[int, PiecedEvaluation]:
         """The evaluations of the spread sets, whose dialogues go on side by side."""

@@ -15,7 +15,7 @@ from setwise.core.checks import Floats, Ints, Values, as_count, as_kind, as_numb
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import NOT_CONVEX
 from setwise.core.promises import ROUNDING
-from setwise.core.risk import Cut, Cuts, Features, Risk, Singles
+from setwise.core.risk import CuttingPlane, Features, PartPlanes, Risk, SetCache
 from setwise.core.surrogate import Evaluation, Evaluator
 from setwise.kernels.threads import allowed, map_units
 
@@ -82,11 +82,11 @@ class MeanRisk(Risk):
         self.weights = omega / omega.max() / (omega / omega.max()).sum()
         # Where the surrogate has a floor, each part of the risk has one, and learners begin with it.
         self.floors = None if evaluator.floor == -np.inf else self.weights * evaluator.floor
-        self._singles: Singles[Evaluator] = Singles(n_scores)
+        self._singles: SetCache[Evaluator] = SetCache(n_scores)
         runs = _runs(batch.score_offsets, self.CHUNK)
         self._chunks = [(run, evaluator if len(runs) == 1 else evaluator.take(run)) for run in runs]
 
-    def cut(self, w: Values, tol: float = 0.0) -> Cut:
+    def cut(self, w: Values, tol: float = 0.0) -> CuttingPlane:
         """Returns the plane ``sum_i omega_i (B_i(s_i) + <g_i, Phi_i v - Phi_i w>)``, a function of v."""
         tol, base = as_number(tol, "tol", low=0.0), self.features.base
         # Most fits begin at w = 0, where no product with X is needed.
@@ -101,7 +101,7 @@ class MeanRisk(Risk):
         inner = float(gradient @ moved)
         # Each score may have lost digits in proportion to the length of its row times |w|, and so has the plane.
         lost = float(np.abs(gradient) @ self.features.row_lengths) * float(np.sqrt(w @ w))
-        return Cut(
+        return CuttingPlane(
             offset=value - inner,
             slope=self.features.pullback(gradient),
             value=value,
@@ -109,7 +109,7 @@ class MeanRisk(Risk):
             rounding=4.0 * EPSILON * (abs(value) + abs(inner) + lost),
         )
 
-    def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
+    def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> PartPlanes:
         """Returns the planes of the chosen sets, each times its ``omega_i``."""
         tol = as_number(tol, "tol", low=0.0)
         # Where all sets are chosen in order, no copy of X and of the batch is made.
@@ -128,7 +128,7 @@ class MeanRisk(Risk):
         places = slice(None) if all_parts else segments(parts, self.batch.score_offsets)
         lengths = np.add.reduceat(np.abs(gradient) * self.features.row_lengths[places], offsets[:-1])
         slopes = self.features.pullbacks(gradient, chosen)
-        return Cuts(values - inner, slopes, values, omega * found.upper, lengths=lengths)
+        return PartPlanes(values - inner, slopes, values, omega * found.upper, lengths=lengths)
 
     def majorant(self, w: Values) -> "MeanRisk":
         if self.convex:
@@ -203,11 +203,11 @@ class Shifted(Risk):
         self.lower = None if inner.lower is None else inner.lower - self.origin
         self.convex, self.floors = inner.convex, inner.floors
 
-    def cut(self, w: Values, tol: float = 0.0) -> Cut:
+    def cut(self, w: Values, tol: float = 0.0) -> CuttingPlane:
         cut = self.inner.cut(self.origin + as_point(w, self.size), tol)
         return replace(cut, offset=cut.offset + float(cut.slope @ self.origin))
 
-    def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
+    def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> PartPlanes:
         cuts = self.inner.cuts(self.origin + as_point(w, self.size), parts, tol)
         return replace(cuts, offsets=cuts.offsets + cuts.slopes @ self.origin)
 
@@ -257,9 +257,9 @@ class Remembering(Risk):
             raise Refusal("Remembering refuses a risk that is not convex: its planes do not lie below it.", NOT_CONVEX)
         self.inner, self.size, self.n_parts = inner, inner.size, inner.n_parts
         self.lower, self.floors, self.planes = inner.lower, inner.floors, ()
-        self._made: list[Cut] = []
+        self._made: list[CuttingPlane] = []
 
-    def cut(self, w: Values, tol: float = 0.0) -> Cut:
+    def cut(self, w: Values, tol: float = 0.0) -> CuttingPlane:
         cut = self.inner.cut(w, tol)
         self.size = self.inner.size
         # The offset is value - <slope, w>, so it has the rounding of the larger of these two.
@@ -267,7 +267,7 @@ class Remembering(Risk):
         self._made.append(replace(cut, rounding=cut.rounding + ROUNDING * (abs(cut.value) + length)))
         return cut
 
-    def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
+    def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> PartPlanes:
         return self.inner.cuts(w, parts, tol)
 
     def keep(self, w: Values) -> None:

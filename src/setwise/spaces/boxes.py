@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.batch import Batch
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import (
     Floats,
     Ints,
@@ -31,7 +32,6 @@ from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer, Solution, Solutions
 from setwise.core.pages import FORCED_LABELS, WINDOW_COSTS
 from setwise.core.single_labels import EqualCosts, FlipCosts, Flips
-from setwise.core.structure import Structure
 from setwise.inference.single_labels import unfit_for_flips
 from setwise.kernels.subwindows import subwindows_above, windows_above
 from setwise.kernels.threads import map_units
@@ -253,7 +253,7 @@ class Points(NamedTuple):
     stride: int = 1
 
 
-class Found(NamedTuple):
+class WindowSearchResult(NamedTuple):
     """Windows (k, 4) as (top, left, bottom, right), the sums of their scores (k,), and what it took to find them.
 
     Attributes
@@ -285,7 +285,7 @@ def search(
     count: int = 1,
     overlap: float = 1.0,
     budget: int | None = None,
-) -> Found:
+) -> WindowSearchResult:
     """Finds up to ``count`` windows whose scores have a sum above ``floor``, each the best one that is allowed.
 
     A window is allowed if it overlaps each of ``boxes`` (m, 4) by less than its limit (m,), and each window found
@@ -294,7 +294,7 @@ def search(
     ``budget`` sets before for each window asked for; None stands for about a tenth of the time of the other search.
     """
     if not np.maximum(scores, 0.0).sum() > floor:
-        return Found(np.zeros((0, 4), np.int64), np.zeros(0), 0, 0, "bound")
+        return WindowSearchResult(np.zeros((0, 4), np.int64), np.zeros(0), 0, 0, "bound")
     flipped = points.width < points.height
     if not flipped:
         return _search(points, scores, boxes, limits, floor, count, overlap, budget)
@@ -312,7 +312,7 @@ def _search(
     count: int,
     overlap: float,
     budget: int | None,
-) -> Found:
+) -> WindowSearchResult:
     """:func:`search` in images that are not higher than wide."""
     rows, columns = lines(points.height, points.stride), lines(points.width, points.stride)
     cells, h, w = np.ascontiguousarray(points.cells), len(rows) - 1, len(columns) - 1
@@ -329,7 +329,7 @@ def _search(
             positive, rows, columns, negative, boxes, limits, floor, count, overlap, allowed
         )
         if closed:
-            return Found(_pixels(first, rows, columns), sums, visited, 0, "branch and bound")
+            return WindowSearchResult(_pixels(first, rows, columns), sums, visited, 0, "branch and bound")
         if len(first):
             boxes = np.concatenate((boxes, _pixels(first, rows, columns)))
             limits = np.concatenate((limits, np.full(len(first), overlap)))
@@ -342,7 +342,7 @@ def _search(
         found, values = known[None], np.array([best])
     if len(first):
         found, values = np.concatenate([first, found]), np.concatenate([sums, values])
-    return Found(_pixels(found, rows, columns), values, visited, searches, method)
+    return WindowSearchResult(_pixels(found, rows, columns), values, visited, searches, method)
 
 
 def _pixels(windows: Array, rows: Array, columns: Array) -> Array:
@@ -372,7 +372,7 @@ class Visits:
     searches: int = 0
     closed: Counter[str] = field(default_factory=Counter)
 
-    def count(self, found: list[Found]) -> None:
+    def count(self, found: list[WindowSearchResult]) -> None:
         """Add what searches took."""
         with _LOCK:
             self.calls += len(found)
@@ -427,7 +427,7 @@ class ByWindows(Inference):
         if self.budget is not None:
             as_count(self.budget, "budget", low=0)
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         unfit = unfit_for_flips(self, structure, Boxes)
         if unfit is not None:
             return unfit
@@ -441,7 +441,7 @@ class ByWindows(Inference):
             )
         return None
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _ByWindows(self, structure, slack, Visits())
 
 
@@ -449,7 +449,7 @@ class ByWindows(Inference):
 class _ByWindows(Maximizer):
     method: ByWindows
 
-    def __init__(self, method: ByWindows, structure: Structure, slack: bool, visits: Visits) -> None:
+    def __init__(self, method: ByWindows, structure: BoundLoss, slack: bool, visits: Visits) -> None:
         self.method, self.structure, self.slack, self.visits = method, structure, slack, visits
         assert isinstance(structure.batch, Boxes)
         self.boxes = structure.batch
@@ -475,7 +475,7 @@ class _ByWindows(Maximizer):
         """The scores of each image."""
         return np.split(np.asarray(scores, np.float64), self.boxes.score_offsets[1:-1])
 
-    def _worst(self, unit: tuple[int, Values]) -> tuple[Ints | None, Found]:
+    def _worst(self, unit: tuple[int, Values]) -> tuple[Ints | None, WindowSearchResult]:
         """The worst window of an image, None where none is worth more than 0; and the search for it."""
         (i, own), cost, truths = unit, self.cost, self.boxes.truths[unit[0]]
         value, label = 0.0, None
@@ -496,7 +496,7 @@ class _ByWindows(Maximizer):
 
     def _search(
         self, i: int, own: Values, boxes: Ints, limit: float, floor: float, count: int = 1, overlap: float = 1.0
-    ) -> Found:
+    ) -> WindowSearchResult:
         """The best windows of an image whose score is above ``floor``."""
         height, width = self.boxes.shapes[i].tolist()
         points = Points(height, width, self.boxes.cells[i], self.boxes.stride)
@@ -511,7 +511,7 @@ class _ByWindows(Maximizer):
         floor, count = as_limit(threshold, "threshold"), as_count(limit, "limit")
         none = np.zeros((0, 4), np.int64)
 
-        def listed(unit: tuple[int, Values]) -> Found:
+        def listed(unit: tuple[int, Values]) -> WindowSearchResult:
             return self._search(*unit, none, 1.0, floor, count, self.method.overlap)
 
         own = self._listable(scores)
@@ -545,7 +545,7 @@ class _ByWindows(Maximizer):
                 return
             seen, count = np.concatenate([seen, found.windows]), 4 * count
 
-    def _solutions(self, i: int, found: Found, own: Values) -> list[Solution]:
+    def _solutions(self, i: int, found: WindowSearchResult, own: Values) -> list[Solution]:
         """The windows of image i that were found, with their scores as sums of the points inside."""
         scores = self.boxes.label_scores(i, own, found.windows)
         status = f"ByWindows: {found.method}"

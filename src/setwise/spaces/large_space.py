@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.batch import Batch, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Ints, Values, as_reals, shown
 from setwise.core.risk import Features
-from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
 from setwise.models.rows import Independent
 from setwise.spaces.spaces import members
@@ -71,7 +71,7 @@ class LargeSpace(ABC):
 
         ``batch`` is one without right labels.
         """
-        found = Auto().prepare(Structure(batch))
+        found = Auto().prepare(BoundLoss(batch))
         lists = found.k_best(scores, limit) if threshold == -np.inf else found.above(scores, threshold, limit)
         return [[(self.decode(one.labels), one.value) for one in row] for row in lists]
 

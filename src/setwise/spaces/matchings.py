@@ -6,11 +6,11 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Ints, Values, as_array, as_count, shown
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.risk import Features
 from setwise.core.single_labels import Flips
-from setwise.core.structure import Structure
 from setwise.inference.single_labels import Falling, RankedMaximizer, farther, unfit_for_flips
 from setwise.kernels.sequences import best_assignments
 from setwise.models.joint_labels import WithConstant
@@ -172,10 +172,10 @@ class ByMatchings(Inference):
     def __post_init__(self) -> None:
         as_count(self.limit, "limit")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         return unfit_for_flips(self, structure, Assignments)
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _ByMatchings(self, structure, slack, self.limit)
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import LARGEST_LABEL, Ints, Values, as_count, as_flag, as_kind, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer
@@ -14,7 +15,6 @@ from setwise.core.networks import ClassGraphs, Graphs, Network
 from setwise.core.pages import EXACT_SEARCHES
 from setwise.core.risk import Features
 from setwise.core.single_labels import Flips
-from setwise.core.structure import Structure
 from setwise.graphs.graph import Graph
 from setwise.inference.single_labels import Falling, RankedMaximizer, farther, unfit_for_flips
 from setwise.kernels.segments import segment_sums
@@ -214,23 +214,23 @@ class ByNetworks(Inference):
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
         as_count(self.limit, "limit")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         why = unfit_for_flips(self, structure, Labelings)
         return why if why is not None else self.inner.refuses(_scored(structure))
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _ByNetworks(self, structure, slack, self.limit)
 
 
-def _scored(structure: Structure) -> Structure:
+def _scored(structure: BoundLoss) -> BoundLoss:
     """The networks without a loss, so that their labelings have their scores alone."""
     batch: Any = structure.batch
-    return Structure(batch.networks, (), "the score of a network")
+    return BoundLoss(batch.networks, (), "the score of a network")
 
 
 @final
 class _ByNetworks(RankedMaximizer):
-    def __init__(self, method: ByNetworks, structure: Structure, slack: bool, limit: int) -> None:
+    def __init__(self, method: ByNetworks, structure: BoundLoss, slack: bool, limit: int) -> None:
         super().__init__(method, structure, slack, limit)
         self._inner = method.inner.prepare(_scored(structure))
 

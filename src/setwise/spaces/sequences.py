@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import segments
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import LARGEST_LABEL, Floats, Ints, Values, as_array, as_count, as_point, as_shaped, shown
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.risk import Features, as_base, as_lower
 from setwise.core.single_labels import Flips
-from setwise.core.structure import Structure
 from setwise.inference.single_labels import Falling, RankedMaximizer, farther, unfit_for_flips
 from setwise.kernels.segments import chosen_offsets
 from setwise.kernels.sequences import best_by_distance, best_sequences
@@ -151,10 +151,10 @@ class BySequences(Inference):
     def __post_init__(self) -> None:
         as_count(self.limit, "limit")
 
-    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         return unfit_for_flips(self, structure, Sequences)
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         return _BySequences(self, structure, slack, self.limit)
 
 

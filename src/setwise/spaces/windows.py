@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Ints, Values, as_array, as_count, as_kind, as_number, shown
 from setwise.core.inference import Solution
-from setwise.core.structure import Structure
 from setwise.models.rows import Independent
 from setwise.spaces.boxes import LARGEST_SIDE, Boxes, ByWindows, as_lists, check_boxes
 from setwise.spaces.large_space import LargeSpace, Scored, named
@@ -170,7 +170,7 @@ class Windows(LargeSpace):
 
     def best(self, batch: Any, scores: Values, limit: int, threshold: float = -np.inf) -> list[list[Scored]]:
         """The ``limit`` best windows of each image; with a threshold a greedy list of those above it, see overlap."""
-        search = ByWindows(self.overlap).prepare(Structure(batch))
+        search = ByWindows(self.overlap).prepare(BoundLoss(batch))
         lists = search.k_best(scores, limit) if threshold == -np.inf else search.above(scores, threshold, limit)
         return [[(self.decode(one.labels), one.value) for one in row] for row in lists]
 

@@ -6,13 +6,13 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.batch import Batch, Orders, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_kind, shown
 from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.networks import Graphs
 from setwise.core.pages import NETWORKS_REFUSE, NOT_INCREASING, PROMISES, WHICH_SURROGATE
-from setwise.core.structure import Structure
 from setwise.core.surrogate import Evaluation, Evaluator, PiecedEvaluator, Surrogate
 from setwise.core.terms import Trait
 from setwise.kernels.lovasz import MARGINS, NO_LIMIT, lovasz_values, modular_hinge, quotient_extension
@@ -96,7 +96,7 @@ class LovaszHinge(Surrogate):
             )
         structure = self.loss.structure(batch)
         self._require_submodular(structure)
-        # Tables may show that a loss increases though it does not promise it, so the structure is asked.
+        # Tables may show that a loss increases though it does not promise it, so the bound loss is asked.
         increases = Trait.INCREASING in structure.traits
         whole = Lovasz(structure, increases if self.increasing is None else self.increasing)
         return of_large_set(self, batch, whole)
@@ -119,7 +119,7 @@ class LovaszHinge(Surrogate):
             )
         return LovaszInPieces(counts, increases if self.increasing is None else bool(self.increasing))
 
-    def _require_submodular(self, structure: Structure) -> None:
+    def _require_submodular(self, structure: BoundLoss) -> None:
         if Trait.SUBMODULAR not in structure.traits:
             raise Refusal(
                 f"LovaszHinge refuses {self.loss!r}: the loss does not promise to be submodular. Use "
@@ -130,7 +130,7 @@ class LovaszHinge(Surrogate):
 
 @final
 class Lovasz(Evaluator):
-    """The Lovász extension of a structure at the margin errors, with each error or the whole sum clipped at 0.
+    """The Lovász extension of a bound loss at the margin errors, with each error or the whole sum clipped at 0.
 
     The extension of a sum of losses is the sum of their extensions. So the modular part is computed without a sort, and
     a quotient of counts directly from the sorted keys.
@@ -141,7 +141,7 @@ class Lovasz(Evaluator):
     thresholded : whether each error is clipped at 0 (LH Def. 5), or else the whole sum (LH Def. 6)
     """
 
-    def __init__(self, structure: Structure, thresholded: bool) -> None:
+    def __init__(self, structure: BoundLoss, thresholded: bool) -> None:
         self.structure, self.thresholded, self.batch, self.floor = structure, thresholded, structure.batch, 0.0
         self.convex = not thresholded or Trait.INCREASING in structure.traits
         costs, remainder = structure.split()

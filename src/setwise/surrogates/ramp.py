@@ -6,11 +6,11 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.batch import Batch, Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values
 from setwise.core.inference import Inference, Maximizer, check_inference
 from setwise.core.loss import Loss
 from setwise.core.single_labels import FlipCosts, Flips
-from setwise.core.structure import Structure
 from setwise.core.surrogate import Difference, Evaluation, Evaluator, PiecedEvaluator, Surrogate
 from setwise.inference.auto import Auto
 from setwise.losses import as_loss
@@ -86,7 +86,7 @@ class Ramp(Surrogate):
         return RampInPieces(worst, scale, NUDGE * scale / max(negatives + positives, 1))
 
 
-def _of_single_labels(structure: Structure) -> Evaluator:
+def _of_single_labels(structure: BoundLoss) -> Evaluator:
     """``min(hinge, cost)``, the ramp over single labels that cost the same; others cost nothing and have no effect.
 
     Over labels of equal cost the hinge is the cost times 1 + m with the margin m of the worst one, and the score of the
@@ -131,7 +131,7 @@ def _toward_truth(batch: Batch, scale: float | Values) -> Values | None:
     return np.where(known, np.where(batch.truth, size, -size), 0.0)
 
 
-def _predictor(method: Inference, allowed: Structure) -> Maximizer:
+def _predictor(method: Inference, allowed: BoundLoss) -> Maximizer:
     """The maximization of the score alone; for independent decisions it is exact, whatever the method is."""
     auto = Auto()
     return (method if auto.refuses(allowed) else auto).prepare(allowed)

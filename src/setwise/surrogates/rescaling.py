@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from setwise.core.batch import Batch
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_areas, as_choice, as_kind, as_number, as_vector, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer, check_inference
@@ -16,12 +17,11 @@ from setwise.core.loss import Loss
 from setwise.core.pages import HINGE_OF_LABELS, PLACES_REFUSE, WHICH_SURROGATE
 from setwise.core.rankings import Rankings
 from setwise.core.single_labels import Flips
-from setwise.core.structure import Structure
 from setwise.core.surrogate import Difference, Evaluation, Evaluator, PiecedEvaluator, Surrogate
-from setwise.core.terms import Largest, OneMistake
+from setwise.core.terms import LargestCost, OneMistake
 from setwise.inference.auto import Auto
 from setwise.inference.independent_decisions import ByLargest
-from setwise.inference.reductions import Kept
+from setwise.inference.reductions import CachedMaximizer
 from setwise.losses import as_loss
 from setwise.surrogates.pieces.bins import bound_of_counts
 from setwise.surrogates.pieces.lovasz import of_large_set, roc_area_in_pieces
@@ -297,10 +297,10 @@ class MarginRescaling(Surrogate):
         return CountSearchInPieces(bound, negatives, positives, scale)
 
 
-def _completions(method: Inference, least: Structure) -> Maximizer:
+def _completions(method: Inference, least: BoundLoss) -> Maximizer:
     """The maximization over the labelings of least loss, which keeps completions that are not certified."""
     found = (Auto() if method.refuses(least) else method).prepare(least)
-    return Kept(found) if found.method.approximate else found
+    return CachedMaximizer(found) if found.method.approximate else found
 
 
 Rescaling = Literal["slack", "margin"]
@@ -348,13 +348,13 @@ class MultilabelHinge(Surrogate):
         structure, slack = self.loss.structure(batch), self.rescaling == "slack"
         if isinstance(batch, Flips):
             return _evaluator(Auto().prepare(structure, slack=slack))
-        if not all(isinstance(term, Largest) for term in structure.terms) or not structure.terms:
+        if not all(isinstance(term, LargestCost) for term in structure.terms) or not structure.terms:
             raise Refusal(
                 f"MultilabelHinge refuses {self.loss!r}: single mistakes do not bound it. Use MaxLoss, or "
                 "surrogate='margin'.",
                 HINGE_OF_LABELS,
             )
-        single = Structure(structure.batch, (*structure.terms, OneMistake()), self.loss)
+        single = BoundLoss(structure.batch, (*structure.terms, OneMistake()), self.loss)
         return _evaluator(ByLargest().prepare(single, slack=slack))
 
 

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values
 from setwise.core.loss import Loss
 from setwise.core.networks import Graphs, Grids, boxes
 from setwise.core.pages import GRIDS
-from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
 from setwise.kernels.threads import allowed
 from setwise.probabilistic import PerturbedLikelihood
@@ -178,14 +178,14 @@ class LikelihoodForm(GridForm):
 def most_probable_labels(rows: GridRows) -> Bools:
     """The labelings of largest score, (N, pixels), by minimum cuts."""
     graphs = rows.graphs(np.zeros_like(rows.counted))
-    found = Auto().prepare(Structure(graphs)).solve(rows.scores.ravel(), np.zeros(len(graphs)))
+    found = Auto().prepare(BoundLoss(graphs)).solve(rows.scores.ravel(), np.zeros(len(graphs)))
     return np.asarray(found.labels).reshape(rows.counted.shape)
 
 
 def margins_of(rows: GridRows) -> Values:
     """How much better the best labeling with a pixel positive is than the best with it negative, (N, pixels)."""
     graphs = rows.graphs(np.zeros_like(rows.counted))
-    found = Auto().prepare(Structure(graphs)).max_marginals(rows.scores.ravel())
+    found = Auto().prepare(BoundLoss(graphs)).max_marginals(rows.scores.ravel())
     return (found[:, 1] - found[:, 0]).reshape(rows.counted.shape)
 
 

@@ -248,7 +248,7 @@ class Posterior:
     """``E[y | known]`` of independent decisions, at ``sharpness`` times the scores.
 
     Where the sharpness is inf it is the labeling of greatest score among those that agree with what is known
-    (``Structure.zero()``): in each bag the top ones.
+    (``BoundLoss.zero()``): in each bag the top ones.
     """
 
     def __init__(self, knowledge: Knowledge) -> None:

@@ -13,12 +13,12 @@ from typing import final
 import numpy as np
 
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Values, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.learner import plain_interrupts
 from setwise.core.loss import Loss
 from setwise.core.pages import BAGS_AS_A_WHOLE
-from setwise.core.structure import Structure
 from setwise.core.surrogate import Difference, Evaluator, Linear, Surrogate
 from setwise.estimators.weak.knowledge import Knowledge, Posterior
 from setwise.estimators.weak.problem import (
@@ -43,7 +43,7 @@ def fit_soft_labels(problem: Problem, start: Values | None, settings: Settings) 
 def fit_to(problem: Problem, targets: Values, start: Values | None, settings: Settings) -> LinearModel:
     """The same for other shares of a positive, (total,): the supervised step of EM and of alternations."""
     sets = problem.knowledge.sets
-    loss = Difference(AllowedPartition(Structure(sets)), Linear(sets, targets, np.zeros(len(sets))))
+    loss = Difference(AllowedPartition(BoundLoss(sets)), Linear(sets, targets, np.zeros(len(sets))))
     flat = np.append(np.zeros(int(problem.X.shape[1])), problem.knowledge.log_odds)
     begin = flat if start is None else start
     return descend_by_lbfgs(problem.risk(loss, settings.n_jobs), begin, settings)

@@ -10,12 +10,12 @@ from typing import Any, final
 import numpy as np
 
 from setwise.core.batch import Sets
+from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values, as_count
 from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.structure import Structure
 from setwise.core.surrogate import Piece, PiecedEvaluation, Question
 from setwise.core.terms import Trait
 from setwise.kernels.histograms import bin_keys, bin_slopes, bin_totals, key_range
@@ -309,7 +309,7 @@ def bound_of_counts(loss: Loss, negatives: int, positives: int) -> CountBound:
     return CountBound(term)
 
 
-def structure_of_totals(loss: Loss, negatives: int, positives: int) -> tuple[Structure, Counts]:
+def structure_of_totals(loss: Loss, negatives: int, positives: int) -> tuple[BoundLoss, Counts]:
     """The loss bound to a set with these numbers of negatives and positives, and the same as a function of counts.
 
     Raises

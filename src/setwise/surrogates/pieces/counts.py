@@ -243,7 +243,7 @@ ROOM = 1 << 17
 
 @final
 @dataclass(frozen=True, eq=False)
-class Found:
+class BestCounts:
     """The best counts seen and their value, a bound on all values, and what must be known better to close the gap.
 
     ``unknown`` are masks of the segments of the positives and of the negatives, in which the bound may be attained.
@@ -305,7 +305,7 @@ class Axis:
         return low, high
 
 
-class _Best:
+class _BestCorner:
     """The best corner of all boxes seen."""
 
     def __init__(self) -> None:
@@ -322,14 +322,14 @@ class _Best:
                     self.rounded = ROUNDED * float(abs(loss[at]) + abs(x.lost[i][at]) + abs(y.lost[j][at]))
 
 
-def best_counts(bound: CountBound, axes: tuple[Axis, Axis], tol: float) -> Found:
+def best_counts(bound: CountBound, axes: tuple[Axis, Axis], tol: float) -> BestCounts:
     """The best numbers of false negatives and of false positives, as far as the profiles of both classes tell.
 
     Boxes of counts are halved along both sides while their bound is above the best value at a corner seen so far; a
     box that cannot be halved waits for better profiles. Boxes within ``tol`` of the best value are left.
     """
     x, y = axes
-    boxes, best = np.concatenate((x.whole, y.whole))[None], _Best()
+    boxes, best = np.concatenate((x.whole, y.whole))[None], _BestCorner()
     waiting, bounds, left = np.empty((0, 8), np.int64), np.empty(0), -np.inf
     while len(boxes):
         xs, ys = x.side(boxes[:, :4]), y.side(boxes[:, 4:])
@@ -362,7 +362,9 @@ def _halved(axes: tuple[Axis, Axis], boxes: Ints) -> Ints:
     return boxes
 
 
-def _found(axes: tuple[Axis, Axis], best: _Best, left: float, waiting: Ints, bounds: Values, tol: float) -> Found:
+def _found(
+    axes: tuple[Axis, Axis], best: _BestCorner, left: float, waiting: Ints, bounds: Values, tol: float
+) -> BestCounts:
     """The best counts, and the segments of the boxes that wait and may still hold better ones."""
     alive = bounds > best.value + max(tol, best.rounded)
     # Boxes that waited while a better value was found elsewhere count as left now.
@@ -377,4 +379,4 @@ def _found(axes: tuple[Axis, Axis], best: _Best, left: float, waiting: Ints, bou
         np.add.at(seen, waiting[:, at][:, 0], 1)
         np.add.at(seen, waiting[:, at][:, 1], -1)
         unknown.append((np.cumsum(seen)[:-1] > 0) & ~axis.settled[:-1] & (np.diff(axis.counts) > 1))
-    return Found(best.fn, best.fp, best.value, upper, (unknown[0], unknown[1]))
+    return BestCounts(best.fn, best.fp, best.value, upper, (unknown[0], unknown[1]))

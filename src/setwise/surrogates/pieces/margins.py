@@ -22,7 +22,7 @@ import numpy as np
 from setwise.core.checks import LARGEST, Bools, Floats, Ints, Values
 from setwise.core.surrogate import Piece, PiecedEvaluation, PiecedEvaluator, Question, Search
 from setwise.kernels.histograms import Histograms, class_histograms, count_equal, values_between, write_below
-from setwise.surrogates.pieces.counts import Axis, CountBound, Found, Profile, best_counts, new_edges
+from setwise.surrogates.pieces.counts import Axis, BestCounts, CountBound, Profile, best_counts, new_edges
 
 BINS = 512
 """About how many bins of each class a question asks about."""
@@ -252,10 +252,10 @@ class CountSearchInPieces(PiecedEvaluator):
             )
         return whole
 
-    def _look(self, profiles: Pair, tol: float) -> Found:
+    def _look(self, profiles: Pair, tol: float) -> BestCounts:
         return best_counts(self.bound, (Axis(profiles[0], self.scale), Axis(profiles[1], self.scale)), tol)
 
-    def _hints(self, found: Found) -> tuple[Values, Values]:
+    def _hints(self, found: BestCounts) -> tuple[Values, Values]:
         """What one more or one less mistake of each class gains at the best counts: there mistakes stop to pay."""
         fn, fp, near = np.full(3, float(found.fn)), np.full(3, float(found.fp)), np.arange(-1.0, 2.0)
         rows, columns = np.clip(fn + near, 0.0, self.positives), np.clip(fp + near, 0.0, self.negatives)

@@ -1,4 +1,4 @@
-"""A structure is a loss bound to a batch, as a sum of terms that are data.
+"""A bound loss is a loss bound to a batch, as a sum of terms that are data.
 
 Seen from one ground truth a loss is a set function of the mistakes. A loss of binary decisions becomes one of decisions
 with k labels, where one label is set against all others.
@@ -23,8 +23,8 @@ from setwise.kernels.segments import class_costs, segment_sums
 
 @final
 @dataclass(frozen=True, eq=False)
-class Structure:
-    """``l(y) = sum of the terms`` for every set of a batch; sums and positive multiples are structures again.
+class BoundLoss:
+    """``l(y) = sum of the terms`` for every set of a batch; sums and positive multiples are bound losses again.
 
     Inference reads the terms, which hold as data all that makes a search fast. So sums and multiples lose nothing.
 
@@ -34,27 +34,27 @@ class Structure:
     ----------
     batch : the true labels and the layout of the scores
     terms : instances of :class:`setwise.core.terms.Term`, merged where possible; no terms at all are the loss 0
-    source : the name of the structure in sentences, usually the loss that made it
+    source : the name of the bound loss in sentences, usually the loss that made it
 
     Raises
     ------
     TypeError : for a batch and terms of other kinds
     ValueError : for terms that do not fit the batch
-    Refusal : a ValueError, for sums of structures of different batches; and by methods that only set functions of
+    Refusal : a ValueError, for sums of bound losses of different batches; and by methods that only set functions of
         mistakes have, for other terms
 
     Examples
     --------
-    Losses make structures; without terms a structure has the loss 0, and inference finds the best score alone:
+    ``Loss.structure`` makes them; without terms a bound loss has the loss 0, and inference finds the best score alone:
 
-    >>> from setwise.core import Sets, Structure
+    >>> from setwise.core import BoundLoss, Sets
     >>> from setwise.inference import Auto
     >>> from setwise.losses import Hamming, Jaccard
     >>> batch = Sets.rows([[1, 1, 0], [1, 0, 0]])
     >>> structure = Jaccard().structure(batch) + 2.0 * Hamming().structure(batch)
     >>> structure.values(np.array([1, 0, 0, 1, 0, 0])).tolist()
     [2.5, 0.0]
-    >>> Auto().prepare(Structure(batch)).maximize([1.0, -1.0, 2.0, -1.0, 0.0, 3.0]).labels.tolist()
+    >>> Auto().prepare(BoundLoss(batch)).maximize([1.0, -1.0, 2.0, -1.0, 0.0, 3.0]).labels.tolist()
     [True, False, True, False, False, True]
     """
 
@@ -128,23 +128,23 @@ class Structure:
     def _sum(parts: list[Values], size: int) -> Values:
         return reduce(np.add, parts) if parts else np.zeros(size)
 
-    def take(self, parts: Ints) -> "Structure":
+    def take(self, parts: Ints) -> "BoundLoss":
         """The structure of the chosen sets."""
-        return Structure(self.batch.take(parts), tuple(t.take(self.batch, parts) for t in self.terms), self.source)
+        return BoundLoss(self.batch.take(parts), tuple(t.take(self.batch, parts) for t in self.terms), self.source)
 
-    def allowed(self) -> "Structure":
+    def allowed(self) -> "BoundLoss":
         """0 on the labelings that the loss allows, otherwise -inf: their best score is that of the prediction."""
         terms = [term.allowed(self.batch) for term in self.terms]
         return _merged(self.batch, [term for term in terms if term is not None], f"the labelings of {self!r}")
 
-    def zero(self) -> "Structure":
+    def zero(self) -> "BoundLoss":
         """0 on the labelings of least loss, otherwise -inf: the constraint that a partly known labeling sets.
 
         It is refused for losses that do not increase: the least loss of a sum need not be the sum of the least ones.
         """
         return _merged(self.batch, [t.zero(self.batch) for t in self.terms], f"the labelings of least {self!r}")
 
-    def split(self) -> "tuple[Values | None, Structure]":
+    def split(self) -> "tuple[Values | None, BoundLoss]":
         """The modular part, as the cost of each mistake, (total,), or None, and the remainder, a structure."""
         modular = [term.costs for term in self.terms if isinstance(term, Mistakes)]
         if not modular:
@@ -181,8 +181,8 @@ class Structure:
         # The mixed differences of a linear function are 0, so it has the Monge property.
         return Counts((), P, N, self.traits | kinds, linear=linear, monge=True, affine=True, diluted=True, bends=())
 
-    def __add__(self, other: object) -> "Structure":
-        if not isinstance(other, Structure):
+    def __add__(self, other: object) -> "BoundLoss":
+        if not isinstance(other, BoundLoss):
             return NotImplemented
         if self.batch is not other.batch:
             raise Refusal(
@@ -190,11 +190,11 @@ class Structure:
             )
         return _merged(self.batch, [*self.terms, *other.terms], f"{self!r} + {other!r}")
 
-    def __radd__(self, other: object) -> "Structure":
+    def __radd__(self, other: object) -> "BoundLoss":
         # Python's sum() begins with 0.
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
-    def __mul__(self, factor: object) -> "Structure":
+    def __mul__(self, factor: object) -> "BoundLoss":
         if not isinstance(factor, int | float | np.integer | np.floating):
             return NotImplemented
         # A factor of 0 or less would turn what the terms promise into its contrary.
@@ -207,7 +207,7 @@ class Structure:
         return "no loss" if self.source is None else str(self.source)
 
 
-def _merged(batch: Batch, terms: list[Term], source: object) -> Structure:
+def _merged(batch: Batch, terms: list[Term], source: object) -> BoundLoss:
     """The structure of the sum of the terms, in which each term is merged with the first one that takes it."""
     merged: list[Term] = []
     for term in terms:
@@ -218,7 +218,7 @@ def _merged(batch: Batch, terms: list[Term], source: object) -> Structure:
                 break
         else:
             merged.append(term)
-    return Structure(batch, tuple(merged), source)
+    return BoundLoss(batch, tuple(merged), source)
 
 
 @final
@@ -226,7 +226,7 @@ def _merged(batch: Batch, terms: list[Term], source: object) -> Structure:
 class FunctionOfMistakes:
     """``A -> l_y(A)`` for one ground truth ``y``; made by :meth:`setwise.core.loss.Loss.of_mistakes`."""
 
-    structure: Structure
+    structure: BoundLoss
 
     @property
     def p(self) -> int:
@@ -238,7 +238,7 @@ class FunctionOfMistakes:
         mask = as_array(mistakes, "mistakes")
         if mask.dtype != np.bool_ or mask.shape != (self.p,):
             raise ValueError(f"mistakes must be bool of shape ({self.p},); got {mask.dtype} of shape {mask.shape}.")
-        # Structures take labelings: a mistake is the opposite of the true label.
+        # Bound losses take labelings: a mistake is the opposite of the true label.
         return float(self.structure.values(mask ^ self._truth)[0])
 
     def gains(self, order: ArrayLike) -> Values:
@@ -263,8 +263,8 @@ def binary_view(batch: Batch, label: int | None) -> Sets:
     return Sets(truth if batch.known is None else np.where(batch.known, truth, -1).astype(np.int8), batch.offsets)
 
 
-def lift(batch: Batch, label: int | None, structure: Structure) -> Structure:
-    """The structure of ``batch`` for a structure bound to its binary view; the modular part becomes label costs.
+def lift(batch: Batch, label: int | None, structure: BoundLoss) -> BoundLoss:
+    """The bound loss of ``batch`` for that of its binary view; the modular part becomes label costs.
 
     With label costs, decisions with k labels are maximized one by one where the loss is modular.
     """
@@ -278,7 +278,7 @@ def lift(batch: Batch, label: int | None, structure: Structure) -> Structure:
             # An unknown label has no true answer, and costs nothing.
             differs &= batch.known[:, None]
         terms = (LabelCosts(np.where(differs, costs[:, None], 0.0)), *terms)
-    return Structure(batch, terms, structure.source)
+    return BoundLoss(batch, terms, structure.source)
 
 
 def flipped(sets: Sets) -> Sets:
@@ -290,8 +290,8 @@ def flipped(sets: Sets) -> Sets:
     )
 
 
-def flip_back(sets: Sets, structure: Structure) -> Structure:
-    """The structure of ``sets`` for a structure bound to their :func:`flipped` sets.
+def flip_back(sets: Sets, structure: BoundLoss) -> BoundLoss:
+    """The bound loss of ``sets`` for that of their :func:`flipped` sets.
 
     A false negative of the sets is a false positive of the flipped sets, so the two counts are exchanged.
     """
@@ -320,7 +320,7 @@ def flip_back(sets: Sets, structure: Structure) -> Structure:
         else:
             # Other terms see which decisions are wrong, and these are the same for both.
             terms.append(term)
-    return Structure(sets, tuple(terms), structure.source)
+    return BoundLoss(sets, tuple(terms), structure.source)
 
 
 def _exchanged(f: Formula) -> Formula:
@@ -395,14 +395,14 @@ class LabelCosts(Term):
 @final
 @dataclass(frozen=True, eq=False)
 class OneLabel(Term):
-    """``l(y == label)``: the value of a structure l of the binary decisions "is this ``label``?".
+    """``l(y == label)``: the value of a bound loss l of the binary decisions "is this ``label``?".
 
     With ``label`` None the decisions are "is this label right?". ``structure`` is bound to the binary view of the
     batch, see :func:`binary_view`.
     """
 
     label: int | None
-    structure: Structure
+    structure: BoundLoss
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -417,8 +417,8 @@ class OneLabel(Term):
     def merged(self, other: Term) -> Term | None:
         if not isinstance(other, OneLabel) or other.label != self.label:
             return None
-        # Both views are equal, but Structure adds only those of one batch object.
-        return OneLabel(self.label, Structure(self.structure.batch, other.structure.terms) + self.structure)
+        # Both views are equal, but BoundLoss adds only those of one batch object.
+        return OneLabel(self.label, BoundLoss(self.structure.batch, other.structure.terms) + self.structure)
 
     def take(self, batch: Batch, parts: Ints) -> "OneLabel":
         return OneLabel(self.label, self.structure.take(parts))

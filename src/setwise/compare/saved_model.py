@@ -1,8 +1,10 @@
 """A model in a file: the fitted estimator and what applies it to new rows; loading runs no code of the file."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, final
@@ -84,6 +86,20 @@ HOW_TO_INSTALL = "pip install skops"
 RESPONSES = ("predict_proba", "decision_function", "predict")
 
 ABOUT = "a model saved by setwise"
+
+PACKAGES = (
+    "setwise", "setwise.estimators", "setwise.estimators.selection", "setwise.losses", "setwise.surrogates",
+    "setwise.inference", "setwise.learners", "setwise.models", "setwise.spaces", "setwise.decisions",
+    "setwise.probabilistic", "setwise.datasets", "setwise.compare", "setwise.core",
+)  # fmt: skip
+"""The packages that users import from, by which a file names the classes that they export."""
+
+PARTS = {
+}
+"""Classes of fitted models that no package exports, with their modules; in a file they are called ``setwise.NAME``.
+
+A file written today is read by a later version whatever module has the class then.
+"""
 
 Labels = NDArray[np.int64]
 
@@ -279,10 +295,11 @@ def save_model(model: SavedModel, path: str | Path) -> Path:
     # An interruption leaves no half of a file behind, and no file that could not be loaded.
     with written_whole(path) as part:
         try:
-            skops.dump(model, part)
+            data = skops.dumps(model)
         except TypeError as error:
             raise ValueError(f"{name} cannot be saved: {error}") from None
-        _refuse_unknown(skops, part, name)
+        _refuse_unknown(skops, data, name)
+        part.write_bytes(_renamed(BytesIO(data), _package_of))
     return path
 
 
@@ -326,8 +343,8 @@ def load_model(path: str | Path) -> SavedModel:
         raise FileNotFoundError(f"there is no file {in_line(str(path))}.")
     try:
         _check_archive(path)
-        trusted = _refuse_unknown(skops, path, name)
-        found = skops.load(path, trusted=trusted)
+        data = _renamed(path, _module_of)
+        found = skops.loads(data, trusted=_refuse_unknown(skops, data, name))
         if not isinstance(found, SavedModel):
             raise ValueError(f"it holds {type(found).__name__}, which skops.io.load reads")
         check_content(found)
@@ -369,9 +386,44 @@ class _UnknownError(ValueError):
     """A file holds types that are not loaded."""
 
 
-def _refuse_unknown(skops: ModuleType, path: Path, name: str) -> list[str]:
-    """The types of a file to trust; raises for one that is not known."""
-    found = skops.get_untrusted_types(file=path)
+def _package_of(module: str, name: str) -> str:
+    """The package by which a file names a class of a module: the first that exports it, or setwise for its parts."""
+    above = (import_module(home) for home in PACKAGES if f"{module}.".startswith(f"{home}."))
+    held = getattr(import_module(module), name, None)
+    exported = (known.__name__ for known in above if name in known.__all__ and getattr(known, name) is held)
+    return next(exported, "setwise" if PARTS.get(name) == module else module)
+
+
+def _module_of(package: str, name: str) -> str:
+    """The module of a class that a file names by its package; what is named otherwise stays, and is not known."""
+    if package == "setwise" and name in PARTS:
+        return PARTS[name]
+    # A name in a file imports nothing but these packages.
+    if package not in PACKAGES or name not in (known := import_module(package)).__all__:
+        return package
+    return str(getattr(getattr(known, name), "__module__", package))
+
+
+def _renamed(archive: Path | BytesIO, home: Callable[[str, str], str]) -> bytes:
+    """A copy of an archive in which the classes of setwise are named by another module: ``home(module, name)``."""
+    copy = BytesIO()
+    with ZipFile(archive) as held, ZipFile(copy, "w", ZIP_STORED) as written:
+        for info in held.infolist():
+            data = held.read(info)
+            if info.filename == "schema.json":
+                schema = json.loads(data)
+                for node in _nodes(schema, "__module__"):
+                    module, name = node["__module__"], node.get("__class__")
+                    if isinstance(module, str) and isinstance(name, str) and module.partition(".")[0] == "setwise":
+                        node["__module__"] = home(module, name)
+                data = json.dumps(schema, indent=2).encode()
+            written.writestr(info.filename, data)
+    return copy.getvalue()
+
+
+def _refuse_unknown(skops: ModuleType, data: bytes, name: str) -> list[str]:
+    """The types of an archive to trust; raises for one that is not known."""
+    found = skops.get_untrusted_types(data=data)
     unknown = [kind for kind in found if not is_known(kind)]
     if unknown:
         raise _UnknownError(
@@ -393,20 +445,20 @@ def _check_archive(path: Path) -> None:
         if sum(info.file_size for info in members.values()) > size:
             raise ValueError("its members overlap")
         # An object is read once by its id, and as often as it occurs where it has none.
-        nodes = _nodes(json.loads(archive.read("schema.json")))
+        nodes = _nodes(json.loads(archive.read("schema.json")), "file")
         read = {(node.get("__id__") or i, str(node["file"])) for i, node in enumerate(nodes)}
         if sum(members[name].file_size for _, name in read) > size:
             raise ValueError("it reads a member several times")
 
 
-def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
-    """The parts of a schema that read a member of the archive."""
+def _nodes(schema: Any, key: str) -> Iterator[dict[str, Any]]:
+    """The nodes of a schema that have a key: ``"file"`` where they read a member of the archive."""
     stack = [schema]
     while stack:
         node = stack.pop()
         if isinstance(node, dict):
             stack += node.values()
-            if "file" in node and "__loader__" in node:
+            if key in node and "__loader__" in node:
                 yield node
         elif isinstance(node, list):
             stack += node

@@ -1,7 +1,7 @@
 """The kinds of columns of a raw table, each of which turns its cells into numbers, with NaN for a gap.
 
-Names are made on demand. Missing values among labels and ids are refused, since their meaning is unknown. A file should
-stay as it is while it is read many times.
+Columns without a header get names when these are asked for. Missing values among labels and ids are refused, since
+their meaning is unknown.
 """
 
 import math

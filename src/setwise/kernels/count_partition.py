@@ -1,8 +1,6 @@
-"""Log-partition of bags of known counts.
+"""Log-partition functions of bags whose number of positives is known up to a range, and their marginals.
 
-Independent labels under cuts and a function of their number: means, and ascent label by label.
-
-Log-partition functions of bags whose number of positives is known up to a range, and their marginals.
+Also means and ascent, label by label, of independent labels under cuts and a function of their number.
 
 The positives of m decisions with scores s are as likely as ``exp <s, y>``; allowed are labelings with a number of
 positives in ``low..high``. A shift of all scores by theta, which changes nothing but factors ``exp(theta c)`` of the

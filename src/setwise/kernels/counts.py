@@ -1,8 +1,6 @@
-"""Running counts, gains and row maxima of quotients.
+"""Counts of mistakes, and losses that are a quotient of two linear functions of them: gains, and maxima by rows.
 
-Running counts of mistakes, and marginal gains of losses that are a quotient of two linear functions of them.
-
-Row maxima of ``f(x, y) - sums[y]`` for quotients f of two linear functions of the counts: Jaccard, F_beta, Tversky.
+Row maxima are of ``f(x, y) - sums[y]`` for quotients f of two linear functions of the counts: Jaccard, F_beta, Tversky.
 
 Coefficients come as ``c = (t0, tx, ty, b0, bx, by, origin)``, meaning ``(t0 + tx x + ty y) / (b0 + bx x + by y)``, with
 ``origin`` the value at (0, 0), where the formula may be 0/0. Swap x and y to get column maxima. Margins are positive.

@@ -1,17 +1,12 @@
-"""Batches of cuts: warm, nested, expansion moves, roof duality.
-
-The moves of alpha-expansion: any nodes may change to one label, and which of them should is a minimum cut.
-
-Minimum cuts of networks: cold, again after changes of the scores, in batches, with forced labels, with their bounds.
+"""Minimum cuts of networks, also again after changes, for all biases, for moves of alpha-expansion, by roof duality.
 
 The functions speak of the n real nodes of a network; the nodes of a forest begin with the pad of its layout.
 
-Minimum cuts for all biases in one loop: the flow is kept, and each cut parts the networks in place.
-
-A set of nodes has the bias at which its scores sum to 0. If a flow carries all of them away, the whole set turns there.
-Otherwise a minimum cut parts it, and all arcs from the positive part to the other one are full. They stay so for all
-other biases: they become scores of their ends, and the flow in both parts goes on as it is (Gallo, Grigoriadis and
-Tarjan 1989; Tarjan, Ward, Zhang, Zhou and Mao 2006).
+**All biases** in one loop: the flow is kept, and each cut parts the networks in place. A set of nodes has the bias at
+which its scores sum to 0. If a flow carries all of them away, the whole set turns there. Otherwise a minimum cut parts
+it, and all arcs from the positive part to the other one are full. They stay so for all other biases: they become scores
+of their ends, and the flow in both parts goes on as it is (Gallo, Grigoriadis and Tarjan 1989; Tarjan, Ward, Zhang,
+Zhou and Mao 2006).
 
 Roof duality: networks of two labels whose edges attract or repel, by the cut of a network of twice the nodes.
 

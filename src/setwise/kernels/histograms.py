@@ -1,16 +1,12 @@
-"""Totals between edges, for sets that are not sorted.
+"""Histograms of scores, of probabilities and of keys between given edges, for sets that are not sorted.
 
-A guide to the bin of a value: even cells over the range of the edges, and how many edges lie before each. Histograms of
-probabilities: how many there are between edges, and the mean and variance of their positives.
+A histogram says how many lie between two edges, their sum, and the least and the largest; of probabilities the mean and
+the variance of their positives. Row 0 of all arrays belongs to the negatives and row 1 to the positives. A guide to the
+bin of a value has even cells over the range of the edges, and how many edges lie before each.
 
-Histograms of the scores of each class: how many there are between two edges, their sum, the least and the largest.
-
-Row 0 of all arrays belongs to the negatives and row 1 to the positives.
-
-Totals of decisions in bins of a line on which their keys lie, each key linear in its score.
-
-The ``line`` (2, 2) holds offset and slope of the keys of negatives and of positives. The ``edges`` (k+1,) of k bins
-rise strictly: bin i holds the keys in ``(edges[i], edges[i + 1]]``. Other keys are in no bin.
+Keys lie on a line, each linear in its score. The ``line`` (2, 2) holds offset and slope of the keys of negatives and of
+positives. The ``edges`` (k+1,) of k bins rise strictly: bin i holds the keys in ``(edges[i], edges[i + 1]]``. Other
+keys are in no bin.
 """
 
 from typing import Any, NamedTuple

@@ -1,8 +1,6 @@
-"""The Lovász extension along sorted errors.
+"""The Lovász hinge and the Lovász extension along sorted errors, with their gradients (LH 4.2).
 
-The Lovász hinge along sorted margin errors, and its gradient with respect to the scores (LH 4.2).
-
-The Lovász extension of a quotient of counts at errors of decisions, from scores and codes, set by set.
+Of a quotient of counts the extension is computed from scores and codes, set by set.
 
 The error of a decision is linear in its score: a line (2, 4) holds ``level``, ``base``, ``slope`` and ``wrap`` of the
 negatives and of the positives, and an error is ``level + base + slope * score``, and ``wrap`` more where its sign is

@@ -1,8 +1,4 @@
-"""Boykov-Kolmogorov with trees that outlive a call.
-
-The two search trees of a minimum cut: their nodes, the queue of active ones, and the adoption of orphans.
-
-Minimum cuts by augmenting paths between two search trees (Boykov and Kolmogorov 2004), which outlive a change.
+"""Minimum cuts by augmenting paths between two search trees (Boykov and Kolmogorov 2004), which outlive a change.
 
 A node i has the score ``s_i`` of label 1, and the arc from i to j the capacity ``c_ij >= 0``. The labels of largest
 value

@@ -1,10 +1,6 @@
-"""Max-product on networks and forests.
+"""Messages on networks of k labels: tree-reweighted sweeps (Kolmogorov 2006), belief propagation, exact on forests.
 
-Searches by messages, set by set: tree-reweighted max-product with a certified bound, and belief propagation. Connected
-components; graphs without cycles, and exact messages between their parents and children. Sums over all labels of
-forests of binary labels.
-
-Max-product messages on networks of k labels: sequential sweeps (Kolmogorov 2006), labelings, and certified bounds.
+Sweeps give labelings and certified bounds. Of forests of binary labels there are sums over all labels as well.
 
 A problem is ``max_y sum_i f_i(y_i) + sum_e f_e(y_a, y_b)``. ``nodes`` (n, k) holds f_i. ``pairs`` (m, c) holds f_e, one
 number that equal labels win where c = 1, else the table with place ``u k + v`` for label u at the first end of the edge

@@ -1,13 +1,10 @@
-"""Arcs of lattices and lists; scores of labelings.
+"""The arcs of networks, as a lattice whose neighbors are computed or as lists, and the scores of their labelings.
 
-The code of a labeling of networks: what it takes of the scores of nodes and edges. Scores of labelings of networks:
-nodes win their score with label 1, edges where both ends have the same label. Labels of a network that are changed one
-by one, those first that lose least score.
+Nodes win their score with label 1, edges where both ends have the same label. Labels may be changed one by one, those
+first that lose least score.
 
-Two layouts of the arcs of a network: a lattice, whose neighbors are computed, and lists of arcs.
-
-Both number the arcs of a node consecutively, and each arc has a sister in the other direction. The functions ``begin``,
-``end``, ``head`` and ``sister`` read either layout; which one it is, is known when a kernel is compiled.
+Both layouts number the arcs of a node consecutively, and each arc has a sister in the other direction. The functions
+``begin``, ``end``, ``head`` and ``sister`` read either layout; which one it is, is known when a kernel is compiled.
 """
 
 from typing import Any, NamedTuple

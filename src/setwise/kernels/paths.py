@@ -1,4 +1,4 @@
-"""Labels along paths; orders of points.
+"""Labels along the paths of a trimap, and the relative orders of points on a grid.
 
 Shortest paths from the outside of a trimap to its inside, and the best labels along paths that should not rise.
 Relative orders of points on a grid: pairs that lie wrong, and the best labelings in which some or all do.

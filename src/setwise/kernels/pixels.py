@@ -1,8 +1,7 @@
-"""Codes of pixels, weights of sets, labels of maps.
+"""Pixels: their codes for each class, the weights of sets of them, and one label for each by prices of the classes.
 
-Labels of pixels as codes of classes: 1 for its pixels, 0 for the others, -1 for pixels that do not count. What the
-values of sets are multiplied by before all are added to one number. One label for each pixel of a map, by prices of the
-classes.
+The code of a pixel is 1 for a pixel of the class, 0 for others, and -1 for one that does not count. Weights are what
+the values of sets are multiplied by before all are added to one number.
 """
 
 from typing import Any

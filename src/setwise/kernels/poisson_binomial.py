@@ -1,8 +1,6 @@
-"""Distributions of counts; bounds by moments.
+"""Numbers of positives among independent decisions: Poisson-binomial distributions, and expectations over two of them.
 
-Bounds of expected quotients of counts, by means and variances.
-
-Numbers of positives among independent decisions: Poisson-binomial distributions, and expectations over two of them.
+Expected quotients of counts are also bounded by means and variances.
 
 A set has p decisions with probabilities that fall: the first k are predicted positive. ``tp`` counts the positives
 among these, ``fn`` those among the others; both are Poisson-binomial, and independent.

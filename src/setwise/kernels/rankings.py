@@ -1,6 +1,4 @@
-"""Margins in order; the worst interleaving of a ranking.
-
-Margins of every set sorted upwards, positives and negatives apart: the order in which decisions become mistakes.
+"""Margins of every set sorted upwards, positives and negatives apart: the order in which decisions become mistakes.
 
 A batch of n sets has 2 n segments: segment 2 i holds the positives of set i and segment 2 i + 1 its negatives. Only
 decisions with ``floor < margin < cap`` are ranked; of the others the best labeling is known, for those up to the floor

@@ -1,12 +1,9 @@
-"""Noise by place, perturbed cuts, coupling from the past, stochastic likelihood.
+"""Random draws: noise, cuts of perturbed scores, likelihood by stochastic gradients on them, and exact samples.
 
-Perturb and minimize: minimum cuts for the scores of nodes plus noise, with sums over the draws, all in one loop.
-Coupling from the past: exact samples of labels that attract each other (Propp and Wilson 1996). Stochastic gradient
-descent on perturbed likelihoods of cuts: each step is noise, a cut, and counts, in one loop.
-
-Noise as a function of its place: numbers that depend on (seed, set, sample, node) alone, logistic or Gaussian.
-
-Bits are those of SplitMix64 (Steele, Lea and Flood 2014): a mixed counter, so any number can be had without the others.
+Each draw is noise, a minimum cut, and counts, in one loop; exact samples of labels that attract each other come by
+coupling from the past (Propp and Wilson 1996). Noise is a function of its place (seed, set, sample, node), logistic or
+Gaussian. Its bits are those of SplitMix64 (Steele, Lea and Flood 2014): a mixed counter, so any number can be had
+without the others.
 """
 
 from typing import Any, NamedTuple

@@ -1,6 +1,5 @@
-"""Sums inside segments of flat arrays.
+"""Sums and differences inside the segments of a flat array; segment ``i`` is ``offsets[i]:offsets[i+1]``, or empty.
 
-Sums and differences inside the segments of a flat array; segment ``i`` is ``offsets[i]:offsets[i+1]``, or empty.
 Products of a dense matrix of rows, float32 or float64, with weights and with gradients, in float64. Means over
 decisions that nothing tells apart.
 """

@@ -1,8 +1,4 @@
-"""K best sequences and assignments.
-
-The best labelings of sequences: the K best of each, and the best at each distance from a given one. The best
-assignments of rows to columns, one after another.
-"""
+"""The best labelings of sequences, also at each distance from a given one, and the best assignments of rows to columns."""
 
 from collections.abc import Iterator
 from heapq import heappop, heappush

@@ -1,12 +1,8 @@
-"""Maxima of small set functions.
+"""Maxima of set functions plus scores: the number of mistakes, the largest cost, regions, prefixes, tables.
 
-Loss-augmented maximization for losses of the number of mistakes. The largest cost of the mistakes of each set: its
-running maxima, and mistakes that maximize it with a score. Functions of the number of chosen entries in each region:
-the best choice, and all its max-marginals. Maximization over all subsets of a small set, from the table of a set
-function. All labelings of a small set, in an order in which each differs from the one before by one label. A heap of
-numbers that stand for entries of large value first.
-
-Set functions ``sum_i gamma_i min(|A ∩ {1..i}|, i / 2)`` over the prefixes of a sequence (LH Eq. 50-51).
+A table holds all subsets of a small set; its labelings come in an order in which each differs from the one before by
+one label. Prefixes have the set functions ``sum_i gamma_i min(|A ∩ {1..i}|, i / 2)`` over the prefixes of a sequence
+(LH Eq. 50-51).
 
 The loops count times t from 0, so the prefix of time t holds t + 1 decisions and its term is at most (t + 1) / 2.
 """

@@ -1,10 +1,7 @@
-"""The master problem of cutting planes.
+"""The master problem of a cutting-plane method: a concave quadratic over the simplex, with bounds on some weights.
 
-Newton's method on the planes in use of a master problem, which ends the zigzag of pairwise steps. Line search in a
-master problem some of whose weights have least values. Sums over the slopes of a bundle of planes, whose entries are
-mostly 0.
-
-The master problem of a cutting-plane method: a concave quadratic over the simplex, with bounds on some weights.
+Pairwise steps are ended by Newton's method on the planes in use; where weights have least values, a line search moves
+them.
 
 The planes ``b_t + <a_t, w>`` have weights alpha in the simplex. Without bounds ``w = v = -scale sum_t alpha_t a_t``;
 where w_j has a least value l_j, it is ``w_j = max(v_j, l_j)``, and the multiplier of the bound is

@@ -1,6 +1,4 @@
-"""Packed keys, sorted inside each set.
-
-Sorting decisions by float value: packed 64-bit keys, sorted inside each set of a ragged batch.
+"""Sorting decisions by float value: packed 64-bit keys, sorted inside each set of a ragged batch.
 
 The upper half of a key holds a float32 as bits that preserve its order, the lower half ``2 * place + label``, so one
 sort of integers orders the values and carries all that is needed later. Large arrays are made by NumPy, not inside the

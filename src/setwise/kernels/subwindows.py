@@ -1,7 +1,6 @@
-"""Efficient subwindow search and lists of windows.
+"""Branch and bound over sets of windows: Efficient Subwindow Search (Lampert, Blaschko and Hofmann 2009).
 
-Branch and bound over sets of windows: Efficient Subwindow Search (Lampert, Blaschko and Hofmann 2009). Lists of windows
-of large sums, each the best one that those before it do not forbid.
+Lists of windows of large sums hold the best one that those before it do not forbid, one after another.
 """
 
 from typing import Any

@@ -1,7 +1,6 @@
-"""Best windows of an image; overlaps of boxes.
+"""The best windows of an image of points: exact search over pairs of rows, and over the columns between them.
 
-The best windows of an image of points: exact search over pairs of rows, and over the columns between them. How far
-boxes (top, left, bottom, right) overlap, and which of them the boxes of a list forbid.
+Also how far boxes (top, left, bottom, right) overlap, and which of them the boxes of a list forbid.
 """
 
 from typing import Any, NamedTuple

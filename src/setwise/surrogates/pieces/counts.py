@@ -1,9 +1,7 @@
-"""Branch and bound over counts.
+"""Branch and bound over the counts of mistakes of two classes, whose margins are known as far as profiles tell.
 
-Branch and bound over the counts of mistakes of two classes, whose margins are known as far as profiles tell. What is
-known of the sorted margins of one class: exact sums at some counts, and the range of margins between.
-
-Upper bounds of loss minus lost score over ranges of the counts of mistakes, from a few values of the loss.
+A profile holds what is known of the sorted margins of one class: exact sums at some counts, and the range of margins
+between. Loss minus lost score is bounded over ranges of the counts, from a few values of the loss.
 
 The objective of margin rescaling is ``F(a, b) = D(a, b) - A(a) - B(b)`` with the loss D of a false negatives and b
 false positives, and the least scores A and B that so many mistakes lose, which are convex. Over a box of counts, a from

@@ -1,13 +1,7 @@
-"""Profiles of sorted margins.
+"""Margin rescaling and the ramp of a loss of counts, for one set in pieces: histograms, without a sort of all.
 
-Margin rescaling of a loss of counts, for one set that lies in pieces: from histograms, without a sort of all. The ramp
-of a set in pieces: margin rescaling less what the prediction wins over the truth.
-
-How profiles come to know more: what is asked about segments that are not settled, and what the answers make of them.
-
-Pairs are of the positives and of the negatives; rows of edges and answers are of the negatives and of the positives.
-
-What places are asked about the margins of their decisions; each question is data that can be pickled.
+Places are asked about the margins of their decisions in segments that are not settled; each question is data that can
+be pickled, and the answers tell profiles more. Pairs are of the positives and of the negatives.
 
 The margin of a decision is the score that its mistake loses: s for a positive and -s for a negative. Row 0 of all
 arrays belongs to the negatives and row 1 to the positives.

@@ -1,4 +1,4 @@
-"""The best labelings of sequences, also at each distance from a given one, and the best assignments of rows to columns."""
+"""The best labelings of sequences, and at each distance from a given one; the best assignments of rows to columns."""
 
 from collections.abc import Iterator
 from heapq import heappop, heappush

@@ -12,7 +12,7 @@ import argparse
 import numpy as np
 
 from setwise.core.batch import Sets
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.surrogates import LovaszHinge, MarginRescaling
 from setwise.surrogates.pieces import lovasz
 from timing import race, table
@@ -39,7 +39,7 @@ def compared(name: str, size: int, kind: str, dtype: str) -> tuple[str, ...]:
     assert isinstance(found, lovasz.LargeSet)
 
     def run(gap: float, threads: int) -> None:
-        with allowed(threads):
+        with thread_limit(threads):
             found(scores, gap)
 
     candidates = {"sort": lambda: found.whole(scores)}

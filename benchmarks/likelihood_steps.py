@@ -35,10 +35,10 @@ import numpy as np
 
 from setwise.core.checks import Values
 from setwise.kernels.sampling import LOGISTIC
-from setwise.kernels.threads import allowed, map_units
+from setwise.kernels.threads import map_units, thread_limit
 from setwise.probabilistic import Cut, LogSupermodular
 from setwise.probabilistic.perturbations import perturbed
-from setwise.probabilistic.training import Labelings, Rates, Weights, learn
+from setwise.probabilistic.training import CutLabelings, Rates, Weights, learn
 from timing import table
 
 SIDE, FLIPPED, RIDGE, STEPS, LOST = 50, 0.1, 1e-3, (300, 1000, 3000), 25.0
@@ -74,9 +74,9 @@ class Task:
     def learned(self, rule, lengths, steps) -> Weights:
         """The weights after so many steps."""
         if self.joint:
-            labelings = Labelings.joint(CUTS, self.clean)
+            labelings = CutLabelings.joint(CUTS, self.clean)
         else:
-            labelings = Labelings(CUTS, self.clean.astype(float), self.observed)
+            labelings = CutLabelings(CUTS, self.clean.astype(float), self.observed)
         rates = Rates(steps, (lengths[0], 0.0, lengths[1]), (RIDGE, RIDGE), 0, RULES[rule][0])
         start = Weights(np.zeros(SIDE * SIDE), 0.0 if self.joint else self.c, np.zeros(len(CUTS)))
         return learn([labelings], rates, start=start).weights
@@ -102,7 +102,7 @@ def main(names) -> None:
     for name, steps in product(names, STEPS):
         task, values, found = Task(name), {}, {}
         for rule, (_, grid) in RULES.items():
-            with allowed(2):
+            with thread_limit(2):
                 made = map_units(lambda at, r=rule, t=task, s=steps: t.learned(r, at, s), grid)
                 values[rule] = np.array(map_units(lambda one, t=task: t.terms(one, 10**6).mean(), made))
             found[rule] = task.terms(made[int(values[rule].argmin())], 2 * 10**6)

@@ -12,7 +12,7 @@ import numpy as np
 from limits import numpy_sort, plain_limit
 from setwise.core.batch import Sets
 from setwise.kernels import sorting
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import Jaccard
 from setwise.surrogates import LovaszHinge
 from timing import race, table
@@ -47,7 +47,7 @@ def main(sizes: list[int]) -> None:
                 return hinge(scores)
 
             def two(run=run):
-                with allowed(2):
+                with thread_limit(2):
                     run()
 
             satisfied = (sign * margin).astype(kind)

@@ -45,7 +45,7 @@ from PIL import Image
 import clone  # noqa: F401
 from papers.horses.network import made
 from setwise import MapRule, ShiftWarning
-from setwise.decisions.map_rules import Measure, tally_of
+from setwise.decisions.map_rules import MapMeasure, tally_of
 from setwise.estimators import map_rule
 from setwise.losses import Jaccard
 from setwise.torch import decide
@@ -110,7 +110,7 @@ def measure(labels, target, over, classes):
     """The measure of labels of maps."""
     y = np.where(target == OUT, -1, target).reshape(len(target), -1)
     tallies = np.stack([tally_of(h, each, classes) for h, each in zip(labels.reshape(len(labels), -1), y, strict=True)])
-    return Measure(Jaccard(), over, 1 if classes == 2 else 0).values(tallies, np.ones((1, len(labels))))[0]
+    return MapMeasure(Jaccard(), over, 1 if classes == 2 else 0).values(tallies, np.ones((1, len(labels))))[0]
 
 
 def of_rankseg(q):

@@ -29,7 +29,7 @@ from sklearn.linear_model import SGDClassifier
 
 from setwise.decisions import best_threshold
 from setwise.losses import as_loss
-from setwise.risks.places import Kept
+from setwise.risks.places import PlacedObjects
 from setwise.surrogates import MarginRescaling
 from timing import table
 
@@ -74,7 +74,7 @@ class Traffic:
         tell = Workers.tell
 
         def counted(places, function, *arguments):
-            small = [each for each in arguments if not isinstance(each, Kept)]
+            small = [each for each in arguments if not isinstance(each, PlacedObjects)]
             self.sent += places.count * len(pickle.dumps(small))
             found = tell(places, function, *arguments)
             self.received += sum(len(pickle.dumps(answer)) for answer in found)
@@ -95,9 +95,8 @@ def only_read(part) -> int:
 
 
 def ours(path: Path, given: argparse.Namespace) -> None:
-    from distributed import Client, LocalCluster
-
     from dask import delayed
+    from distributed import Client, LocalCluster
     from setwise.dask import SetClassifier
 
     def load(k, labels):

@@ -22,7 +22,7 @@ import sys
 import numpy as np
 
 from setwise.kernels.sampling import LOGISTIC
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.probabilistic import Cut, LogSupermodular, base_point
 from setwise.probabilistic.perturbations import controlled, noise_of, perturbed, seed_of
 from timing import race, table
@@ -129,7 +129,7 @@ def speed(kind: str, side: int, samples: int, beside: Beside) -> list[str]:
         return noise_of(LOGISTIC, seed_of(0), 0, 0, samples, model.total, True)
 
     def ours(threads: int):
-        with allowed(threads):
+        with thread_limit(threads):
             return perturbed(model, samples, LOGISTIC, seed_of(0), zero)
 
     ways = {"ours": lambda: ours(1), "two": lambda: ours(2), "beside": lambda: beside.both(lambda: ours(1))}

@@ -13,7 +13,7 @@ import numpy as np
 
 from setwise.core.batch import Sets
 from setwise.core.surrogate import Piece, PiecedEvaluation, PiecedEvaluator, evaluated
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import as_loss
 from setwise.surrogates import MarginRescaling
 from timing import race, table
@@ -58,7 +58,7 @@ def compared(name: str, size: int, kind: str) -> list[tuple[str, ...]]:
     for tol in TOLERANCES:
         runs[f"one {tol}"] = lambda tol=tol: evaluate(parts, one, tol)
         runs[f"many {tol}"] = lambda tol=tol: evaluate(parts, many, tol)
-    with allowed(1):
+    with thread_limit(1):
         times = race(runs, rounds=9 if size <= 1_000_000 else 3)
         truth = float(whole(scores).values[0])
     rows = []

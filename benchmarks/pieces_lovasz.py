@@ -13,10 +13,10 @@ import numpy as np
 
 from setwise.core.batch import Sets
 from setwise.core.surrogate import Piece, PiecedEvaluation, PiecedEvaluator
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import Jaccard, RocArea
 from setwise.surrogates import LovaszHinge, MarginRescaling
-from setwise.surrogates.pieces.bins import Plan
+from setwise.surrogates.pieces.bins import BinPlan
 from timing import race, table
 
 TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8, 0.0)
@@ -67,7 +67,7 @@ def compared(name: str, size: int, kind: type) -> list[tuple[str, ...]]:
     """The rows of one surrogate of one set: one for each tolerance."""
     y, scores, pieces = problem(size, kind)
     whole, parts, rows = SURROGATES[name].on(Sets.single(y)), bound(name, y), []
-    with allowed(1):
+    with thread_limit(1):
         runs = {tol: lambda tol=tol: evaluate(parts, pieces, tol) for tol in TOLERANCES}
         times = race({"whole": lambda: whole(scores), **runs}, rounds=5)
     truth = whole(scores).values[0]
@@ -86,7 +86,7 @@ def even(name: str, size: int) -> list[tuple[str, ...]]:
     truth, rows = SURROGATES[name](y, scores).value, []
     for bins in (256, 512, 1024, 2048, 4096, 8192):
         parts = bound(name, y)
-        parts.plan = Plan(bins=bins)
+        parts.plan = BinPlan(bins=bins)
         found, _, sent, answered = asked(parts, pieces, np.inf)
         gaps = (f"{found.upper - found.value:.1e}", f"{truth - found.value:.1e}")
         rows.append((name, f"{size:,}", f"{bins:,}", *gaps, f"{sent:.0f}", f"{answered:.0f}"))

@@ -112,7 +112,7 @@ def serve(root: str) -> None:
             call()
             warm.add(line)
         for one in gc.get_objects():
-            if type(one).__name__ == "Twinned":
+            if type(one).__name__ == "FunctionWithTwin":
                 one.left = 0.0
         begin = time.perf_counter()
         call()

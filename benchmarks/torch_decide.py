@@ -22,7 +22,7 @@ import torch
 
 from setwise.decisions import expected_loss
 from setwise.losses import FBeta, Jaccard
-from setwise.torch import Decision, decide
+from setwise.torch import TensorDecision, decide
 from timing import table
 
 try:
@@ -62,7 +62,7 @@ def probabilities(logits: torch.Tensor, mode: str) -> torch.Tensor:
     return logits.softmax(dim=1) if mode == "multiclass" else logits.sigmoid()
 
 
-def ours(logits: torch.Tensor, metric: str, mode: str) -> Decision:
+def ours(logits: torch.Tensor, metric: str, mode: str) -> TensorDecision:
     return decide(logits, LOSSES[metric], mode)
 
 

@@ -11,8 +11,8 @@ import argparse
 
 import numpy as np
 
-from setwise.compare import Answer, Measured, Problem, compare
-from setwise.compare.command import Options, plan_for
+from setwise.compare import Answer, NamedLoss, Problem, compare
+from setwise.compare.command import CommandOptions, plan_for
 from setwise.compare.problem import bags
 from setwise.compare.sentences import way
 from setwise.compare.text import between, signed
@@ -27,9 +27,9 @@ def logistic(rows: int, seed: int) -> Problem:
     return Problem("logistic model", "Rows of a logistic model.", X, y)
 
 
-def answer(problem: Problem, measured: Measured, seed: int) -> Answer:
+def answer(problem: Problem, measured: NamedLoss, seed: int) -> Answer:
     """The one answer for a problem."""
-    (found,) = compare(problem, [measured], plan_for(Options(quick=True, seed=seed), problem))
+    (found,) = compare(problem, [measured], plan_for(CommandOptions(quick=True, seed=seed), problem))
     return found
 
 
@@ -40,8 +40,8 @@ def main() -> None:
     parser.add_argument("--bags", type=int, default=300)
     options = parser.parse_args()
     cases = {
-        "stay": lambda seed: answer(logistic(options.rows, seed), Measured("f1", FBeta()), seed),
-        "change": lambda seed: answer(bags(options.bags, seed), Measured("early_detection", EarlyDetection()), seed),
+        "stay": lambda seed: answer(logistic(options.rows, seed), NamedLoss("f1", FBeta()), seed),
+        "change": lambda seed: answer(bags(options.bags, seed), NamedLoss("early_detection", EarlyDetection()), seed),
     }
     for verdict, run in cases.items():
         right = 0

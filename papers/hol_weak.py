@@ -13,7 +13,7 @@ from setwise.core.checks import Values
 from setwise.core.inference import Inference
 from setwise.core.loss import Loss
 from setwise.core.networks import Graphs
-from setwise.estimators.graph_training import Scaling
+from setwise.estimators.graph_training import GraphScaling
 from setwise.graphs import box_labels, known_part, trimap_labels
 from setwise.learners import NRBM, OneSlack
 from setwise.losses import Hamming
@@ -79,7 +79,7 @@ class Weak:
         self.graphs = Graphs.images(list(labels)) if edges else _bare(labels)
         X = np.concatenate([graph.X for graph in part.graphs])
         Z = np.concatenate([graph.Z for graph in part.graphs])[: len(self.graphs.edges)]
-        self.scaling = Scaling.of(X, Z, True)
+        self.scaling = GraphScaling.of(X, Z, True)
         self.X, self.Z, self.C = self.scaling.nodes(X), Z / self.scaling.edge_mean, C * len(labels)
 
     def features(self) -> GraphModel:

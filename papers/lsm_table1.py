@@ -55,7 +55,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import Graphs
 from setwise.estimators import BinaryDenoiser
 from setwise.inference import MaxFlow
-from setwise.kernels.threads import allowed, map_units
+from setwise.kernels.threads import map_units, thread_limit
 from setwise.learners import OneSlack
 from setwise.losses import ErrorRate
 from setwise.models import GraphModel
@@ -224,7 +224,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     images, tables, words = silhouettes(settings, "lsm_table1"), [], []
     jobs = [(way, settings.seed + draw) for way in WAYS for draw in range(draws(settings))]
     for i, level in enumerate(levels(settings)):
-        with allowed(THREADS):
+        with thread_limit(THREADS):
             choice = chosen(images, level, settings.seed, settings.quick)
             advance(f"{100 * level:g} %: folds")
             found = map_units(partial(measured, images, level, choice, settings.quick), jobs)

@@ -28,7 +28,7 @@ from papers.measure_protocol import (
     TEST_SHARE,
 )
 from papers.measure_reference import dense, linear, over_splits
-from setwise.compare.answer import Paired, holm
+from setwise.compare.answer import PairedDifference, holm
 from setwise.compare.problem import digit_traits
 from setwise.core.batch import Sets
 from setwise.core.checks import Bools, Values
@@ -36,7 +36,7 @@ from setwise.core.loss import Loss
 from setwise.decisions import best_threshold, label_thresholds
 from setwise.estimators.selection import LEVERS, as_levers
 from setwise.estimators.selection.choice import choose
-from setwise.estimators.selection.out_of_fold import OutOfFold
+from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.problem import problem_of
 from setwise.losses import as_loss
 
@@ -102,8 +102,8 @@ def one_split(table: Matrix, k: int, splits: int, trees: int) -> Split:
 
 
 def _references(
-    part: Matrix, held: Matrix, models: Sequence[OutOfFold], loss: Loss
-) -> tuple[OutOfFold, tuple[float, float]]:
+    part: Matrix, held: Matrix, models: Sequence[OutOfFoldBase], loss: Loss
+) -> tuple[OutOfFoldBase, tuple[float, float]]:
     """The model that is best with one threshold, and the losses at test with one and with a threshold for each label.
 
     Each reference chooses its own C by its out-of-fold loss.
@@ -145,7 +145,7 @@ def _outcome(names: Sequence[str], ours: Values, references: Values, levers: Seq
     gains = references - ours[..., None]
     ratio = TEST_SHARE / (1.0 - TEST_SHARE)
     shape = (len(names), len(LABEL_BASES), len(LABEL_MEASURES), len(LABEL_REFERENCES))
-    cells = {at: Paired.of(gains[(at[0], slice(None), *at[1:])], ratio) for at in np.ndindex(shape)}
+    cells = {at: PairedDifference.of(gains[(at[0], slice(None), *at[1:])], ratio) for at in np.ndindex(shape)}
     means, errors = (np.array([getattr(c, a) for c in cells.values()]).reshape(shape) for a in ("mean", "error"))
     tables, words = [], []
     for b, base in enumerate(LABEL_BASES):

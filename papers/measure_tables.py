@@ -42,14 +42,14 @@ from papers.measure_reference import (
     read_table,
     references,
 )
-from setwise.compare.answer import Paired, holm
+from setwise.compare.answer import PairedDifference, holm
 from setwise.compare.problem import breast_cancer, digits
 from setwise.core.checks import Bools, Values
 from setwise.core.loss import Loss
 from setwise.estimators import SetClassifier, SetClassifierCV
 from setwise.estimators.selection import LEVERS, as_levers
 from setwise.estimators.selection.choice import choose
-from setwise.estimators.selection.out_of_fold import OutOfFold
+from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.problem import problem_of
 from setwise.losses import as_loss
 
@@ -120,7 +120,7 @@ def _by_choice(
     tuned: Sequence[Tuned], part: Table, held: Table, folds: Folds, losses: Sequence[Loss], k: int
 ) -> list[Cell]:
     """MeasureClassifier for each measure, over the model and the folds of the reference."""
-    shared: dict[int, OutOfFold] = {}
+    shared: dict[int, OutOfFoldBase] = {}
     cells = []
     for loss, reference in zip(losses, tuned, strict=True):
         problem = problem_of(part.X, part.y, loss)
@@ -199,7 +199,7 @@ def _outcome(
     """One table of mean paired differences for each method, and sentences on what the protocol asks."""
     ratio = TEST_SHARE / (1.0 - TEST_SHARE)
     cells = {
-        (i, m, j): Paired.of(gains[i, :, m, j], ratio)
+        (i, m, j): PairedDifference.of(gains[i, :, m, j], ratio)
         for i in range(len(names))
         for m in range(len(METHODS))
         for j in range(len(measures))

@@ -17,7 +17,7 @@ from sklearn.metrics import precision_recall_curve, roc_auc_score
 from setwise.core.batch import Sets
 from setwise.decisions import best_threshold
 from setwise.inference import CountSearch
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import FBeta, Jaccard
 from setwise.surrogates import LovaszHinge, MarginRescaling
 
@@ -29,7 +29,7 @@ ROUNDS = 7
 def over(ours: Callable[[], object], other: Callable[[], object]) -> float:
     """Median seconds of ``ours`` over those of ``other``; both run once unmeasured, and then in turn."""
     seconds: tuple[list[float], list[float]] = ([], [])
-    with allowed(1):
+    with thread_limit(1):
         ours()
         other()
         for _ in range(ROUNDS):

@@ -207,11 +207,11 @@ def _add_effort(add: argparse.ArgumentParser) -> None:
 def _compare(options: argparse.Namespace) -> int:
     """The command ``setwise compare``."""
     # Imports are inside the commands, so that --help and --version do not wait for them.
-    from setwise.compare.command import Options, compare_command
+    from setwise.compare.command import CommandOptions, compare_command
 
     begin = time.perf_counter()
-    given = {field.name: getattr(options, field.name) for field in fields(Options)}
-    sections, files = compare_command(Options(**given), _note, sys.stdout.isatty())
+    given = {field.name: getattr(options, field.name) for field in fields(CommandOptions)}
+    sections, files = compare_command(CommandOptions(**given), _note, sys.stdout.isatty())
     print("\n\n".join(sections))
     # The first file is the report, the second results.json; pictures follow.
     held = f"{'pictures, ' if len(files) > 2 else ''}columns, Python code"

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import dump_svmlight_file
 
 from setwise.cli import main
-from setwise.compare.command import Options, plan_of, work_of
+from setwise.compare.command import CommandOptions, plan_of, work_of
 
 LEAST = ("--quick", "--folds", "2", "--base", "linear", "--levers", "threshold", "--time-budget", "3600")
 
@@ -181,7 +181,7 @@ def test_the_printed_code_draws_the_rows_that_the_comparison_drew(tmp_path, monk
 
 
 def test_the_code_of_bundled_digits_draws_the_rows_of_quick():
-    options = Options(quick=True)
+    options = CommandOptions(quick=True)
     _, digits, _ = work_of(options, plan_of(options))
     space = {}
     exec("\n".join(digits.problem.code), space)
@@ -273,13 +273,13 @@ def test_a_folder_is_no_place_for_a_model(files, tmp_path, capsys):
 def test_quick_takes_a_part_of_a_large_file(tmp_path):
     y = np.arange(9000) % 3 == 0
     np.savez(tmp_path / "big.npz", X=np.arange(9000.0)[:, None], y=y.astype(int), groups=np.arange(9000) // 9)
-    options = Options(str(tmp_path / "big.npz"), quick=True)
+    options = CommandOptions(str(tmp_path / "big.npz"), quick=True)
     (work,) = work_of(options, plan_of(options))
     assert [measured.name for measured in work.measures] == ["f1"]
     assert len(work.problem.y) == pytest.approx(3000, abs=9)
     assert (np.unique(work.problem.groups, return_counts=True)[1] == 9).all()
     assert (work.problem.origin.rows, work.problem.origin.drawn) == (9000, ("--quick",))
-    options = Options(str(tmp_path / "big.npz"))
+    options = CommandOptions(str(tmp_path / "big.npz"))
     assert len(work_of(options, plan_of(options))[0].problem.y) == 9000
 
 
@@ -287,7 +287,7 @@ def test_quick_takes_some_sets_where_each_is_large(tmp_path):
     y = np.random.default_rng(0).random(30 * 4096) < 0.2
     np.savez(tmp_path / "images.npz", X=np.arange(len(y))[:, None], y=y, groups=np.arange(len(y)) // 4096)
     for folds, sets in ((3, 12), (20, 20)):
-        options = Options(str(tmp_path / "images.npz"), quick=True, folds=folds)
+        options = CommandOptions(str(tmp_path / "images.npz"), quick=True, folds=folds)
         (work,) = work_of(options, plan_of(options))
         assert len(work.problem.y) == sets * 4096
 

@@ -11,8 +11,8 @@ import pytest
 from cli.test_resume import results as timeless
 from setwise.cli import main
 from setwise.compare import budget
-from setwise.compare.budget import Costs, Room
-from setwise.compare.command import Options, plan_of, work_of
+from setwise.compare.budget import Costs, MemoryAllowance
+from setwise.compare.command import CommandOptions, plan_of, work_of
 from setwise.compare.other_rows import OtherRows
 from setwise.compare.saved_model import load_model
 from setwise.core.exceptions import Refusal
@@ -104,7 +104,7 @@ def test_the_recommendation_is_judged_on_all_other_rows(path, tmp_path, monkeypa
 
 def judged(path, loss, rule, **given):
     """The loss on the other rows, beside the truth, the labels of the rule and the ids of these rows."""
-    options = Options(str(path), "sick", loss=loss, memory="3MB", base="linear", folds=2, **given)
+    options = CommandOptions(str(path), "sick", loss=loss, memory="3MB", base="linear", folds=2, **given)
     plan = plan_of(options)
     (work,) = work_of(options, plan)
     from setwise.compare.fits import Fits, no_advance, rows_of
@@ -123,10 +123,10 @@ def judged(path, loss, rule, **given):
 
 @pytest.mark.slow
 def test_groups_are_left_out_whole_and_decided_together(path):
-    from setwise.estimators.selection.decision import Decision
-    from setwise.estimators.selection.levers import Threshold
+    from setwise.estimators.selection.decision import BayesDecision
+    from setwise.estimators.selection.levers import SingleThreshold
 
-    for rule in (Threshold(), Decision()):
+    for rule in (SingleThreshold(), BayesDecision()):
         loss, y, labels, ids, tuned = judged(path, "jaccard", rule, group="bag")
         # Whole groups are among the others, though row groups cut them.
         assert (np.bincount(ids) == 5).all()
@@ -136,13 +136,13 @@ def test_groups_are_left_out_whole_and_decided_together(path):
 
 
 def test_scores_and_losses_that_are_no_counts_are_judged_too(path):
-    from setwise.compare.plan import Order
-    from setwise.estimators.selection.levers import Threshold
+    from setwise.compare.plan import ScoreOrder
+    from setwise.estimators.selection.levers import SingleThreshold
     from setwise.losses import EarlyDetection
 
-    loss, y, scores, _, _ = judged(path, "auc", Order(), drop="bag")
+    loss, y, scores, _, _ = judged(path, "auc", ScoreOrder(), drop="bag")
     assert loss == pytest.approx(RocArea()(y, scores), abs=1e-12)
-    loss, y, labels, ids, _ = judged(path, "early_detection", Threshold(), group="bag")
+    loss, y, labels, ids, _ = judged(path, "early_detection", SingleThreshold(), group="bag")
     by_hand = np.mean([EarlyDetection()(y[ids == k], labels[ids == k]) for k in range(ids.max() + 1)])
     assert loss == pytest.approx(by_hand, abs=1e-12)
 
@@ -264,14 +264,14 @@ def test_the_budget_that_is_named_suffices(path):
     for grouped in (False, True):
         for forest in (False, True):
             sets = 800 if grouped else 1
-            little = Room(Budget(10_000), table, 6, 1, grouped, forest, 1)
+            little = MemoryAllowance(Budget(10_000), table, 6, 1, grouped, forest, 1)
             with pytest.raises(Refusal, match="give ") as error:
                 little.rows(sets)
             enough = Budget.of(str(error.value).split("give ")[1].split(" or")[0])
-            assert Room(enough, table, 6, 1, grouped, forest, 1).rows(sets) >= 300
+            assert MemoryAllowance(enough, table, 6, 1, grouped, forest, 1).rows(sets) >= 300
             less = Budget(int(0.9 * enough.bytes))
             with pytest.raises(Refusal):
-                Room(less, table, 6, 1, grouped, forest, 1).rows(sets)
+                MemoryAllowance(less, table, 6, 1, grouped, forest, 1).rows(sets)
 
 
 def test_a_file_that_is_too_large_for_the_machine_is_refused_before_it_is_read(path, tmp_path, monkeypatch, capsys):

@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from setwise.compare.answer import Answer, Flat, Row, Winner
-from setwise.compare.plan import Measured, Plan
+from setwise.compare.answer import Answer, CandidateResult, ThresholdRange, Winner
+from setwise.compare.plan import NamedLoss, Plan
 from setwise.compare.problem import Problem
 from setwise.losses import FBeta
 
 PROBLEM = Problem("made up", "Nothing is real here.", np.eye(4, 3), np.array([0, 1, 0, 1]))
-F1 = Measured("f1", FBeta())
+F1 = NamedLoss("f1", FBeta())
 REFERENCE, PLAIN, OTHER = ("linear", "threshold"), ("linear", "as_it_is"), ("boosted", "threshold")
-FLAT = Flat(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.5, 0.4, 0.4, 0.45]), 0.2, 0.3, 0.01)
+FLAT = ThresholdRange(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.5, 0.4, 0.4, 0.45]), 0.2, 0.3, 0.01)
 
 
 def made_up(
@@ -27,7 +27,7 @@ def made_up(
     """An answer of three ways over as many folds as there are figures."""
     losses = {REFERENCE: np.array(reference), PLAIN: np.array(plain), OTHER: np.array(other)}
     choices = choices or (chosen,) * len(reference)
-    rows = tuple(Row(*key, float(one.mean()), 0.0, 0.01, one) for key, one in losses.items())
+    rows = tuple(CandidateResult(*key, float(one.mean()), 0.0, 0.01, one) for key, one in losses.items())
     own = np.array([losses[key][k] for k, key in enumerate(choices)])
     base = np.array([losses[key[0], "threshold"][k] for k, key in enumerate(choices)])
     folds = Plan(folds=max(len(reference), 2))

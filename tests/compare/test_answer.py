@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from setwise.compare.answer import Paired, holm
+from setwise.compare.answer import PairedDifference, holm
 
 
 def test_without_correction_it_is_the_paired_t_test():
     d = np.random.default_rng(0).normal(0.1, 1.0, 12)
-    found = Paired.of(d, 0.0)
+    found = PairedDifference.of(d, 0.0)
     ours, usual = found.interval(0.9), stats.ttest_1samp(d, 0.0).confidence_interval(0.9)
     assert np.allclose(ours, usual)
     assert np.isclose(found.p_below, stats.ttest_1samp(d, 0.0, alternative="less").pvalue)
@@ -15,7 +15,7 @@ def test_without_correction_it_is_the_paired_t_test():
 
 def test_the_correction_adds_the_share_of_the_test_rows():
     d = np.arange(10.0)
-    plain, corrected = Paired.of(d, 0.0), Paired.of(d, 0.5)
+    plain, corrected = PairedDifference.of(d, 0.0), PairedDifference.of(d, 0.5)
     assert np.isclose(corrected.error / plain.error, np.sqrt((0.1 + 0.5) / 0.1))
 
 
@@ -26,9 +26,9 @@ def test_the_interval_covers_where_splits_share_their_training_rows():
     for _ in range(300):
         x = rng.normal(size=90)
         d = [x[rng.permutation(90)[:30]].mean() for _ in range(10)]
-        low, high = Paired.of(d, 0.5).interval()
+        low, high = PairedDifference.of(d, 0.5).interval()
         hits += low <= 0 <= high
-        low, high = Paired.of(d, 0.0).interval()
+        low, high = PairedDifference.of(d, 0.0).interval()
         narrow += low <= 0 <= high
     assert hits >= 0.95 * 300
     assert narrow < 0.93 * 300
@@ -36,14 +36,14 @@ def test_the_interval_covers_where_splits_share_their_training_rows():
 
 @pytest.mark.parametrize(("value", "p"), [(0.0, 1.0), (0.25, 1.0), (-0.25, 0.0)])
 def test_equal_differences_leave_no_doubt(value, p):
-    found = Paired.of([value] * 5, 0.5)
+    found = PairedDifference.of([value] * 5, 0.5)
     assert found.error == 0.0
     assert found.interval() == (value, value)
     assert found.p_below == p
 
 
 def test_rounding_is_no_spread():
-    assert Paired.of([0.1 + 0.2, 0.3, 0.3], 0.5).error == 0.0
+    assert PairedDifference.of([0.1 + 0.2, 0.3, 0.3], 0.5).error == 0.0
 
 
 def test_holm_by_hand():
@@ -55,10 +55,10 @@ def test_holm_by_hand():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: Paired.of([1.0], 0.5), "differences must be at least two numbers"),
-        (lambda: Paired.of([1.0, np.nan], 0.5), "differences"),
-        (lambda: Paired.of([1.0, 2.0], -1.0), "test_by_train"),
-        (lambda: Paired.of([1.0, 2.0], 0.5).interval(0.0), "level"),
+        (lambda: PairedDifference.of([1.0], 0.5), "differences must be at least two numbers"),
+        (lambda: PairedDifference.of([1.0, np.nan], 0.5), "differences"),
+        (lambda: PairedDifference.of([1.0, 2.0], -1.0), "test_by_train"),
+        (lambda: PairedDifference.of([1.0, 2.0], 0.5).interval(0.0), "level"),
         (lambda: holm([0.5, 1.5]), "p_values must be numbers"),
     ],
 )

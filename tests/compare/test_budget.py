@@ -3,7 +3,7 @@
 import pytest
 
 from setwise.compare.budget import Costs, Line, measured_costs, within
-from setwise.compare.plan import GRID, QUICK_GRID, Measured, Plan
+from setwise.compare.plan import GRID, QUICK_GRID, NamedLoss, Plan
 from setwise.losses import FBeta
 
 PLAN = Plan(levers=("as_it_is", "threshold", "class_weight", "stack"))
@@ -64,7 +64,7 @@ def test_times_are_measured_on_small_parts():
     from compare.test_run import made
 
     plan = Plan(3, 3, (1.0,), ("linear",), ("threshold", "stack"))
-    costs = measured_costs(made(400), [Measured("f1", FBeta())], plan)
+    costs = measured_costs(made(400), [NamedLoss("f1", FBeta())], plan)
     assert set(costs.fits) == {"linear"}
     assert set(costs.levers) == {("linear", lever) for lever in ("as_it_is", "threshold", "stack")}
     assert 0 < costs.expected(plan, 400) < costs.expected(plan, 4000)

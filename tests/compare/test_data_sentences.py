@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compare.answers import PROBLEM, made_up
-from setwise.compare.answer import Others
+from setwise.compare.answer import OtherRowsReport
 from setwise.compare.problem import Origin
 from setwise.compare.sentences import data_of, facts, labels, rows_compared
 from setwise.datasets.columns import Date, Number
@@ -66,7 +66,7 @@ def test_rows_that_were_drawn_are_counted_once_with_all_reasons():
     assert said == "Compared on 4 of 4,000 rows, drawn at random (--quick and to fit into 60 s)."
     (saved,) = rows_compared(replace(found, saved="m.skops"))
     assert saved == f"{said} The saved model is fitted to these rows."
-    (others,) = rows_compared(replace(found, others=Others(3996, "t.csv")))
+    (others,) = rows_compared(replace(found, others=OtherRowsReport(3996, "t.csv")))
     assert others == f"{said} The recommendation is judged on all others too."
 
 

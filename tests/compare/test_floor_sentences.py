@@ -9,9 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from compare.test_floors import PRECISION, rare
 from compare.test_run import FAST
 from setwise.compare import compare
-from setwise.compare.answer import Flat
+from setwise.compare.answer import ThresholdRange
 from setwise.compare.floor_sentences import chance_below, lower, needed_of, often
-from setwise.compare.floors import FlooredThreshold, Reached
+from setwise.compare.floors import FlooredThreshold, FloorShares
 from setwise.compare.plan import FIRST, PLAIN
 from setwise.compare.report import write_report
 from setwise.compare.sentences import headline
@@ -55,8 +55,8 @@ def test_a_small_chance_is_not_called_none():
 
 @pytest.mark.parametrize(("right", "ends"), [(860, "."), (990, ", so the folds differ by more than chance.")])
 def test_one_miss_of_three_parts_is_by_chance_or_not(found, right, ends):
-    whole = Reached(right, 2000, 1000, 5000, True)
-    parts = [Reached(round(right * 2), 400, 200, 1000, right >= 85) for right in (95, 80, 90)]
+    whole = FloorShares(right, 2000, 1000, 5000, True)
+    parts = [FloorShares(round(right * 2), 400, 200, 1000, right >= 85) for right in (95, 80, 90)]
     text = " ".join(headline(with_shares(found, whole, parts))["HOW MUCH"])
     chance = often(chance_below(0.85, 200, right / 1000))
     assert (
@@ -66,20 +66,20 @@ def test_one_miss_of_three_parts_is_by_chance_or_not(found, right, ends):
 
 
 def test_the_lower_figure_of_the_folds_is_explained(found):
-    whole = Reached(90, 300, 100, 1000, True)
+    whole = FloorShares(90, 300, 100, 1000, True)
     for called, said in ((400, True), (300, False), (250, False)):
-        parts = [Reached(90, called, 100, 1000, True)] * 3
+        parts = [FloorShares(90, called, 100, 1000, True)] * 3
         text = " ".join(headline(with_shares(found, whole, parts))["HOW MUCH"])
         assert ("A fair precision for new rows lies between .225 and .300: the first is of" in text) == said
         assert ("fewer rows, which need more distance from the floor, the second of one" in text) == said
-    free = with_shares(found, whole, [Reached(90, 400, 100, 1000, True)] * 3, floor=FlooredThreshold(recall=0.85))
+    free = with_shares(found, whole, [FloorShares(90, 400, 100, 1000, True)] * 3, floor=FlooredThreshold(recall=0.85))
     assert "chosen on fewer rows, the second of one chosen on the rows that it is judged" in " ".join(
         headline(free)["HOW MUCH"]
     )
 
 
 def test_a_file_may_miss_the_floor_by_chance(found):
-    whole = Reached(900, 2000, 1000, 5000, True)
+    whole = FloorShares(900, 2000, 1000, 5000, True)
     text = " ".join(headline(with_shares(found, whole, [whole] * 3))["EXPECT"])
     chance = 100 * chance_below(0.85, 100, 0.9)
     assert f"at .900 a file with 100 positive rows misses the floor by chance in {chance:.0f} % of the cases." in text
@@ -90,7 +90,7 @@ def test_a_file_may_miss_the_floor_by_chance(found):
 def test_few_rows_decide_where_few_may_be_missed(found):
     said = ", so a few rows decide where the threshold is."
     for n, few in ((100, True), (1000, False)):
-        whole = Reached(9 * n // 10, 2 * n, n, 5 * n, True)
+        whole = FloorShares(9 * n // 10, 2 * n, n, 5 * n, True)
         text = headline(with_shares(found, whole, [whole] * 3))["HOW MUCH"][1]
         needed = needed_of(found.plan.floor.floors[0], n)
         assert f"{needed} of the {n:,} positive rows (.{round(1000 * needed / n)}) must be found" in text
@@ -118,7 +118,7 @@ def test_the_threshold_is_drawn_where_the_recall_is_near_the_floor(found):
     from setwise.compare.pictures import floored
 
     at = np.linspace(0.0, 1.0, 401)
-    flat = Flat(at, at, 0.02, 0.03, 0.01, np.stack([1.0 - at, at, 1.0 - at]))
+    flat = ThresholdRange(at, at, 0.02, 0.03, 0.01, np.stack([1.0 - at, at, 1.0 - at]))
     one = replace(found, winner=replace(found.winner, threshold=0.025, flat=flat))
     low, high = floored(one, flat).axes[0].get_xlim()
     assert low < 0.025

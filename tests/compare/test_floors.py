@@ -11,11 +11,11 @@ from sklearn.metrics import recall_score
 
 from compare.test_run import F1, FAST, made
 from setwise import MeasureClassifier
-from setwise.compare import Measured, Plan, Problem, compare
+from setwise.compare import NamedLoss, Plan, Problem, compare
 from setwise.compare.budget import measured_costs
-from setwise.compare.command import Options, Work, plan_for, unfit
+from setwise.compare.command import CommandOptions, ComparisonTask, plan_for, unfit
 from setwise.compare.floor_sentences import chance_below, chance_of_less, interval
-from setwise.compare.floors import FlooredThreshold, NearestThreshold, Reached
+from setwise.compare.floors import FlooredThreshold, FloorShares, NearestThreshold
 from setwise.compare.problem import digit_traits
 from setwise.compare.sentences import details, headline, legend, table
 from setwise.compare.winner import flat_range
@@ -25,7 +25,7 @@ from setwise.decisions.operating_point import kept_at, nearest_threshold
 from setwise.decisions.task import Task
 from setwise.losses import RocArea, Tversky
 
-PRECISION = Measured("tversky:1:1e-9", Tversky(1.0, 1e-9))
+PRECISION = NamedLoss("tversky:1:1e-9", Tversky(1.0, 1e-9))
 
 
 def rare(positives, n=500, shift=2.0):
@@ -200,8 +200,8 @@ def test_a_floor_without_confidence_fails_on_new_rows_as_often_as_is_said():
 
 
 def test_a_test_part_that_misses_the_floor_is_explained_by_its_size(small_parts):
-    key, whole = small_parts.winner.key, Reached(930, 2000, 1000, 5000, True)
-    folds = tuple({key: Reached(found, 400, 200, 1000, found >= 180)} for found in (190, 175, 186))
+    key, whole = small_parts.winner.key, FloorShares(930, 2000, 1000, 5000, True)
+    folds = tuple({key: FloorShares(found, 400, 200, 1000, found >= 180)} for found in (190, 175, 186))
     floored = replace(small_parts.floored, all_rows={key: whole}, folds=folds)
     found = replace(small_parts, floored=floored)
     text = " ".join(headline(found)["HOW MUCH"])
@@ -245,7 +245,7 @@ def test_a_bound_floor_refuses_all_rows_only():
 def test_levers_that_are_asked_for_in_vain_are_named():
     floorless = "Left out of --levers: ramp{}; a floor is kept by a threshold alone."
     odd = "Left out of --levers: {}; not for this kind of data or of measure."
-    auc = Measured("auc", RocArea())
+    auc = NamedLoss("auc", RocArea())
     for levers, floor, measures, said in [
         ("threshold,ramp,decision", 0.8, (F1,), [floorless.format(" and decision")]),
         ("ramp", 0.8, (F1,), [floorless.format("")]),
@@ -257,11 +257,11 @@ def test_levers_that_are_asked_for_in_vain_are_named():
         ("ramp,gfm", None, (auc,), [odd.format("ramp and gfm")]),
         ("ramp,gfm", None, (F1, auc), [odd.format("gfm")]),
     ]:
-        options = Options(levers=levers, recall_at_least=floor)
-        assert unfit(options, plan_for(options, made()), Work(made(), measures)) == said
-    options = Options(levers="threshold,gfm,stack,class_weight")
+        options = CommandOptions(levers=levers, recall_at_least=floor)
+        assert unfit(options, plan_for(options, made()), ComparisonTask(made(), measures)) == said
+    options = CommandOptions(levers="threshold,gfm,stack,class_weight")
     for average, said in (("samples", "class_weight"), ("macro", "gfm, stack and class_weight")):
-        work = Work(digit_traits(2), (Measured("f1", F1.loss, average),))
+        work = ComparisonTask(digit_traits(2), (NamedLoss("f1", F1.loss, average),))
         assert unfit(options, plan_for(options, work.problem), work) == [odd.format(said)]
 
 

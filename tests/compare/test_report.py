@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compare.answers import PROBLEM, made_up
-from setwise.compare import Measured, Plan, compare
+from setwise.compare import NamedLoss, Plan, compare
 from setwise.compare.problem import bags, breast_cancer
 from setwise.compare.report import RULE_PAGES, RULES, earlier, write_report
 from setwise.compare.sentences import LEVERS, what_to_do
@@ -33,8 +33,8 @@ def results(folder):
 def test_the_report_holds_everything_inside_and_answers_first(tmp_path):
     pytest.importorskip("matplotlib")
     plan = Plan(3, 3, (1.0,), ("linear",), ("threshold", "stack"))
-    (early,) = compare(bags(60, 0), [Measured("early_detection", EarlyDetection())], plan)
-    (cancer,) = compare(breast_cancer(), [Measured("f1", FBeta())], replace(plan, levers=("threshold",)))
+    (early,) = compare(bags(60, 0), [NamedLoss("early_detection", EarlyDetection())], plan)
+    (cancer,) = compare(breast_cancer(), [NamedLoss("f1", FBeta())], replace(plan, levers=("threshold",)))
     files = write_report(tmp_path / "new" / "folder", [early, cancer], "a <title>", 3.0)
     assert all(f.stat().st_size > 0 for f in files)
     names = {f.name for f in files}

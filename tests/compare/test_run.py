@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from setwise.compare import Measured, Plan, Problem, compare
+from setwise.compare import NamedLoss, Plan, Problem, compare
 from setwise.compare.floors import FlooredThreshold
 from setwise.compare.problem import bags, digit_traits
 from setwise.compare.sentences import on_test_file
@@ -22,7 +22,7 @@ from setwise.decisions import bagged_threshold
 from setwise.decisions.task import Task
 from setwise.losses import EarlyDetection, FBeta, Jaccard, RocArea
 
-F1, JACCARD = Measured("f1", FBeta()), Measured("jaccard", Jaccard())
+F1, JACCARD = NamedLoss("f1", FBeta()), NamedLoss("jaccard", Jaccard())
 FAST = Plan(3, 3, (0.1, 1.0), ("linear",), ("threshold",))
 
 
@@ -38,7 +38,7 @@ def made(n=240, seed=0):
 @pytest.fixture(scope="module")
 def both():
     plan = Plan(3, 3, (0.1, 1.0), ("linear", "boosted"), ("as_it_is", "threshold", "decision", "stack"))
-    return compare(made(), [F1, Measured("auc", RocArea())], plan)
+    return compare(made(), [F1, NamedLoss("auc", RocArea())], plan)
 
 
 def test_the_reference_is_what_one_would_compute_by_hand():
@@ -115,7 +115,7 @@ def test_the_flat_range_holds_the_threshold_and_nothing_worse():
 @pytest.mark.slow
 def test_groups_stay_whole_and_early_detection_changes():
     plan = Plan(4, 3, (1.0, 100.0), ("linear",), ("stack",))
-    (found,) = compare(bags(300, 0), [Measured("early_detection", EarlyDetection())], plan)
+    (found,) = compare(bags(300, 0), [NamedLoss("early_detection", EarlyDetection())], plan)
     assert found.changes
     assert found.winner.key == ("linear", "stack")
     assert found.winner.threshold is None
@@ -133,7 +133,7 @@ def test_groups_stay_whole_and_early_detection_changes():
 def test_label_matrices(average):
     problem = digit_traits(2).part(150, 12, 0)
     plan = Plan(3, 3, (1.0,), ("linear",), ("label_thresholds",))
-    (found,) = compare(problem, [Measured("f1", FBeta(), average)], plan)
+    (found,) = compare(problem, [NamedLoss("f1", FBeta(), average)], plan)
     assert found.row(("linear", "label_thresholds")).usable
     assert (f'average="{average}"' in found.winner.code) == (average != "samples")
     assert found.winner.coefficients is None
@@ -222,7 +222,7 @@ def test_the_simplest_of_those_that_cannot_be_told_apart_is_taken():
 def test_progress_has_as_many_steps_as_the_plan_says():
     steps = []
     plan = Plan(2, 3, (0.1, 1.0), ("linear", "forest"), ("threshold", "stack", "decision"))
-    compare(made(120), [F1, Measured("auc", RocArea())], plan, lambda what, n: steps.append(n))
+    compare(made(120), [F1, NamedLoss("auc", RocArea())], plan, lambda what, n: steps.append(n))
     assert sum(steps) == plan.steps(made(), 2)
 
 

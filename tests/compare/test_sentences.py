@@ -7,7 +7,7 @@ import pytest
 
 from compare.answers import FLAT, OTHER, PLAIN, PROBLEM, REFERENCE, made_up
 from setwise.compare.answer import Winner
-from setwise.compare.plan import Measured
+from setwise.compare.plan import NamedLoss
 from setwise.compare.report import section, summary
 from setwise.compare.sentences import EXPLAINED, LEVERS, details, headline, refusals, table, way, what_to_do
 from setwise.compare.text import figure, listed, seconds_text, signed, threshold_text
@@ -119,13 +119,13 @@ def test_a_gain_that_is_never_below_0_but_not_sure_is_no_change():
 
 
 def test_costs_are_shown_as_costs():
-    found = made_up(measured=Measured("early_detection", EarlyDetection()))
+    found = made_up(measured=NamedLoss("early_detection", EarlyDetection()))
     assert "early detection loss .400 instead of .500 (lower is better): +.100" in headline(found)["HOW MUCH"][0]
     assert ".400 ± " in table(found)
 
 
 def test_a_ranking_has_an_order_in_place_of_a_threshold():
-    auc = Measured("auc", RocArea())
+    auc = NamedLoss("auc", RocArea())
     found = made_up(measured=auc, chosen=REFERENCE, winner=Winner(REFERENCE, 1.0))
     assert what_to_do(found)[0] == "Stay with logistic regression, and order rows by its probability."
     changed = made_up(measured=auc, winner=Winner(OTHER))
@@ -209,7 +209,7 @@ def test_a_label_matrix_is_described_by_its_average(average, says):
     from setwise.compare.problem import digit_traits
 
     winner = Winner(("boosted", "label_thresholds"), None, np.array([0.2, 0.034]))
-    text = section(made_up(problem=digit_traits(2), measured=Measured("f1", FBeta(), average), winner=winner), False)
+    text = section(made_up(problem=digit_traits(2), measured=NamedLoss("f1", FBeta(), average), winner=winner), False)
     assert says in text
 
 

@@ -6,8 +6,8 @@ Some seeds are tried here, and twenty of each kind by ``benchmarks/verdicts.py``
 import numpy as np
 import pytest
 
-from setwise.compare import Measured, Problem, compare
-from setwise.compare.command import Options, plan_for
+from setwise.compare import NamedLoss, Problem, compare
+from setwise.compare.command import CommandOptions, plan_for
 from setwise.compare.problem import bags
 from setwise.losses import EarlyDetection, FBeta
 
@@ -20,16 +20,16 @@ def logistic(seed, rows=1000):
 
 
 def changes(problem, measured, seed, **more):
-    (found,) = compare(problem, [measured], plan_for(Options(quick=True, seed=seed, **more), problem))
+    (found,) = compare(problem, [measured], plan_for(CommandOptions(quick=True, seed=seed, **more), problem))
     return found.changes
 
 
 def true_model(seed, **more):
-    return changes(logistic(seed), Measured("f1", FBeta()), seed, **more)
+    return changes(logistic(seed), NamedLoss("f1", FBeta()), seed, **more)
 
 
 def early(seed, **more):
-    return changes(bags(300, seed), Measured("early_detection", EarlyDetection()), seed, **more)
+    return changes(bags(300, seed), NamedLoss("early_detection", EarlyDetection()), seed, **more)
 
 
 @pytest.mark.slow

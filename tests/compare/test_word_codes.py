@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from setwise import MeasureClassifier
-from setwise.compare import Measured, Plan, Problem, compare
+from setwise.compare import NamedLoss, Plan, Problem, compare
 from setwise.compare.command import saved_model
 from setwise.compare.plan import BASES, shared_words
 from setwise.compare.problem import read
@@ -25,7 +25,7 @@ from setwise.losses import FBeta
 
 WORDS = ("ash", "beech", "cedar", "oak", "yew")
 OTHER = dict(zip(WORDS, ("yew", "ash", "oak", "beech", "cedar"), strict=True))
-F1 = Measured("f1", FBeta())
+F1 = NamedLoss("f1", FBeta())
 
 
 def table(path, renamed, n=300):

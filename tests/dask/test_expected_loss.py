@@ -16,7 +16,7 @@ from dask import delayed
 from setwise import dask as on_dask
 from setwise.distributed.decisions import least_expected_loss_of
 from setwise.losses import FBeta, PrecisionAtK
-from setwise.risks.places import Here, KeptHere
+from setwise.risks.places import LocalObjects, LocalPlaces
 
 Q = np.random.default_rng(0).random(30_000) ** 4
 
@@ -55,8 +55,8 @@ def test_equal_probabilities_are_taken_in_the_order_of_partitions(client):
     assert (found.threshold, found.ties) == (0.4, 50)
     wanted = (q == 0.7) | (np.cumsum(q == 0.4) <= 50)
     np.testing.assert_array_equal(found.labels.compute(), wanted)
-    pieces = KeptHere(np.split(q, [250, 500]))
-    here = least_expected_loss_of(Here(3), pieces, PrecisionAtK(250))
+    pieces = LocalObjects(np.split(q, [250, 500]))
+    here = least_expected_loss_of(LocalPlaces(3), pieces, PrecisionAtK(250))
     np.testing.assert_array_equal(np.concatenate(here.labels.values), wanted)
 
 

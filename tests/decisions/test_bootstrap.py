@@ -6,7 +6,7 @@ from scipy.stats import t as student
 from cases import waves
 from setwise.core.batch import Sets
 from setwise.decisions import best_threshold, bootstrap_threshold
-from setwise.decisions.resampling import OfDecisions, OfSets, counts_of, resampling
+from setwise.decisions.resampling import DecisionResampling, SetResampling, counts_of, resampling
 from setwise.decisions.thresholds import bound, sweep_all
 from setwise.kernels.thresholds import weighted_counts, weighted_mean_along
 from setwise.losses import (
@@ -38,7 +38,7 @@ def test_the_losses_of_a_resample_are_those_of_its_decisions(loss):
         structure = bound(loss, Sets.single(y), "test")
         order = sweep_all(structure, scores).order
         drawn = resampling(loss, structure, order)
-        assert isinstance(drawn, OfDecisions)
+        assert isinstance(drawn, DecisionResampling)
         weights = rng.multinomial(12, np.full(12, 1 / 12))
         chosen = np.repeat(np.arange(12), weights)
         P = np.array([order.labels[chosen].sum()])
@@ -56,7 +56,7 @@ def test_the_losses_of_resampled_sets_are_means_over_them():
         structure = bound(loss, sets, "test")
         order = sweep_all(structure, scores).order
         found = resampling(loss, structure, order)
-        assert isinstance(found, OfSets)
+        assert isinstance(found, SetResampling)
         weights = np.array([0.5, 0.0, 0.25, 0.25])
         along = weighted_mean_along(found.losses, found.start, found.owners, found.places, weights)
         truth = [weights @ structure.values(scores >= t) for t in order.scores]

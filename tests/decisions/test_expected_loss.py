@@ -11,7 +11,7 @@ from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
 from setwise.decisions import expected_loss, least_expected_loss
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import (
     AreaWeighted,
     BreakEven,
@@ -100,7 +100,7 @@ def test_ragged_sets_are_the_same_as_each_alone():
 def test_threads_do_not_change_decisions():
     q = probabilities(9)
     alone = least_expected_loss(q, "f1")
-    with allowed(3):
+    with thread_limit(3):
         together = least_expected_loss(q, "f1")
     assert (alone.labels == together.labels).all()
     assert (alone.values == together.values).all()

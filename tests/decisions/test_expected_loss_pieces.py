@@ -11,9 +11,9 @@ from rounds import rounds
 from setwise.core.exceptions import Refusal
 from setwise.core.surrogate import ended
 from setwise.decisions import expected_loss, expected_loss_pieces, least_expected_loss, levels
-from setwise.decisions.expected_loss_pieces import LeastInPieces
+from setwise.decisions.expected_loss_pieces import LeastExpectedLossInPieces
 from setwise.decisions.formula import formula_of
-from setwise.decisions.levels import Range
+from setwise.decisions.levels import RangeQuestion
 from setwise.distributed.decisions import predicted
 from setwise.losses import (
     AE,
@@ -49,7 +49,7 @@ def searched(loss, q, edges=(), tol=0.0, log=None):
             log.append(len(pickle.dumps(question)) + max(len(pickle.dumps(answer)) for answer in answers))
         return answers
 
-    found = ended(LeastInPieces(loss, tol).search(), ask)
+    found = ended(LeastExpectedLossInPieces(loss, tol).search(), ask)
     level = np.float64(found.threshold)
     equal = q == level
     labels = (q > level) | (equal & (np.cumsum(equal) <= (len(q) if found.ties is None else found.ties)))
@@ -173,7 +173,7 @@ def test_where_nothing_can_be_sent_the_bound_says_so(monkeypatch):
 def test_thresholds_between_numbers_of_float32():
     q = np.float32(0.3) + np.float32(2.0**-25) * np.arange(-3, 4, dtype=np.float32)
     for level in np.linspace(float(q[0]), float(q[-1]), 50).tolist():
-        found = Range(level, level)(q)
+        found = RangeQuestion(level, level)(q)
         assert (found.above, found.below) == ((q.astype(float) > level).sum(), (q.astype(float) < level).sum())
         np.testing.assert_array_equal(predicted(q, level, None), q.astype(float) >= level)
         np.testing.assert_array_equal(predicted(q, level, 0), q.astype(float) > level)

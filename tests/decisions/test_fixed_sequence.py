@@ -21,7 +21,7 @@ from setwise.decisions import (
     recall_at_precision,
 )
 from setwise.decisions.fixed_sequence import SetSums, Share, least_right, starts, tail
-from setwise.decisions.operating_point import Cuts
+from setwise.decisions.operating_point import CutCounts
 
 
 def test_the_least_number_of_right_ones_is_that_of_an_enumeration():
@@ -173,7 +173,7 @@ def broken_share(trials, pick, shares, floors):
 
 def test_a_floor_of_precision_holds_where_scores_say_nothing(monkeypatch):
     # Nearly all trials end in a refusal, and the best reachable value, which it names, takes most of the time.
-    monkeypatch.setattr(Cuts, "_best_of", lambda self, asked, left: (0.0, 0))
+    monkeypatch.setattr(CutCounts, "_best_of", lambda self, asked, left: (0.0, 0))
 
     def pick(rng):
         return rng.random(300) < 0.6, rng.random(300)

@@ -7,7 +7,7 @@ from cases import in_turn
 from decisions.probabilities import COUNTS, slow
 from setwise.decisions import expected_loss, least_expected_loss
 from setwise.decisions.branch_and_bound import WORK, ByBounds, _Search
-from setwise.decisions.distributions import Blocks, Pmf, convolved, count_of
+from setwise.decisions.distributions import CountRuns, Pmf, convolved, count_of
 from setwise.decisions.formula import formula_of
 from setwise.decisions.large_sets import BySums, ByWindow, expected
 from setwise.kernels.poisson_binomial import count, count_by_pairs
@@ -154,7 +154,7 @@ def test_sums_of_costs_are_decided_exactly_in_sets_of_any_size(loss):
 def test_normal_bounds_are_stochastically_larger(width):
     for q in (np.full(12_000, 0.5), np.random.default_rng(0).random(20_000), np.full(90_000, 0.99)):
         exact = count_of(q)
-        found = Blocks.above(len(q), float(q.sum()), float((q * (1.0 - q)).sum()), width, 1e-6)
+        found = CountRuns.above(len(q), float(q.sum()), float((q * (1.0 - q)).sum()), width, 1e-6)
         at = np.searchsorted(found.high, exact.numbers, side="right")
         # At most this probability is left above each number.
         assert (np.concatenate(([0.0], np.cumsum(found.mass)))[at] <= np.cumsum(exact.pmf) + 1e-9).all()

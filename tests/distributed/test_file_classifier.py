@@ -33,7 +33,7 @@ from setwise.estimators.linear_training import VacuousBoundWarning
 from setwise.losses import Jaccard, MeanOverClasses, RecallAtK
 from setwise.models import RowBlock
 from setwise.risks import DistributedRisk, distributed_risk
-from setwise.risks.places import Blocks, Each, Stored
+from setwise.risks.places import FileObjects, FilePlaces, PlaceArguments
 from setwise.surrogates import Ramp
 
 RNG = np.random.default_rng(0)
@@ -472,11 +472,11 @@ def test_the_next_block_is_read_while_one_is_worked_on():
             assert len(log) <= k + 2
         return k * factor
 
-    places = Blocks(6)
-    assert places.tell(work, Stored(read), Each([1, 2, 3, 4, 5, 6])) == [0, 2, 6, 12, 20, 30]
+    places = FilePlaces(6)
+    assert places.tell(work, FileObjects(read), PlaceArguments([1, 2, 3, 4, 5, 6])) == [0, 2, 6, 12, 20, 30]
     assert log == [0, 1, 2, 3, 4, 5]
     log.clear()
-    assert places.tell(int, Stored(read)) == [0, 1, 2, 3, 4, 5]
+    assert places.tell(int, FileObjects(read)) == [0, 1, 2, 3, 4, 5]
     assert log == [5, 4, 3, 2, 1, 0]
 
 
@@ -487,9 +487,9 @@ def test_an_error_of_a_block_ends_the_pass():
         return k
 
     with pytest.raises(KeyError, match="three"):
-        Blocks(6).tell(int, Stored(read))
+        FilePlaces(6).tell(int, FileObjects(read))
     with pytest.raises(ZeroDivisionError):
-        Blocks(6).tell(lambda k: 1 / (k - 2), Stored(int))
+        FilePlaces(6).tell(lambda k: 1 / (k - 2), FileObjects(int))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from setwise.decisions.threshold_pieces import twice_swapped
 from setwise.distributed import rows as of_sets
 from setwise.distributed.rows import area_factor, mean_loss_of_sets
 from setwise.losses import NDCG, AreaWeighted, AveragePrecision, Jaccard, RocArea
-from setwise.risks.places import Here, KeptHere
+from setwise.risks.places import LocalObjects, LocalPlaces
 
 
 def counted(truth, scores, edges, log=None):
@@ -87,7 +87,7 @@ def test_numbers_beyond_int64():
 
 
 def spread(column, edges):
-    return None if column is None else KeptHere(np.split(column, edges))
+    return None if column is None else LocalObjects(np.split(column, edges))
 
 
 def reference(loss, truth, scores, ids):
@@ -117,7 +117,7 @@ def test_the_mean_over_sets(loss, kind, monkeypatch):
         )
         edges = np.sort(rng.integers(0, p + 1, rng.integers(0, 8)))
         given = None if kind is None else spread(ids, edges)
-        found = mean_loss_of_sets(Here(len(edges) + 1), loss, spread(truth, edges), spread(scores, edges), given)
+        found = mean_loss_of_sets(LocalPlaces(len(edges) + 1), loss, spread(truth, edges), spread(scores, edges), given)
         assert found == pytest.approx(reference(loss, truth, scores, ids), abs=1e-12)
 
 
@@ -125,7 +125,7 @@ def test_many_small_sets_of_other_rankings_need_not_come_together(monkeypatch):
     rng = np.random.default_rng(3)
     truth, scores, ids = rng.random(300) < 0.4, rng.normal(size=300), np.sort(rng.integers(0, 40, 300))
     monkeypatch.setattr(of_sets, "MOST", 30)
-    places, given = Here(3), [spread(column, [90, 200]) for column in (truth, scores, ids)]
+    places, given = LocalPlaces(3), [spread(column, [90, 200]) for column in (truth, scores, ids)]
     found = mean_loss_of_sets(places, AveragePrecision(), *given)
     assert found == pytest.approx(reference(AveragePrecision(), truth, scores, ids), abs=1e-12)
     with pytest.raises(Refusal, match=r"needs all scores of a set in one place, 300 of 30"):
@@ -136,7 +136,9 @@ def test_many_small_sets_of_other_rankings_need_not_come_together(monkeypatch):
 
 def test_places_must_have_as_many_rows():
     with pytest.raises(ValueError, match="as many rows in each place; got 3 and 2"):
-        mean_loss_of_sets(Here(1), RocArea(), KeptHere([np.array([True, False])]), KeptHere([np.zeros(3)]), None)
+        mean_loss_of_sets(
+            LocalPlaces(1), RocArea(), LocalObjects([np.array([True, False])]), LocalObjects([np.zeros(3)]), None
+        )
 
 
 def test_what_is_a_multiple_of_the_area():
@@ -148,7 +150,7 @@ def test_a_large_set():
     truth = rng.random(300_000) < 0.02
     scores = (rng.normal(size=300_000) + truth).astype(np.float32)
     edges = np.sort(rng.integers(0, 300_000, 7))
-    found = mean_loss_of_sets(Here(8), RocArea(), spread(truth, edges), spread(scores, edges), None)
+    found = mean_loss_of_sets(LocalPlaces(8), RocArea(), spread(truth, edges), spread(scores, edges), None)
     assert found == pytest.approx(reference(RocArea(), truth, scores, np.zeros(300_000, int)), abs=1e-15)
     twice = counted(truth, scores, edges, log)
     assert twice == round(2 * found * int(truth.sum()) * int((~truth).sum()))

@@ -74,7 +74,7 @@ def test_ctrl_c_in_the_start_keeps_its_best_weights(chains, monkeypatch):
 
 
 def test_ctrl_c_before_there_are_weights_goes_on(chains, monkeypatch):
-    monkeypatch.setattr(graph_training, "Logistic", interrupt)
+    monkeypatch.setattr(graph_training, "LogisticRegressions", interrupt)
     model = GraphClassifier("jaccard")
     with pytest.raises(KeyboardInterrupt):
         model.fit(*chains)

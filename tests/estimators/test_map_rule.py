@@ -6,7 +6,15 @@ from scipy.special import softmax
 
 from setwise import MapRule, ShiftWarning
 from setwise.core.exceptions import Refusal
-from setwise.decisions.map_rules import MULTIPLIERS, Drawn, Measure, tallies_along, tally_of, tuned_rule, whole_rule
+from setwise.decisions.map_rules import (
+    MULTIPLIERS,
+    MapMeasure,
+    PixelSample,
+    tallies_along,
+    tally_of,
+    tuned_rule,
+    whole_rule,
+)
 from setwise.estimators.map_rule import CANDIDATES
 from setwise.losses import FBeta, Jaccard
 
@@ -45,7 +53,7 @@ def test_measures_are_those_of_loops(over):
     for loss in (Jaccard(), FBeta()):
         tallies = np.stack([tally_of(a.ravel(), b.ravel(), 3) for a, b in zip(h, y, strict=True)])
         for first in (0, 1):
-            found = Measure(loss, over, first).values(tallies, np.ones((1, 6)))[0]
+            found = MapMeasure(loss, over, first).values(tallies, np.ones((1, 6)))[0]
             assert found == pytest.approx(measured(h, y, over, loss, first))
 
 
@@ -62,25 +70,25 @@ def test_a_gain_comes_from_the_maps_without_which_it_is_lost(over):
     ours, theirs = (
         np.stack([tally_of(a.ravel(), b.ravel(), 3) for a, b in zip(g, y, strict=True)]) for g in (h, plain)
     )
-    found = Measure(Jaccard(), over, 0).carriers(theirs, ours, owners)
+    found = MapMeasure(Jaccard(), over, 0).carriers(theirs, ours, owners)
     assert found == pytest.approx(np.abs(lost).sum() ** 2 / (np.array(lost) ** 2).sum())
-    assert Measure(Jaccard(), over, 0).carriers(theirs, theirs, owners) == 0
+    assert MapMeasure(Jaccard(), over, 0).carriers(theirs, theirs, owners) == 0
 
 
 @pytest.mark.parametrize("over", ["dataset", "present", "all"])
 def test_all_multipliers_of_a_class_are_tried_at_once(over):
     logits, y = maps(0, n=6)
     q = softmax(logits, axis=1).reshape(6, 3, -1).transpose(0, 2, 1).reshape(-1, 3)
-    drawn = Drawn(q, y.ravel(), np.repeat(np.arange(6), 144), np.ones(len(q)), 6)
+    drawn = PixelSample(q, y.ravel(), np.repeat(np.arange(6), 144), np.ones(len(q)), 6)
     logs = np.log(q)
     logs[:, 2] = -np.inf
     other = logs.argmax(axis=1)
     place = np.searchsorted(MULTIPLIERS, logs.max(axis=1) - np.log(q[:, 2]), side="right")
-    found = Measure(Jaccard(), over, 0).values(tallies_along(drawn, place, other, 2), np.ones((1, 6)))[..., 0]
+    found = MapMeasure(Jaccard(), over, 0).values(tallies_along(drawn, place, other, 2), np.ones((1, 6)))[..., 0]
     for k in range(0, len(MULTIPLIERS), 7):
         h = (q * np.exp([0.0, 0.0, MULTIPLIERS[k]])).argmax(axis=1).reshape(y.shape)
         assert found[k] == pytest.approx(measured(h, y, over), abs=1e-9)
-    rule = tuned_rule(drawn, Measure(Jaccard(), over, 0))
+    rule = tuned_rule(drawn, MapMeasure(Jaccard(), over, 0))
     assert measured(rule.labels(q.T).reshape(y.shape), y, over) >= found.max() - 1e-9
 
 
@@ -89,8 +97,8 @@ def test_the_whole_set_is_decided_for_the_least_expected_loss():
     rng = np.random.default_rng(0)
     p = rng.beta(0.5, 2.0, 4000)
     q = np.column_stack([1 - p, p])
-    drawn = Drawn(q, np.zeros(4000, int), np.zeros(4000, int), np.ones(4000), 1)
-    h = whole_rule(drawn, Measure(Jaccard(), "dataset", 1)).labels(q.T) == 1
+    drawn = PixelSample(q, np.zeros(4000, int), np.zeros(4000, int), np.ones(4000), 1)
+    h = whole_rule(drawn, MapMeasure(Jaccard(), "dataset", 1)).labels(q.T) == 1
 
     def expected(h):
         return p[h].sum() / (p.sum() + h.sum() - p[h].sum())

@@ -28,7 +28,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from setwise import GraphClassifier, MeasureClassifier, SetClassifier
 from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold, threshold_curve
-from setwise.estimators.selection import Threshold
+from setwise.estimators.selection import SingleThreshold
 from setwise.losses import FBeta, Jaccard, plain_losses
 
 FAST = ["as_it_is", "threshold"]
@@ -45,7 +45,7 @@ EXPECTED_FAILURES = {
 @parametrize_with_checks(
     # Whether other measures and thresholds fail these checks depends on their small data, which versions of
     # scikit-learn change. Few resamples take a third of the time.
-    [MeasureClassifier(levers=["as_it_is", Threshold(n_resamples=10)])],
+    [MeasureClassifier(levers=["as_it_is", SingleThreshold(n_resamples=10)])],
     expected_failed_checks=lambda model: EXPECTED_FAILURES,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -401,12 +401,12 @@ def test_groups_reach_a_base_that_requests_them_and_no_other(rare, matrix):
 
 def test_ctrl_c_keeps_the_best_of_what_was_tried(rare, monkeypatch):
     X, y = rare
-    from setwise.estimators.selection.levers import AsItIs
+    from setwise.estimators.selection.levers import OwnPrediction
 
     def interrupted(self, evidence, task):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(AsItIs, "tune", interrupted)
+    monkeypatch.setattr(OwnPrediction, "tune", interrupted)
     model = MeasureClassifier(levers=FAST)
     with pytest.warns(RuntimeWarning, match="interrupted; it holds the best"), pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

@@ -26,7 +26,7 @@ from setwise.estimators.set_training import CS, problem_of
 from setwise.estimators.splits import folds
 from setwise.learners import OneSlack
 from setwise.losses import as_loss
-from setwise.risks import MeanRisk, Remembering
+from setwise.risks import MeanRisk, RiskWithPlanes
 from setwise.surrogates import LovaszHinge, Ramp
 
 
@@ -269,7 +269,7 @@ def test_a_risk_that_remembers_is_the_same_risk():
     one = SetClassifier("jaccard", "lovasz")
     problem = problem_of(one, X, y, np.arange(300) // 10, None, 1.0)
     plain = problem._risk(LovaszHinge("jaccard"))[0]
-    risk = Remembering(plain)
+    risk = RiskWithPlanes(plain)
     first = OneSlack(C=10.0, tol=1e-6).minimize(risk)
     assert risk.planes == ()
     risk.keep(first.w)
@@ -284,7 +284,7 @@ def test_a_risk_that_remembers_is_the_same_risk():
     assert again.lower_bound <= first.upper_bound * (1 + 1e-12)
     np.testing.assert_array_equal(risk.cuts(first.w, np.array([1])).offsets, plain.cuts(first.w, np.array([1])).offsets)
     with pytest.raises(ValueError, match="Remembering refuses a risk that is not convex"):
-        Remembering(problem._risk(Ramp("jaccard"))[0])
+        RiskWithPlanes(problem._risk(Ramp("jaccard"))[0])
 
 
 def test_a_model_of_another_version_warns_when_it_is_read():

@@ -10,7 +10,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import ClassGraphs, Graphs
 from setwise.inference import AlphaExpansion, Greedy, MaxFlow, TreeReweighted, cuts
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import Hamming, Jaccard, MeanOverClasses
 
 
@@ -93,7 +93,7 @@ def test_blocks_and_threads_change_no_value(monkeypatch):
     scores, structure = random_scores(rng, batch, "potts"), Hamming().structure(batch)
     expected = AlphaExpansion().prepare(structure).maximize(scores)
     monkeypatch.setattr(cuts, "BLOCK", 6)
-    with allowed(2):
+    with thread_limit(2):
         found = AlphaExpansion().prepare(structure).maximize(scores)
     np.testing.assert_allclose(found.values, expected.values)
     assert (expected.values <= expected.bounds).all()

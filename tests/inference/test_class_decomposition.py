@@ -11,7 +11,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import ClassGraphs
 from setwise.inference import Auto, ByClass, ClassDecomposition, Enumeration, TreeMaxProduct
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import AreaWeighted, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass, ZeroOne
 
 LOSSES = [
@@ -100,7 +100,7 @@ def test_sets_parts_threads_and_tolerances():
     whole = method.prepare(structure)
     found = whole.maximize(s)
     assert (found.values <= found.bounds).all()
-    with allowed(2):
+    with thread_limit(2):
         both = method.prepare(structure).maximize(s)
     np.testing.assert_array_equal(both.labels, found.labels)
     np.testing.assert_array_equal(both.bounds, found.bounds)

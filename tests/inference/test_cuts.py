@@ -10,7 +10,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import Graphs
 from setwise.inference import MaxFlow
 from setwise.inference.cuts import flips, nested
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 
 
 def networks(seed, p=7, whole=False):
@@ -148,7 +148,7 @@ def test_blocks_of_networks_are_apart_and_threads_change_nothing():
     scores = np.abs(rng.standard_normal(graphs.n_scores))
     scores[graphs.node_places] = rng.standard_normal(graphs.total)
     t = flips(graphs, scores)
-    with allowed(2):
+    with thread_limit(2):
         np.testing.assert_array_equal(flips(graphs, scores), t)
     for i in (0, 4):
         own = scores[graphs.score_offsets[i] : graphs.score_offsets[i + 1]]

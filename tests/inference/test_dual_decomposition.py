@@ -13,7 +13,7 @@ from setwise.core.networks import Graphs
 from setwise.inference import Auto, CountSearch, DualDecomposition, Enumeration, Greedy, MaxFlow
 from setwise.inference.descent import BundleMethod
 from setwise.inference.dual_decomposition import Subproblem, SubproblemDescent
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import MCC, AreaWeighted, Capped, FBeta, GMean, Hamming, HMean, Jaccard, Tversky, ZeroOne
 
 LOSSES = [Jaccard(), FBeta(), FBeta(2.0), GMean(), HMean(), MCC(), ZeroOne(), Jaccard() + 0.02 * Hamming()]
@@ -129,7 +129,7 @@ def test_sets_threads_and_tolerances():
     structure = Jaccard().structure(graphs)
     exact = DualDecomposition().prepare(structure).maximize(scores)
     assert exact.exact.all()
-    with allowed(2):
+    with thread_limit(2):
         both = DualDecomposition().prepare(structure).maximize(scores)
     np.testing.assert_array_equal(both.labels, exact.labels)
     np.testing.assert_array_equal(both.bounds, exact.bounds)

@@ -11,7 +11,7 @@ import pytest
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import Graphs
 from setwise.inference import DualDecomposition, MaxFlow, max_flow
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import Hamming, Jaccard
 
 CASES = [
@@ -67,7 +67,7 @@ def test_cuts_of_images_are_those_of_their_edges(shapes, neighbors, size, monkey
             elif change != "nothing":
                 at = graphs.node_places if change == "all nodes" else graphs.node_places[:1]
                 scores[at] = rng.standard_normal(len(at))
-            with allowed(2):
+            with thread_limit(2):
                 found, expected = first.maximize(scores), second.maximize(scores)
             np.testing.assert_array_equal(found.labels, expected.labels)
             np.testing.assert_array_equal(found.values, expected.values)

@@ -12,7 +12,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
 from setwise.inference import MaxFlow, max_flow
 from setwise.inference.max_flow import block_ends
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import FBeta, Hamming
 
 
@@ -105,7 +105,7 @@ def test_blocks_and_threads_change_nothing(monkeypatch):
     whole = MaxFlow().prepare(structure)
     expected, marginals = whole.maximize(scores), whole.max_marginals(scores)
     monkeypatch.setattr(max_flow, "BLOCK", 15)
-    with allowed(2):
+    with thread_limit(2):
         many = MaxFlow().prepare(structure)
         found = many.maximize(scores)
         assert len(many._inner._blocks) > 5

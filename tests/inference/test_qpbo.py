@@ -12,7 +12,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import ClassGraphs, Graphs
 from setwise.inference import QPBO, MaxFlow, qpbo
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import Hamming, Jaccard
 
 
@@ -147,7 +147,7 @@ def test_a_maximizer_that_was_used_before_gives_the_same(monkeypatch):
         np.testing.assert_array_equal(again.labels, fresh.labels)
         monkeypatch.setattr(qpbo, "BLOCK", 10)
         blocks = QPBO().prepare(structure).maximize(scores)
-        with allowed(2):
+        with thread_limit(2):
             np.testing.assert_array_equal(QPBO().prepare(structure).maximize(scores).labels, blocks.labels)
         monkeypatch.undo()
         assert (blocks.values <= fresh.bounds + 1e-9).all()

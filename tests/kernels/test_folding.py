@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setwise.kernels.folding import BLOCK, UNIT, _units, folded_softmax, softmax_gradient
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 
 SHAPES = [(1, 2, 1), (3, 5, 7), (2, 19, BLOCK + 3), (300, 4, 1), (1, 1, 9), (0, 3, 4), (2, 3, 0)]
 
@@ -60,7 +60,7 @@ def test_the_bits_do_not_depend_on_the_number_of_threads():
     folded = folded_softmax(logits)
     slope = softmax_gradient(folded, change)
     for threads in (2, 3):
-        with allowed(threads):
+        with thread_limit(threads):
             np.testing.assert_array_equal(folded_softmax(logits), folded)
             np.testing.assert_array_equal(softmax_gradient(folded, change), slope)
 

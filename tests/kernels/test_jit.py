@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from setwise.kernels import jit
-from setwise.kernels.jit import Kernel, Twinned, kernel, plain_first
+from setwise.kernels.jit import CompiledFunction, FunctionWithTwin, kernel, plain_first
 from setwise.kernels.segments import differences
 
 CALL = """
@@ -53,7 +53,7 @@ GIVEN = np.array([1.0, 3.0]), np.array([0, 2]), np.zeros(1)
 
 def fresh(function):
     """A kernel of the same source that was not called yet."""
-    return Kernel(function.py_func, function.targetoptions)
+    return CompiledFunction(function.py_func, function.targetoptions)
 
 
 def was_read(one):
@@ -144,7 +144,7 @@ def test_twins_are_left_when_they_took_long_and_for_large_arrays(monkeypatch):
         return 2.0 * x
 
     found = plain_first(twin, patience=1e-9)(doubled)
-    assert isinstance(found, Twinned)
+    assert isinstance(found, FunctionWithTwin)
     monkeypatch.setattr(doubled, "_made", lambda x: 2.0 * x)
     assert found(np.ones(3)).tolist() == found(np.ones(3)).tolist() == [2.0, 2.0, 2.0]
     patient = plain_first(twin, patience=1e9)(doubled)

@@ -19,7 +19,7 @@ from setwise.kernels.lovasz import (
     survey,
 )
 from setwise.kernels.sorting import falling_bits
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import ClassWeighted, Jaccard, Tversky
 
 LOSSES = [
@@ -103,7 +103,7 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(sizes, dtype):
     scores, codes, offsets = drawn(np.random.default_rng(1), PROBABILITIES, dtype, sizes)
     alone = found(Jaccard(), scores, codes, offsets, PROBABILITIES)
     for threads in (2, 3):
-        with allowed(threads):
+        with thread_limit(threads):
             values, gradient = found(Jaccard(), scores, codes, offsets, PROBABILITIES)
         np.testing.assert_array_equal(values, alone[0])
         np.testing.assert_array_equal(gradient, alone[1])

@@ -7,7 +7,7 @@ import pytest
 
 from setwise.kernels import sorting
 from setwise.kernels.sorting import SHARED, halved, numpy_is_faster, radix, sort_falling, sort_large, sort_packed
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 
 
 def packed(rng, m, values):
@@ -21,7 +21,7 @@ def packed(rng, m, values):
 def test_every_route_sorts(monkeypatch, values, threads, fast):
     monkeypatch.setattr(sorting, "numpy_is_faster", lambda: fast)
     keys = packed(np.random.default_rng(0), SHARED + 7, values)
-    with allowed(threads):
+    with thread_limit(threads):
         found = sort_large(keys.copy())
     np.testing.assert_array_equal(found, np.sort(keys))
 

@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
-from setwise.kernels.threads import allowed, available, share_units
+from setwise.kernels.threads import available, share_units, thread_limit
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_each_unit_is_taken_once(threads):
-    with allowed(threads):
+    with thread_limit(threads):
         found = share_units(list, range(1000))
         assert available() == threads
     assert len(found) == threads
@@ -23,7 +23,7 @@ def test_workers_run_at_the_same_time_and_their_calls_are_serial():
         together.wait()
         return available(), threading.get_ident(), len(list(units))
 
-    with allowed(3):
+    with thread_limit(3):
         found = share_units(worker, range(50))
     assert [one[0] for one in found] == [1, 1, 1]
     assert len({one[1] for one in found}) == 3
@@ -31,7 +31,7 @@ def test_workers_run_at_the_same_time_and_their_calls_are_serial():
 
 
 def test_fewer_units_than_threads_and_none():
-    with allowed(8):
+    with thread_limit(8):
         assert sorted(share_units(list, [4, 5])) in ([[], [4, 5]], [[4], [5]])
         assert share_units(list, []) == [[]]
 
@@ -47,6 +47,6 @@ def test_an_error_ends_the_work_of_all(threads):
                 raise RuntimeError("three")
             threading.Event().wait(0.001)
 
-    with allowed(threads), pytest.raises(RuntimeError, match="three"):
+    with thread_limit(threads), pytest.raises(RuntimeError, match="three"):
         share_units(worker, range(100_000))
     assert len(taken) < 1000

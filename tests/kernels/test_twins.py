@@ -10,7 +10,7 @@ import pytest
 import setwise.kernels
 from setwise.core.batch import Sets
 from setwise.decisions import bagged_threshold, best_threshold, least_expected_loss
-from setwise.kernels.jit import Twinned
+from setwise.kernels.jit import FunctionWithTwin
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.simplex import solve_simplex
 from setwise.kernels.thresholds import best_cuts
@@ -28,7 +28,7 @@ def twins():
     found = {}
     for module in pkgutil.iter_modules(setwise.kernels.__path__, "setwise.kernels."):
         for value in vars(importlib.import_module(module.name)).values():
-            if isinstance(value, Twinned):
+            if isinstance(value, FunctionWithTwin):
                 found[value.__module__.rsplit(".", 1)[1], value.__name__] = value
     return found
 
@@ -60,7 +60,7 @@ def calls(monkeypatch):
             assert same(one[:end], other[:end]) if isinstance(one, np.ndarray) else True, (name, k)
         return found
 
-    monkeypatch.setattr(Twinned, "__call__", both)
+    monkeypatch.setattr(FunctionWithTwin, "__call__", both)
     return seen
 
 

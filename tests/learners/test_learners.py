@@ -9,7 +9,7 @@ from learners.risks import Maxima, hamming_risk, minimum, random_risk
 from setwise.core.exceptions import Refusal
 from setwise.core.risk import PartPlanes
 from setwise.learners import LEARNERS, BlockFrankWolfe, NSlack, OneSlack, Subgradient
-from setwise.learners.masters import Blocks
+from setwise.learners.masters import BlockMaster
 
 EVERY = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
 CONVEX = pytest.mark.parametrize("make", [kind for kind in LEARNERS.values() if kind.needs_convex])
@@ -209,7 +209,7 @@ def test_random_state_decides_the_run(make):
 
 
 def test_one_slack_drops_idle_planes_and_still_converges(monkeypatch):
-    monkeypatch.setattr("setwise.learners.masters.Planes.PATIENCE", 3)
+    monkeypatch.setattr("setwise.learners.masters.PlaneMaster.PATIENCE", 3)
     risk = random_risk(n=30, planes=12, d=8, seed=7)
     fit = OneSlack(C=100.0, tol=1e-7).minimize(risk)
     assert fit.status == "converged"
@@ -267,7 +267,7 @@ def test_bad_warm_starts_are_refused(make):
 
 
 def test_n_slack_solves_its_master_closer_where_the_gap_hardly_falls(monkeypatch):
-    asked, solve = [], Blocks.solve
+    asked, solve = [], BlockMaster.solve
 
     def watched(blocks, gap):
         asked.append((gap, blocks.lower))
@@ -275,7 +275,7 @@ def test_n_slack_solves_its_master_closer_where_the_gap_hardly_falls(monkeypatch
         if len(asked) > 10:
             solve(blocks, gap)
 
-    monkeypatch.setattr(Blocks, "solve", watched)
+    monkeypatch.setattr(BlockMaster, "solve", watched)
     C = 1e4
     fit = NSlack(C=C, tol=1e-4, max_iter=100).minimize(hamming_risk(n=40, p=4, f=8, seed=1))
     assert fit.status == "converged"

@@ -11,7 +11,7 @@ from setwise.core import checkpoint
 from setwise.core.batch import Sets
 from setwise.core.checkpoint import Checkpoint, read_sealed, write_sealed
 from setwise.learners import LEARNERS, NRBM, BlockFrankWolfe, ConvexConcave, NSlack, OneSlack, Subgradient
-from setwise.learners.masters import Planes
+from setwise.learners.masters import PlaneMaster
 from setwise.models import Independent
 from setwise.risks import MeanRisk
 from setwise.surrogates import Ramp
@@ -200,7 +200,7 @@ def test_ctrl_c_before_the_first_new_iteration_loses_nothing(file, monkeypatch):
     risk = hamming_risk(n=8, p=3, f=3)
     before = interrupted(OneSlack(C=C, tol=1e-9), risk, file, 4)
     held = read_sealed(file)
-    monkeypatch.setattr(Planes, "solve", stop)
+    monkeypatch.setattr(PlaneMaster, "solve", stop)
     fit = resumed(OneSlack(C=C, tol=1e-9), risk, file)
     assert fit.status == "interrupted"
     np.testing.assert_array_equal(fit.w, before.w)
@@ -221,7 +221,7 @@ def test_the_best_point_is_evaluated_once(make, file):
 def test_ctrl_c_while_planes_are_moved_leaves_the_file_as_it_was(file, monkeypatch):
     monkeypatch.setattr(checkpoint, "SHARE", 0.0)
     risk, seen = hamming_risk(n=8, p=3, f=3), []
-    drop = Planes._drop
+    drop = PlaneMaster._drop
 
     def half(planes, tol):
         planes._idle[:] = planes.PATIENCE + 1
@@ -233,7 +233,7 @@ def test_ctrl_c_while_planes_are_moved_leaves_the_file_as_it_was(file, monkeypat
     def callback(record, w):
         seen.append(file.read_bytes() if file.exists() else b"")
         if record.iteration == 5:
-            monkeypatch.setattr(Planes, "solve", half)
+            monkeypatch.setattr(PlaneMaster, "solve", half)
 
     fit = OneSlack(C=C, tol=1e-12).minimize(risk, callback=callback, checkpoint=Checkpoint(file, every=0.0).open())
     monkeypatch.undo()

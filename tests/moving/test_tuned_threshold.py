@@ -18,7 +18,7 @@ from sklearn.model_selection import (
 
 from setwise import MeasureClassifier
 from setwise.decisions import best_threshold, threshold_curve
-from setwise.estimators.selection import Threshold
+from setwise.estimators.selection import SingleThreshold
 from setwise.losses import ClassWeightedHamming, FBeta, as_loss
 
 PREFIT = {"cv": "prefit", "refit": False}
@@ -86,7 +86,7 @@ def test_a_fixed_threshold_takes_ours(fitted):
 
 def test_the_wrapper_without_bagging_has_the_best_cut_of_the_scores_out_of_fold(fitted):
     model, X, y, scores = fitted
-    exact = [Threshold(n_resamples=0)]
+    exact = [SingleThreshold(n_resamples=0)]
     prefit = MeasureClassifier(model, "f1", exact, **PREFIT).fit(X, y)
     assert prefit.best_threshold_ == best_threshold(y, scores, "f1").threshold
     assert (prefit.predict(X) == (scores >= prefit.best_threshold_)).all()

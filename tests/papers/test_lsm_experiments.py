@@ -18,7 +18,7 @@ from papers.lsm_likelihoods import (
 )
 from setwise.decisions import least_expected_loss_of_samples
 from setwise.estimators.log_supermodular_model import grid_cuts
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import FBeta, Jaccard
 from setwise.probabilistic import exact, sample
 from setwise.probabilistic.training import Weights
@@ -87,11 +87,11 @@ def test_table1_restores_disks():
 def test_results_do_not_depend_on_threads():
     images = silhouettes(Settings(quick=True), "")
     choices = [lsm_table1.chosen(images, 0.1, 0, True)]
-    with allowed(2):
+    with thread_limit(2):
         choices.append(lsm_table1.chosen(images, 0.1, 0, True))
     assert choices[0] == choices[1]
     one = lsm_table1.measured(images, 0.1, choices[0], True, ("exact", 1))
-    with allowed(2):
+    with thread_limit(2):
         assert lsm_table1.measured(images, 0.1, choices[0], True, ("exact", 1)) == one
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from setwise.core.enumerate import subsets
-from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, Modular, SetFunctionOf
+from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, ModularFunction, SetFunctionOf
 
 KINDS = ("cut", "size", "set", "cut and size", "cut and set", "two cuts", "cut and modular")
 
@@ -18,7 +18,7 @@ def base(kind, p, rng, strength):
     cover, gains = rng.random((4, p)) < 0.5, strength * rng.random(4)
     covered = SetFunctionOf(p, lambda y: float(gains @ (cover & y).any(axis=1)))
     two, slopes = Cut(p, edges[::-1], strength * rng.integers(0, 2, count)), rng.standard_normal(p)
-    return chosen(kind, cut, size, covered, two, Modular(strength * slopes))
+    return chosen(kind, cut, size, covered, two, ModularFunction(strength * slopes))
 
 
 def chosen(kind, cut, size, covered, two, modular):
@@ -48,7 +48,7 @@ def dyadic_models(kind, count, seed=0, most=6):
             ConcaveOfSize(np.append(0, np.cumsum(falling))),
             SetFunctionOf(p, lambda y, c=cover, g=gains: float(g @ (c & y).any(axis=1))),
             Cut(p, edges[::-1], rng.integers(0, strength + 1, len(edges))),
-            Modular(rng.integers(-8 * strength, 8 * strength + 1, p) / 8.0),
+            ModularFunction(rng.integers(-8 * strength, 8 * strength + 1, p) / 8.0),
         )
         unary = rng.integers(-8 * strength, 8 * strength + 1, p) / 8.0 * (t // 3 % 4 > 0)
         yield LogSupermodular(terms, unary, rng.integers(0, 17, len(terms)) / 8.0)

@@ -6,7 +6,7 @@ import pytest
 from probabilistic.models import KINDS, dyadic_models, models, summed
 from rounds import rounds
 from setwise.core.exceptions import Refusal
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.probabilistic import (
     ConcaveOfSize,
     Cut,
@@ -143,7 +143,7 @@ def test_no_perturbed_maximum_is_above_any_point_of_the_base_polytope(kind):
 def test_noise_is_a_function_of_its_place():
     model = LogSupermodular([Cut.grid(7, 9)], np.random.default_rng(0).standard_normal(63))
     one = logistic(model, 50, random_state=3)
-    with allowed(2):
+    with thread_limit(2):
         two = logistic(model, 50, random_state=3)
     assert one.value == two.value
     np.testing.assert_array_equal(one.marginals, two.marginals)
@@ -175,7 +175,7 @@ def test_threads_share_samples_and_change_nothing(samples):
     given, drawn = perturbed_maxima(model, noise), perturbed(model, samples, 0, seed, point)
     np.testing.assert_array_equal(drawn.values, perturbed_maxima(model, noise_of(0, seed, 0, 0, samples, 63, True))[0])
     for threads in (2, 3):
-        with allowed(threads):
+        with thread_limit(threads):
             again = perturbed_maxima(model, noise)
             shared = perturbed(model, samples, 0, seed, point)
         for one, other in zip((*given, *drawn), (*again, *shared), strict=True):

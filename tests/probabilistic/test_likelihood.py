@@ -10,7 +10,7 @@ from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.learners import LEARNERS, ConvexConcave, OneSlack, Subgradient
 from setwise.losses import Hamming
 from setwise.models import GraphModel, Independent
@@ -21,7 +21,7 @@ from setwise.probabilistic import (
     HiddenLikelihood,
     LFieldLikelihood,
     LogSupermodular,
-    Modular,
+    ModularFunction,
     PerturbedLikelihood,
     SetFunctionOf,
     l_field,
@@ -124,7 +124,7 @@ def test_graphs_are_perturbed_as_enumeration_says(kind):
         np.testing.assert_allclose(found.gradient[own], mean - one.target, atol=1e-12)
         # A part has the noise of its set.
         assert evaluator.take(np.array([i]))(scores[own]).values[0] == found.values[i]
-    with allowed(2):
+    with thread_limit(2):
         np.testing.assert_array_equal(evaluator(scores).gradient, found.gradient)
     scores[graphs.edge_places[0]] = -1.0
     with pytest.raises(ValueError, match="MaxFlow needs scores of edges from 0 on; got -1"):
@@ -323,7 +323,7 @@ def test_what_is_refused():
             "terms must be 2 lists of equally",
         ),
         (lambda: batch.design(np.zeros((5, 1))), "X must have 6 rows"),
-        (lambda: Modular(np.zeros((2, 2))), "slopes must have shape"),
+        (lambda: ModularFunction(np.zeros((2, 2))), "slopes must have shape"),
     ):
         with pytest.raises((ValueError, TypeError, Refusal), match=words):
             make()

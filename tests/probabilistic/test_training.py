@@ -8,7 +8,7 @@ from setwise.core.enumerate import subsets
 from setwise.kernels.sampling import LOGISTIC
 from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, SetFunctionOf, exact, logistic
 from setwise.probabilistic.perturbations import noise_of, perturbed, seed_of
-from setwise.probabilistic.training import AnyLabelings, Labelings, Rates, Weights, joint, learn
+from setwise.probabilistic.training import CutLabelings, GeneralLabelings, Rates, Weights, joint, learn
 
 CUTS = [Cut.grid(2, 3, (0, 1)), Cut.grid(2, 3, (1, 0))]
 ROWS = subsets(6)
@@ -62,7 +62,7 @@ def test_steps_are_those_of_the_twin(hidden, learned, size, adaptive):
     labels = np.where(rng.random((4, 6)) < hidden, -1.0, rng.random((4, 6)) < 0.5)
     observed = rng.choice([-1.0, -0.3, 0.0, 0.5, 1.0], (4, 6))
     rates, start = Rates(60, (0.3, 0.2, 0.1), (1e-2, 1e-3), 7, adaptive), Weights(np.zeros(size), 0.7, np.zeros(2))
-    found = learn([Labelings(CUTS, labels, observed)], rates, start=start, hidden=hidden > 0, learned=learned)
+    found = learn([CutLabelings(CUTS, labels, observed)], rates, start=start, hidden=hidden > 0, learned=learned)
     expected = twin(labels, observed, rates, start, hidden > 0, learned)
     assert found.steps == 60
     np.testing.assert_allclose(found.weights.unary, expected.unary, atol=1e-12)
@@ -88,7 +88,7 @@ def test_moments_match_at_the_optimum():
     rows = rng.random((40, 6)) < [0.2, 0.3, 0.8, 0.3, 0.4, 0.9]
     rows[:20] = rows[:20].any(axis=1, keepdims=True)
     rates = Rates(20_000, (0.3, 0.1, 0.1), (0.0, 0.0), 0)
-    weights = learn([Labelings.joint(CUTS, rows)], rates, start=Weights(np.zeros(6), 0.0, np.zeros(2))).weights
+    weights = learn([CutLabelings.joint(CUTS, rows)], rates, start=Weights(np.zeros(6), 0.0, np.zeros(2))).weights
     model = LogSupermodular(CUTS, weights.unary, weights.couplings)
     noise = noise_of(LOGISTIC, seed_of(99), 0, 0, 20_000, 6, False)
     best = ROWS[((noise + weights.unary) @ ROWS.T - FUNCTIONS @ weights.couplings).argmax(axis=1)]
@@ -102,8 +102,8 @@ def test_moments_match_at_the_optimum():
 def test_any_base_functions_make_the_same_steps_as_cuts():
     rows = np.random.default_rng(4).random((20, 6)) < 0.4
     rates, start = Rates(80, (0.3, 0.2, 0.1), (1e-2, 1e-3), 7), Weights(np.zeros(6), 0.0, np.zeros(2))
-    assert isinstance(joint(CUTS, rows), Labelings)
-    fast, slow = (learn([one], rates, start=start).weights for one in (joint(CUTS, rows), AnyLabelings(CUTS, rows)))
+    assert isinstance(joint(CUTS, rows), CutLabelings)
+    fast, slow = (learn([one], rates, start=start).weights for one in (joint(CUTS, rows), GeneralLabelings(CUTS, rows)))
     np.testing.assert_allclose(fast.unary, slow.unary, atol=1e-12)
     np.testing.assert_allclose(fast.couplings, slow.couplings, atol=1e-12)
 
@@ -140,7 +140,7 @@ def test_errors_fall_with_the_root_of_the_number_of_samples():
             noise = noise_of(LOGISTIC, seed_of([11, 12, 13, 14, 15, 16][seed]), 0, 0, n, 6, False)
             rows = ROWS[((noise + truth.unary) @ ROWS.T - FUNCTIONS @ truth.weights).argmax(axis=1)]
             rates = Rates(30_000, (0.3, 0.1, 0.1), (0.0, 0.0), seed)
-            found = learn([Labelings.joint(CUTS, rows)], rates, start=Weights(np.zeros(6), 0.0, np.zeros(2))).weights
+            found = learn([CutLabelings.joint(CUTS, rows)], rates, start=Weights(np.zeros(6), 0.0, np.zeros(2))).weights
             each.append(np.concatenate([found.unary - truth.unary, found.couplings - truth.weights]))
         errors.append(np.sqrt(np.square(each).mean()))
     assert 2.0 < errors[0] / errors[1] < 8.0
@@ -151,7 +151,7 @@ def test_ctrl_c_keeps_the_steps_so_far():
         if done >= 200:
             raise KeyboardInterrupt
 
-    images = Labelings(CUTS, ROWS[:8].astype(float), None)
+    images = CutLabelings(CUTS, ROWS[:8].astype(float), None)
     found = learn([images], Rates(1000), start=Weights(np.zeros(6), 0.0, np.zeros(2)), advance=stop)
     assert found.interrupted
     assert found.steps == 200
@@ -161,8 +161,8 @@ def test_ctrl_c_keeps_the_steps_so_far():
 
 def test_groups_of_several_sizes_take_turns():
     rng = np.random.default_rng(3)
-    small = Labelings([Cut.grid(2, 2)], (rng.random((3, 4)) < 0.5).astype(float), rng.choice([-1.0, 1.0], (3, 4)))
-    large = Labelings([Cut.grid(3, 4)], (rng.random((2, 12)) < 0.5).astype(float), rng.choice([-1.0, 1.0], (2, 12)))
+    small = CutLabelings([Cut.grid(2, 2)], (rng.random((3, 4)) < 0.5).astype(float), rng.choice([-1.0, 1.0], (3, 4)))
+    large = CutLabelings([Cut.grid(3, 4)], (rng.random((2, 12)) < 0.5).astype(float), rng.choice([-1.0, 1.0], (2, 12)))
     found = learn([small, large], Rates(50), start=Weights(np.zeros(1), 1.0, np.zeros(1)), learned=True)
     assert found.steps == 50
     assert found.weights.unary.shape == (1,)

@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
 from setwise.probabilistic import Cut
-from setwise.probabilistic.training import Labelings, Rates, Weights, learn, learn_exactly
+from setwise.probabilistic.training import CutLabelings, Rates, Weights, learn, learn_exactly
 
 GRID = [Cut.grid(2, 3, (0, 1)), Cut.grid(2, 3, (1, 0))]
 LISTED = [Cut(6, one.edges) for one in GRID]
@@ -49,7 +49,7 @@ def test_learned_weights_are_those_of_greatest_likelihood(width, learned):
         np.testing.assert_allclose(x, best, atol=0.05)
         assert loss(best) - 1e-9 <= loss(x) < loss(best) + 1e-3
         # Perturbed labelings maximize a bound of the likelihood, whose optimum is elsewhere.
-        other = learn([Labelings(cuts, labels, observed)], rates, start=start, learned=learned).weights
+        other = learn([CutLabelings(cuts, labels, observed)], rates, start=start, learned=learned).weights
         assert loss(np.concatenate([other.unary, [other.observation], other.couplings])) > loss(best) + 1e-2
 
 

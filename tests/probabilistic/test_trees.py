@@ -8,7 +8,7 @@ from probabilistic.models import models, summed
 from setwise.core.exceptions import Refusal
 from setwise.kernels.networks import arcs
 from setwise.kernels.sampling import couple
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.probabilistic import (
     ConcaveOfSize,
     Cut,
@@ -109,7 +109,7 @@ def test_samples_of_grids_have_the_exact_marginals():
     model = LogSupermodular([Cut.grid(6, 9)], np.random.default_rng(0).standard_normal(54), [0.6])
     found, true = sample(model, 3000, random_state=0), exact(model)
     assert np.abs(found.marginals - true.marginals).max() < 4 * 0.5 / np.sqrt(3000)
-    with allowed(2):
+    with thread_limit(2):
         again = sample(model, 30, random_state=0)
     np.testing.assert_array_equal(again.labels, found.labels[:30])
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
-from setwise.torch.operators import Evaluated
+from setwise.torch.operators import ValueAndGradient
 
 
 def cases(seed, count, largest=40):
@@ -25,7 +25,7 @@ def cases(seed, count, largest=40):
 def on_host(form, scores, codes):
     """The values and the gradient of a form on the host, as tensors."""
     found = form.on_host(scores.contiguous().numpy(), codes.contiguous().numpy())
-    return Evaluated(torch.from_numpy(found.values), torch.from_numpy(found.gradient))
+    return ValueAndGradient(torch.from_numpy(found.values), torch.from_numpy(found.gradient))
 
 
 def assert_same(form, scores, codes, gradient=True):

@@ -16,8 +16,8 @@ from setwise.core.exceptions import Refusal
 from setwise.core.surrogate import Evaluator, PiecedEvaluation, PiecedEvaluator, Surrogate
 from setwise.learners import NRBM, OneSlack
 from setwise.models import Independent, RowBlock
-from setwise.risks import DistributedRisk, MeanRisk, Shifted, distributed_risk
-from setwise.risks.places import Here, KeptHere
+from setwise.risks import DistributedRisk, MeanRisk, ShiftedRisk, distributed_risk
+from setwise.risks.places import LocalObjects, LocalPlaces
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp
 
 
@@ -115,8 +115,8 @@ def apart(X, truth, ids, edges, dtype=np.float64, sparse=False, n_jobs=1):
     """The rows in several places."""
     parts = [slice(a, b) for a, b in pairwise(edges)]
     rows = [RowBlock(csr_array(X[part]) if sparse else X[part].astype(dtype), 0.5) for part in parts]
-    kept = None if ids is None else KeptHere([ids[part] for part in parts])
-    return Here(len(parts), n_jobs), KeptHere(rows), KeptHere([truth[part] for part in parts]), kept
+    kept = None if ids is None else LocalObjects([ids[part] for part in parts])
+    return LocalPlaces(len(parts), n_jobs), LocalObjects(rows), LocalObjects([truth[part] for part in parts]), kept
 
 
 def together(X, truth, ids, surrogate, weights=None):
@@ -241,9 +241,9 @@ def test_shares_can_be_pickled():
     ],
 )
 def test_what_does_not_fit(rows, truth, words):
-    labels = KeptHere([np.array(y, dtype=bool) for y in truth])
+    labels = LocalObjects([np.array(y, dtype=bool) for y in truth])
     with pytest.raises((ValueError, OverflowError), match=words):
-        DistributedRisk(Here(2), KeptHere([RowBlock(X) for X in rows]), labels, LovaszHinge("jaccard"))
+        DistributedRisk(LocalPlaces(2), LocalObjects([RowBlock(X) for X in rows]), labels, LovaszHinge("jaccard"))
 
 
 @pytest.mark.parametrize("scale", ["size", 0.7])
@@ -260,7 +260,7 @@ def test_the_ramp_in_pieces_is_that_of_one_place(loss, groups, scale, monkeypatc
     assert risk.floor == wanted.floor
     for w in np.random.default_rng(0).normal(size=(5, 5)):
         assert_same(risk.cut(w), wanted.cut(w))
-        steps, whole = Shifted(risk, origin).cut(w - origin), risk.cut(w)
+        steps, whole = ShiftedRisk(risk, origin).cut(w - origin), risk.cut(w)
         assert (steps.value, steps.upper) == pytest.approx((whole.value, whole.upper))
         assert steps.offset + steps.slope @ (w - origin) == pytest.approx(steps.value)
         np.testing.assert_allclose(steps.slope, whole.slope, rtol=1e-9, atol=1e-12)

@@ -10,7 +10,7 @@ from setwise.losses import Jaccard
 from setwise.models import Independent
 from setwise.models.rows import RowBlock
 from setwise.risks import DistributedRisk, MeanRisk, distributed_risk
-from setwise.risks.places import Here, KeptHere
+from setwise.risks.places import LocalObjects, LocalPlaces
 from setwise.surrogates import LovaszHinge, MarginRescaling
 
 
@@ -88,8 +88,8 @@ def test_margin_rescaling_learns_over_places_what_it_learns_in_one(loss, monkeyp
     X = rng.standard_normal((4000, 3))
     y = X @ [1.0, -1.0, 0.5] + rng.standard_normal(4000) > 1.5
     cuts, surrogate = [slice(0, 500), slice(500, 500), slice(500, 4000)], MarginRescaling(loss, scale="size")
-    rows = KeptHere([RowBlock(X[c], 1.0) for c in cuts])
-    apart = DistributedRisk(Here(3), rows, KeptHere([y[c] for c in cuts]), surrogate)
+    rows = LocalObjects([RowBlock(X[c], 1.0) for c in cuts])
+    apart = DistributedRisk(LocalPlaces(3), rows, LocalObjects([y[c] for c in cuts]), surrogate)
     whole = MeanRisk(Independent(X, np.array([0, 4000]), 1.0), surrogate.on(Sets.single(y)))
     for w in rng.standard_normal((10, 4)) * 10.0 ** rng.integers(-3, 2, (10, 1)):
         for tol in (0.0, 1e-3):

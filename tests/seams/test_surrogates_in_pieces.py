@@ -9,7 +9,7 @@ from setwise.core.batch import Sets
 from setwise.learners import NRBM, OneSlack
 from setwise.models import Independent, RowBlock
 from setwise.risks import DistributedRisk, MeanRisk, distributed_risk
-from setwise.risks.places import Here, KeptHere
+from setwise.risks.places import LocalObjects, LocalPlaces
 from setwise.surrogates import LovaszHinge, MarginRescaling
 
 EDGES = [0, 700, 700, 2500, 4100, 4101, 6000]
@@ -23,8 +23,11 @@ def risks(surrogate, monkeypatch):
     X = rng.standard_normal((EDGES[-1], 5))
     truth = X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.5 * rng.standard_normal(len(X)) > 1.2
     parts = [slice(a, b) for a, b in pairwise(EDGES)]
-    rows, labels = KeptHere([RowBlock(X[part], 0.5) for part in parts]), KeptHere([truth[part] for part in parts])
-    apart = DistributedRisk(Here(len(parts), 1), rows, labels, surrogate)
+    rows, labels = (
+        LocalObjects([RowBlock(X[part], 0.5) for part in parts]),
+        LocalObjects([truth[part] for part in parts]),
+    )
+    apart = DistributedRisk(LocalPlaces(len(parts), 1), rows, labels, surrogate)
     assert len(apart.census.spread) == 1
     return apart, MeanRisk(Independent(X, np.array([0, len(X)]), 0.5), surrogate.on(Sets.single(truth)))
 

@@ -8,7 +8,7 @@ from setwise.core.batch import Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.inference import Auto
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import EqualCosts, MaxLoss, NearestHamming
 from setwise.spaces import ByWindows
 from setwise.spaces.boxes import Boxes, Overlap, Points
@@ -118,7 +118,7 @@ def test_threads_change_nothing():
     scores = rng.standard_normal(batch.n_scores)
     maximizer = ByWindows().prepare(MaxLoss(Overlap()).structure(batch), slack=True)
     alone = maximizer.maximize(scores)
-    with allowed(2):
+    with thread_limit(2):
         np.testing.assert_array_equal(maximizer.maximize(scores).labels, alone.labels)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setwise.compare import FlooredThreshold, Measured, Plan, Problem, compare
+from setwise.compare import FlooredThreshold, NamedLoss, Plan, Problem, compare
 from setwise.losses import FBeta, Jaccard, MeanOverClasses
 from surface import by_field
 from surface.malformed import COUNTS, NUMBERS, OBJECTS, Parameter, labels, try_all, without
@@ -14,7 +14,7 @@ LEAST = Plan(2, 3, (1.0,), ("linear",), ("threshold",))
 
 
 def run(**more):
-    usual = {"problem": Problem("p", "Made up.", X, Y), "measures": [Measured("jaccard", Jaccard())], "plan": LEAST}
+    usual = {"problem": Problem("p", "Made up.", X, Y), "measures": [NamedLoss("jaccard", Jaccard())], "plan": LEAST}
     return compare(**(usual | more))
 
 
@@ -23,7 +23,7 @@ def of_compare():
     small = Problem("p", "Made up.", X[:4], Y[:4])
     values = {
         "problem": OBJECTS | {"array": X, "infinite": infinite, "small": small},
-        "measures": OBJECTS | {"none": [], "names": ["f1"], "loss": [FBeta()], "one": Measured("f1", FBeta())},
+        "measures": OBJECTS | {"none": [], "names": ["f1"], "loss": [FBeta()], "one": NamedLoss("f1", FBeta())},
         "plan": without(OBJECTS, "None"),
         "advance": without(OBJECTS, "class"),
         "test": without(OBJECTS, "None") | {"array": X, "other": Problem("p", "Made up.", X[:, :1], Y)},
@@ -54,10 +54,10 @@ def of_plans():
 
 
 def of_measures():
-    yield Parameter("Measured(name)", lambda v: Measured(v, Jaccard()), {"None": None, "number": 1, "empty": ""})
+    yield Parameter("NamedLoss(name)", lambda v: NamedLoss(v, Jaccard()), {"None": None, "number": 1, "empty": ""})
     losses = OBJECTS | {"name": "f1", "class": FBeta, "classes": MeanOverClasses(FBeta())}
-    yield Parameter("Measured(loss)", lambda v: Measured("f1", v), losses)
-    yield Parameter("Measured(average)", lambda v: Measured("f1", FBeta(), v), OBJECTS | {"unknown": "weighted"})
+    yield Parameter("NamedLoss(loss)", lambda v: NamedLoss("f1", v), losses)
+    yield Parameter("NamedLoss(average)", lambda v: NamedLoss("f1", FBeta(), v), OBJECTS | {"unknown": "weighted"})
 
 
 def of_problems():

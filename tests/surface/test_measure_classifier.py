@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import ShuffleSplit
 
 from setwise import MeasureClassifier
-from setwise.estimators.selection import GFM, LEVERS, ClassWeight, Decision, Ramp, Stack, as_levers
+from setwise.estimators.selection import GFM, LEVERS, BayesDecision, ClassWeight, RampStack, Stack, as_levers
 from setwise.losses import Jaccard, RocArea
 from setwise.plotting import CandidatesDisplay
 from surface.malformed import (
@@ -101,9 +101,9 @@ def of_methods():
 def of_levers():
     yield Parameter("as_levers(levers)", as_levers, PARAMETERS["levers"])
     positive = without(NUMBERS, "truth") | {"zero": 0.0}
-    for kind in (GFM, Ramp, Stack):
+    for kind in (GFM, RampStack, Stack):
         yield Parameter(f"{kind.__name__}(C)", kind, positive)
-    yield Parameter("Decision(calibration)", Decision, NAMES)
+    yield Parameter("BayesDecision(calibration)", BayesDecision, NAMES)
     weights = without(numbers(3), "None", "short", "long", "huge", "all huge", "set", "generator")
     yield Parameter("ClassWeight(weights)", ClassWeight, weights | {"zero": (0.0,)})
 
@@ -161,4 +161,6 @@ def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
 
 def test_every_lever_is_tried():
     without_parameters = {"as_it_is", "threshold", "label_thresholds"}
-    assert set(LEVERS) - without_parameters == {kind.name for kind in (ClassWeight, Decision, GFM, Ramp, Stack)}
+    assert set(LEVERS) - without_parameters == {
+        kind.name for kind in (ClassWeight, BayesDecision, GFM, RampStack, Stack)
+    }

@@ -17,7 +17,7 @@ from setwise.probabilistic import (
     HiddenLikelihood,
     LFieldLikelihood,
     LogSupermodular,
-    Modular,
+    ModularFunction,
     PerturbedLikelihood,
     ProportionLoss,
     SetFunctionOf,
@@ -126,7 +126,7 @@ def likelihoods():
     cuts, ends, rows = [Cut.grid(2, 2)], np.array([0, 4]), np.eye(4)
     labels = np.zeros(4, bool)
     more = {"None": None, "one": np.ones(1), "matrix": np.ones((2, 2)), "text": "a", "object": Odd(), "NaN": [np.nan]}
-    yield Parameter("Modular(slopes)", Modular, without(more, "one") | {"number": 1.0, "none": []})
+    yield Parameter("ModularFunction(slopes)", ModularFunction, without(more, "one") | {"number": 1.0, "none": []})
     yield Parameter("Energies(terms)", lambda v: Energies(v, labels, ends), TERMS | {"lists of numbers": [[1]]})
     yield Parameter("Energies(labels, offsets)", lambda v: Energies([cuts], v, ends), LABELS)
     offsets = OBJECTS | {"short": np.array([0]), "far": np.array([0, 5]), "halves": np.array([0.0, 4.0])}

@@ -21,8 +21,8 @@ from setwise.models import (
     RowBlock,
     WithConstant,
 )
-from setwise.risks import DistributedRisk, MeanRisk, Remembering, Shifted
-from setwise.risks.places import Here, KeptHere
+from setwise.risks import DistributedRisk, MeanRisk, RiskWithPlanes, ShiftedRisk
+from setwise.risks.places import LocalObjects, LocalPlaces
 from setwise.spaces import SequenceModel
 from setwise.surrogates import LovaszHinge
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, OFFSETS, PARTS, Odd, Parameter, numbers, try_all, without
@@ -195,7 +195,11 @@ def risks():
     yield Parameter("MeanRisk.cuts(w)", lambda v: risk.cuts(v, np.array([0])), point)
     yield Parameter("MeanRisk.cuts(parts)", partial(risk.cuts, w), PARTS)
     yield Parameter("MeanRisk.cuts(tol)", partial(risk.cuts, w, np.array([1])), NUMBERS)
-    places, rows, truth = Here(1), KeptHere([RowBlock(X)]), KeptHere([np.array([True, False, True, False])])
+    places, rows, truth = (
+        LocalPlaces(1),
+        LocalObjects([RowBlock(X)]),
+        LocalObjects([np.array([True, False, True, False])]),
+    )
     far, hinge = partial(DistributedRisk, places), LovaszHinge("jaccard")
     yield Parameter("DistributedRisk(places)", lambda v: DistributedRisk(v, rows, truth, hinge), OBJECTS)
     yield Parameter("DistributedRisk(rows)", lambda v: far(v, truth, hinge), OBJECTS | {"array": X})
@@ -208,18 +212,20 @@ def risks():
     yield Parameter("DistributedRisk(weights)", lambda v: far(rows, truth, hinge, weights=v), weights)
     yield Parameter("DistributedRisk.cut(w)", far(rows, truth, hinge).cut, point)
     yield Parameter("DistributedRisk.cut(tol)", partial(far(rows, truth, hinge).cut, w), NUMBERS)
-    steps = Shifted(risk, w)
-    yield Parameter("Shifted(inner)", lambda v: Shifted(v, w), OBJECTS | {"evaluator": evaluator, "features": model})
-    yield Parameter("Shifted(origin)", partial(Shifted, risk), without(point, "None", *HUGE))
-    yield Parameter("Shifted.cut(w)", steps.cut, point)
-    yield Parameter("Shifted.cut(tol)", partial(steps.cut, w), NUMBERS)
+    steps = ShiftedRisk(risk, w)
+    yield Parameter(
+        "ShiftedRisk(inner)", lambda v: ShiftedRisk(v, w), OBJECTS | {"evaluator": evaluator, "features": model}
+    )
+    yield Parameter("ShiftedRisk(origin)", partial(ShiftedRisk, risk), without(point, "None", *HUGE))
+    yield Parameter("ShiftedRisk.cut(w)", steps.cut, point)
+    yield Parameter("ShiftedRisk.cut(tol)", partial(steps.cut, w), NUMBERS)
     yield Parameter("RowBlock(X)", RowBlock, without(MATRICES, "empty"))
     yield Parameter("RowBlock(intercept)", partial(RowBlock, X), NUMBERS)
-    yield Parameter("Remembering(inner)", Remembering, OBJECTS | {"evaluator": evaluator, "features": model})
-    memory = Remembering(risk)
-    yield Parameter("Remembering.keep(w)", memory.keep, point)
-    yield Parameter("Remembering.cut(w)", memory.cut, point)
-    yield Parameter("Remembering.cut(tol)", partial(memory.cut, w), NUMBERS)
+    yield Parameter("RiskWithPlanes(inner)", RiskWithPlanes, OBJECTS | {"evaluator": evaluator, "features": model})
+    memory = RiskWithPlanes(risk)
+    yield Parameter("RiskWithPlanes.keep(w)", memory.keep, point)
+    yield Parameter("RiskWithPlanes.cut(w)", memory.cut, point)
+    yield Parameter("RiskWithPlanes.cut(tol)", partial(memory.cut, w), NUMBERS)
     for kind in LEARNERS.values():
         learner, name = kind(max_iter=2), f"{kind.__name__}.minimize"
         yield Parameter(f"{name}(risk)", learner.minimize, OBJECTS | {"evaluator": evaluator, "features": model})

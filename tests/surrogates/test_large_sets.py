@@ -5,7 +5,7 @@ import pytest
 
 from setwise import SetClassifier
 from setwise.core.batch import Sets
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp
 from setwise.surrogates.pieces import lovasz
 
@@ -63,7 +63,7 @@ def test_threads_change_no_bit_and_small_gaps_are_exact(name, small):
     rng = np.random.default_rng(1)
     scores, y = rng.normal(size=500), rng.random(500) < 0.3
     found, whole = (surrogate.on(Sets.single(y)) for surrogate in [SURROGATES[name]] * 2)
-    with allowed(3):
+    with thread_limit(3):
         many = found(scores, 1e-2)
     one = found(scores, 1e-2)
     assert many.gradient.tobytes() == one.gradient.tobytes()

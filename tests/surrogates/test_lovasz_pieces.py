@@ -20,11 +20,11 @@ from setwise.losses import (
     ZeroOne,
 )
 from setwise.surrogates import LovaszHinge
-from setwise.surrogates.pieces.bins import Plan
+from setwise.surrogates.pieces.bins import BinPlan
 from setwise.surrogates.pieces.lovasz import LovaszInPieces
 from surrogates.places import divided, gathered, leaves_of, problems, traffic
 
-PLANS = (Plan(), Plan(bins=3, most=8, few=0), Plan(bins=5, most=40, few=4))
+PLANS = (BinPlan(), BinPlan(bins=3, most=8, few=0), BinPlan(bins=5, most=40, few=4))
 
 
 def tent(fn, fp, P, N):
@@ -62,7 +62,7 @@ def sizes(y, scores):
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_exact_values_are_those_of_the_whole_set(loss):
     for plan in PLANS:
-        for _, y, scores, pieces, _ in problems(rounds(200, 40) if plan == Plan() else rounds(40, 12)):
+        for _, y, scores, pieces, _ in problems(rounds(200, 40) if plan == BinPlan() else rounds(40, 12)):
             truth, found = LovaszHinge(loss)(y, scores), evaluated(of_totals(loss, y, plan), pieces)
             slack = 1e-9 * abs(truth.value) + 1e-12 * sizes(y, scores)
             assert abs(found.value - truth.value) <= slack
@@ -107,7 +107,7 @@ def test_gradients_are_those_of_the_whole_set_without_ties(few):
         rng = np.random.default_rng(seed)
         y, scores = rng.random(80) < 0.4, rng.standard_normal(80)
         pieces, places = divided(rng, y, scores)
-        found = evaluated(of_totals(Jaccard(), y, Plan(few=few)), pieces)
+        found = evaluated(of_totals(Jaccard(), y, BinPlan(few=few)), pieces)
         whole = LovaszHinge(Jaccard())(y, scores)
         near = {"abs": 1e-12} if few else {"abs": 1e-3}
         assert gathered(found, pieces, places, len(y)) == pytest.approx(whole.gradient, **near)
@@ -192,7 +192,7 @@ def test_bounds_of_single_bins_hold():
         y, scores = rng.random(size) < rng.random(), np.round(rng.standard_normal(size), int(rng.integers(0, 4)))
         ends = np.sort(rng.choice(scores, 2)) if rng.random() < 0.5 else np.array([-50.0, 50.0])
         keys = np.where(y, -scores, scores)
-        evaluator = of_totals(loss, y, Plan(few=0))
+        evaluator = of_totals(loss, y, BinPlan(few=0))
         if evaluator.thresholded:
             # Errors above 0 alone take part.
             keys, scores = np.abs(keys), np.where(y, -np.abs(keys), np.abs(keys))

@@ -4,11 +4,11 @@ import pytest
 from setwise.core.surrogate import Piece, evaluated
 from setwise.losses import LOSSES, RocArea
 from setwise.surrogates import MarginRescaling
-from setwise.surrogates.pieces.bins import Plan
+from setwise.surrogates.pieces.bins import BinPlan
 from setwise.surrogates.pieces.lovasz import RocAreaInPieces, roc_area_in_pieces
 from surrogates.places import divided, gathered, leaves_of, problems, traffic
 
-PLANS = (Plan(), Plan(bins=3, most=8, few=0), Plan(bins=5, most=40, few=4))
+PLANS = (BinPlan(), BinPlan(bins=3, most=8, few=0), BinPlan(bins=5, most=40, few=4))
 LEVERS = ((1.0, 1.0), (1.0, 0.3), (2.5, 7.0))
 
 
@@ -74,7 +74,7 @@ def test_gradients_are_those_of_the_whole_set_without_ties():
         pieces, places = divided(rng, y, scores)
         truth = whole(1.0, 2.0)(y, scores).gradient
         for few, near in ((4096, 1e-15), (0, 1e-5)):
-            found = evaluated(bound(y, 1.0, 2.0, Plan(few=few)), pieces)
+            found = evaluated(bound(y, 1.0, 2.0, BinPlan(few=few)), pieces)
             assert gathered(found, pieces, places, len(y)) == pytest.approx(truth, abs=near)
 
 

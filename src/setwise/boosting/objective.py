@@ -5,7 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.boosting.sets import Binder, Bound, DataSet, Passed, refuse_local_rows
+from setwise.boosting.sets import BoosterInput, DataSet, RowSetCache, RowSets, refuse_local_rows
 from setwise.core.checks import Values, as_choice, as_factor, as_number, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
@@ -115,13 +115,13 @@ class Objective:
         self, loss: Loss | str, groups: Any = None, surrogate: str = "lovasz", scale: float | None = None
     ) -> None:
         self.surrogate = _surrogate(as_loss(loss), as_choice(surrogate, "surrogate", NAMES), scale)
-        self._binder = Binder(as_loss(loss), groups)
-        self._last: tuple[Bound, Evaluator, float] | None = None
+        self._binder = RowSetCache(as_loss(loss), groups)
+        self._last: tuple[RowSets, Evaluator, float] | None = None
 
     def __call__(self, first: Any, second: Any, sample_weight: Any = None, group: Any = None) -> tuple[Values, Values]:
         """The gradient and the second derivatives of all rows, (n,) each."""
         refuse_local_rows("objective")
-        passed = Passed.of(first, second, sample_weight, group)
+        passed = BoosterInput.of(first, second, sample_weight, group)
         bound = self._binder(passed)
         # Surrogates see the scores in the order of the sets.
         scores = passed.scores[bound.order]
@@ -139,7 +139,7 @@ class Objective:
         weight = (bound.weights(passed.weight) * bound.batch.total / len(bound.batch))[bound.batch.owners]
         return bound.in_rows(weight * gradient), bound.in_rows(weight * np.maximum(np.abs(gradient), least))
 
-    def _bind(self, bound: Bound) -> tuple[Evaluator, float]:
+    def _bind(self, bound: RowSets) -> tuple[Evaluator, float]:
         """The surrogate of the sets, and the least second derivative, both before the factor n / k."""
         if self._last is None or self._last[0] is not bound:
             convex = self.surrogate
@@ -253,12 +253,12 @@ class Metric:
         self._sure = threshold is not None or self.loss.reads == "scores"
         # XGBoost asks functions for their name.
         self.__name__ = f"{self.loss.name}_loss"
-        self._binder = Binder(self.loss, groups)
+        self._binder = RowSetCache(self.loss, groups)
 
     def __call__(self, first: Any, second: Any, sample_weight: Any = None, group: Any = None) -> Any:
         """The mean loss, in the form that the booster wants."""
         refuse_local_rows("metric")
-        passed = Passed.of(first, second, sample_weight, group)
+        passed = BoosterInput.of(first, second, sample_weight, group)
         bound = self._binder(passed)
         scores = passed.scores[bound.order]
         self._warn_of_probabilities(scores)

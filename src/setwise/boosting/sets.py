@@ -69,7 +69,7 @@ class DataSet(Protocol):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Passed:
+class BoosterInput:
     """Labels and scores of rows, (n,), with weights of rows or of groups, and sizes of groups, each None if not given.
 
     Raises ValueError for labels other than 0 and 1, and for scores that are not finite or not one for each row.
@@ -81,14 +81,14 @@ class Passed:
     sizes: Values | None
 
     @classmethod
-    def of(cls, first: Any, second: Any, weight: Any, group: Any) -> "Passed":
+    def of(cls, first: Any, second: Any, weight: Any, group: Any) -> "BoosterInput":
         """From ``(preds, data set)``, or from ``(y_true, y_pred)`` with weights and sizes of groups, if any."""
         if isinstance(second, DataSet):
             return cls._of(second.get_label(), first, second.get_weight(), second.get_group(), "preds")
         return cls._of(first, second, weight, group, "y_pred")
 
     @classmethod
-    def _of(cls, labels: Any, scores: Any, weight: Any, group: Any, name: str) -> "Passed":
+    def _of(cls, labels: Any, scores: Any, weight: Any, group: Any, name: str) -> "BoosterInput":
         truth = as_labels(labels, "the labels of a booster")
         given = as_array(scores, name)
         if given.shape != truth.shape:
@@ -110,7 +110,7 @@ def _or_none(values: Any, name: str) -> Values | None:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Bound:
+class RowSets:
     """Sets of rows, and the order of the rows in them.
 
     Attributes
@@ -127,7 +127,7 @@ class Bound:
     even: bool
 
     @classmethod
-    def of(cls, labels: Bools, ids: Ints, loss: Loss) -> "Bound":
+    def of(cls, labels: Bools, ids: Ints, loss: Loss) -> "RowSets":
         """The sets of rows with equal ``ids``, 0, 1, 2, ..., (n,)."""
         even = loss.reads == "scores" or Trait.COUNTS in loss.traits
         # With positives first, what surrogates make of equal scores does not depend on the order of the rows.
@@ -174,7 +174,7 @@ class Bound:
 
 
 @final
-class Binder:
+class RowSetCache:
     """Sets of rows for the labels and groups that a booster passes; the sets of the last labels are stored.
 
     Parameters
@@ -186,22 +186,22 @@ class Binder:
     def __init__(self, loss: Loss, groups: Any) -> None:
         self.loss = loss
         self.ids = None if groups is None else _ids(groups)
-        self._last: tuple[Values | None, Bound] | None = None
+        self._last: tuple[Values | None, RowSets] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_last": None}
 
-    def __call__(self, passed: Passed) -> Bound:
+    def __call__(self, passed: BoosterInput) -> RowSets:
         """The sets of the rows that a booster passed."""
         if self._last is not None:
             sizes, bound = self._last
             if np.array_equal(bound.labels, passed.labels) and _equal(sizes, passed.sizes):
                 return bound
-        bound = Bound.of(passed.labels, self._ids_of(passed), self.loss)
+        bound = RowSets.of(passed.labels, self._ids_of(passed), self.loss)
         self._last = passed.sizes, bound
         return bound
 
-    def _ids_of(self, passed: Passed) -> Ints:
+    def _ids_of(self, passed: BoosterInput) -> Ints:
         n, sizes = len(passed.labels), passed.sizes
         if self.ids is not None and sizes is not None:
             raise Refusal("boosting refuses groups: the data set has groups of its own. Give them once.", BOOSTING)

@@ -2,11 +2,11 @@
 
 from setwise.compare.answer import Answer
 from setwise.compare.floors import FlooredThreshold
-from setwise.compare.plan import Measured, Plan
+from setwise.compare.plan import NamedLoss, Plan
 from setwise.compare.problem import Problem
 from setwise.compare.run import compare
 from setwise.compare.saved_model import SavedModel, load_model, save_model
 
 __all__ = [
-    "Answer", "FlooredThreshold", "Measured", "Plan", "Problem", "SavedModel", "compare", "load_model", "save_model",
+    "Answer", "FlooredThreshold", "NamedLoss", "Plan", "Problem", "SavedModel", "compare", "load_model", "save_model",
 ]  # fmt: skip

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
-from setwise.compare.floors import Reached
-from setwise.compare.plan import PLAIN, Key, Measured, Plan
+from setwise.compare.floors import FloorShares
+from setwise.compare.plan import PLAIN, Key, NamedLoss, Plan
 from setwise.compare.problem import Problem
 from setwise.core.attributes import cached_property
 from setwise.core.checks import Values, as_number, as_reals
@@ -20,7 +20,7 @@ from setwise.core.checks import Values, as_number, as_reals
 
 @final
 @dataclass(frozen=True)
-class Paired:
+class PairedDifference:
     """The mean of J paired differences, with the variance ``(1/J + n_test / n_train) s^2`` of Nadeau and Bengio (2003).
 
     ``s^2`` is the variance of the differences. Splits share training rows, so that ``s^2 / J`` alone would be too
@@ -38,7 +38,7 @@ class Paired:
     splits: int
 
     @classmethod
-    def of(cls, differences: ArrayLike, test_by_train: float) -> "Paired":
+    def of(cls, differences: ArrayLike, test_by_train: float) -> "PairedDifference":
         """From the differences (J,) with J >= 2, and the ratio of the numbers of test and training rows."""
         d = as_reals(differences, "differences")
         if d.ndim != 1 or len(d) < 2:
@@ -78,7 +78,7 @@ def holm(p_values: ArrayLike) -> Values:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Row:
+class CandidateResult:
     """A lever over a base model: what it lost inside, out of fold on all rows, and on the outer folds.
 
     Attributes
@@ -118,7 +118,7 @@ class Row:
 
 @final
 @dataclass(frozen=True)
-class Flat:
+class ThresholdRange:
     """The thresholds around the best one at which the measure is nearly as good, out of fold on all rows.
 
     Under floors they are kept in the whole range.
@@ -164,7 +164,7 @@ class Winner:
     threshold: Any = None
     weight: float = 1.0
     probability: bool = True
-    flat: Flat | None = None
+    flat: ThresholdRange | None = None
     coefficients: Mapping[str, float] | None = None
     code: str = ""
     fitted: Any = None
@@ -174,7 +174,7 @@ class Winner:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Floored:
+class FloorReport:
     """How the ways keep the floors.
 
     Attributes
@@ -185,15 +185,15 @@ class Floored:
     test : for each way what it reaches on the rows of ``--test``; empty without them
     """
 
-    all_rows: Mapping[Key, Reached]
-    folds: tuple[Mapping[Key, Reached], ...]
+    all_rows: Mapping[Key, FloorShares]
+    folds: tuple[Mapping[Key, FloorShares], ...]
     able: frozenset[Key]
-    test: Mapping[Key, Reached] = field(default_factory=dict)
+    test: Mapping[Key, FloorShares] = field(default_factory=dict)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Others:
+class OtherRowsReport:
     """What ways reach on the rows of a file that are not in the sample on which they were compared.
 
     Attributes
@@ -208,7 +208,7 @@ class Others:
     count: int
     file: str
     losses: Mapping[Key, float] = field(default_factory=dict)
-    reached: Mapping[Key, Reached] = field(default_factory=dict)
+    reached: Mapping[Key, FloorShares] = field(default_factory=dict)
     refusal: str = ""
 
 
@@ -238,20 +238,20 @@ class Answer:
     Examples
     --------
     >>> from sklearn.datasets import make_classification
-    >>> from setwise.compare import Measured, Plan, Problem, compare
+    >>> from setwise.compare import NamedLoss, Plan, Problem, compare
     >>> from setwise.losses import FBeta
     >>> X, y = make_classification(150, 3, n_redundant=0, weights=[0.8], class_sep=0.7, random_state=0)
     >>> plan = Plan(folds=2, inner=3, grid=(1.0,), bases=("linear",), levers=("threshold",))
-    >>> answer = compare(Problem("made", "Generated rows.", X, y), [Measured("f1", FBeta())], plan)[0]
+    >>> answer = compare(Problem("made", "Generated rows.", X, y), [NamedLoss("f1", FBeta())], plan)[0]
 
     >>> answer.reference.key, [row.lever for row in answer.rows]
     (('linear', 'threshold'), ['threshold', 'as_it_is'])
     """
 
     problem: Problem
-    measured: Measured
+    measured: NamedLoss
     plan: Plan
-    rows: tuple[Row, ...]
+    rows: tuple[CandidateResult, ...]
     chosen: Key
     choices: tuple[Key, ...]
     own: Values
@@ -259,23 +259,23 @@ class Answer:
     winner: Winner
     constants: Mapping[str, float | None]
     test_gain: tuple[float, float, float] | None = None
-    floored: Floored | None = None
-    others: Others | None = None
+    floored: FloorReport | None = None
+    others: OtherRowsReport | None = None
     notes: tuple[str, ...] = ()
     saved: str = ""
     seconds: float = 0.0
 
     @property
-    def reference(self) -> Row:
+    def reference(self) -> CandidateResult:
         """Logistic regression with a tuned threshold; for losses of a ranking, in its order."""
         return self.rows[0]
 
-    def row(self, key: Key) -> Row:
+    def row(self, key: Key) -> CandidateResult:
         """The row with this key."""
         return next(row for row in self.rows if row.key == key)
 
     @property
-    def plain(self) -> Row | None:
+    def plain(self) -> CandidateResult | None:
         """Logistic regression at 0.5; None where no threshold occurs, and under floors, which it may break."""
         return next((row for row in self.rows if row.key == PLAIN), None) if self.floored is None else None
 
@@ -284,12 +284,12 @@ class Answer:
         """Whether the reference keeps the floors, if there are any, so that a gain over it means something."""
         return self.floored is None or self.reference.key in self.floored.able
 
-    def paired(self, first: Values, second: Values) -> Paired:
+    def paired(self, first: Values, second: Values) -> PairedDifference:
         """The paired difference ``first - second`` of losses over the outer folds: what ``second`` gains."""
-        return Paired.of(first - second, 1.0 / (self.plan.folds - 1))
+        return PairedDifference.of(first - second, 1.0 / (self.plan.folds - 1))
 
     @cached_property
-    def gain(self) -> Paired:
+    def gain(self) -> PairedDifference:
         """What the choice, repeated in each outer fold, gains over the reference."""
         return self.paired(self.reference.outer, self.own)
 
@@ -302,7 +302,7 @@ class Answer:
         return self.chosen != self.reference.key and (not self.stands or self.gain.interval()[0] > 1e-12)
 
     @property
-    def parts(self) -> dict[str, Paired]:
+    def parts(self) -> dict[str, PairedDifference]:
         """The gain over logistic regression at 0.5 in three parts: that of the threshold, the base model, the lever."""
         found = {} if self.plain is None else {"threshold": self.paired(self.plain.outer, self.reference.outer)}
         found["base"] = self.paired(self.reference.outer, self.own_base)
@@ -311,7 +311,7 @@ class Answer:
         return found
 
     @property
-    def best_other(self) -> Row | None:
+    def best_other(self) -> CandidateResult | None:
         """The best way but the reference, by its out-of-fold loss on all rows; the outer folds have no say in it."""
         # A way that loses the same in every fold is the reference under another name.
         others = [

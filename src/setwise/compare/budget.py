@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import final
 
 from setwise.compare.fits import Fits, judged_by, no_advance, rows_of
-from setwise.compare.plan import BASES, FIRST, LEAST_FOLDS, QUICK_GRID, Key, Measured, Plan
+from setwise.compare.plan import BASES, FIRST, LEAST_FOLDS, QUICK_GRID, Key, NamedLoss, Plan
 from setwise.compare.problem import Problem
 from setwise.compare.sentences import lever_title
 from setwise.compare.text import bytes_text, listed
@@ -19,7 +19,7 @@ from setwise.datasets.blocks import Budget
 from setwise.datasets.sampling import ParquetTable
 from setwise.decisions.task import Task
 from setwise.estimators.selection import Lever
-from setwise.estimators.selection.out_of_fold import OutOfFold
+from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 
 LEAST_ROWS, MOST_ROWS, SHARE = 300, 2000, 16
 """Times are measured on a sixteenth of the rows, but on so many at least and at most, and on a third of these."""
@@ -89,7 +89,7 @@ class Costs:
         return found
 
 
-def measured_costs(problem: Problem, measures: Sequence[Measured], plan: Plan, warm: bool = False) -> Costs:
+def measured_costs(problem: Problem, measures: Sequence[NamedLoss], plan: Plan, warm: bool = False) -> Costs:
     """The costs from two small runs; unless ``warm``, one before them that is not counted compiles and starts up."""
     n = len(problem.y)
     large = min(n, max(LEAST_ROWS, min(n // SHARE, MOST_ROWS)))
@@ -104,7 +104,7 @@ def measured_costs(problem: Problem, measures: Sequence[Measured], plan: Plan, w
     return Costs(fits, {key: line for key, line in lines.items() if key[1]}, len(plan.grid))
 
 
-def _run(part: Problem, measures: Sequence[Measured], plan: Plan) -> tuple[int, dict[Key, float]]:
+def _run(part: Problem, measures: Sequence[NamedLoss], plan: Plan) -> tuple[int, dict[Key, float]]:
     """The number of rows of a part, and the seconds of the fits and of each lever on it."""
     rows = rows_of(part, measures[0])
     fits = Fits(rows, part, plan, "", no_advance)
@@ -124,7 +124,7 @@ def _run(part: Problem, measures: Sequence[Measured], plan: Plan) -> tuple[int, 
     return len(part.y), seconds
 
 
-def asks_for_fits(lever: Lever, task: Task, base: OutOfFold) -> bool:
+def asks_for_fits(lever: Lever, task: Task, base: OutOfFoldBase) -> bool:
     """Whether a lever asks for more fits of the base model than the others."""
     return lever.refuses(task, base) is None and (lever.many_numbers or lever.bound(task).fits != (1.0,))
 
@@ -206,7 +206,7 @@ SAID = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_byte
 
 @final
 @dataclass(frozen=True)
-class Room:
+class MemoryAllowance:
     """What a budget of bytes has room for, in a comparison of random rows of a table.
 
     Attributes

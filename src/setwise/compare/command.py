@@ -14,11 +14,11 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from setwise.compare.answer import Answer
-from setwise.compare.budget import LEAST_SETS, WORDS, Room, measured_costs, refuse_too_large, within
+from setwise.compare.budget import LEAST_SETS, WORDS, MemoryAllowance, measured_costs, refuse_too_large, within
 from setwise.compare.checkpoint import keep_plan, open_for_comparison, planned
 from setwise.compare.floors import FlooredThreshold
 from setwise.compare.other_rows import OtherRows
-from setwise.compare.plan import BASES, GRID, QUICK_GRID, Measured, Plan
+from setwise.compare.plan import BASES, GRID, QUICK_GRID, NamedLoss, Plan
 from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, drawn_rows, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
 from setwise.compare.report import earlier, section, summary, write_report
@@ -41,7 +41,7 @@ PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"
 
 @final
 @dataclass(frozen=True)
-class Options:
+class CommandOptions:
     """The options of the command, as they were given."""
 
     data: str | None = None
@@ -70,7 +70,7 @@ class Options:
     command: str = ""
 
 
-def plan_of(options: Options) -> Plan:
+def plan_of(options: CommandOptions) -> Plan:
     """The plan of the options; ValueError where one is out of range."""
     if options.folds is not None and options.folds < 2:
         raise ValueError(f"--folds must be at least 2; got {options.folds}.")
@@ -95,7 +95,7 @@ def plan_of(options: Options) -> Plan:
     )
 
 
-def plan_for(options: Options, problem: Problem) -> Plan:
+def plan_for(options: CommandOptions, problem: Problem) -> Plan:
     """The plan of the options for one problem. For many sets ``--quick`` leaves the ramp to the cheaper stack."""
     plan = plan_of(options)
     if not options.quick or options.levers is not None or (problem.groups is None and not problem.many):
@@ -103,7 +103,7 @@ def plan_for(options: Options, problem: Problem) -> Plan:
     return replace(plan, levers=tuple(name for name in plan.levers if name != "ramp"))
 
 
-def floor_of(options: Options) -> FlooredThreshold | None:
+def floor_of(options: CommandOptions) -> FlooredThreshold | None:
     """The threshold that keeps the floors of the options, or None; ValueError where one is out of range."""
     given = (options.recall_at_least, options.precision_at_least)
     if given == (None, None):
@@ -118,7 +118,7 @@ def floor_of(options: Options) -> FlooredThreshold | None:
     return FlooredThreshold(*given, options.confidence)
 
 
-def usual_loss(options: Options) -> str:
+def usual_loss(options: CommandOptions) -> str:
     """The measure where none is named: F1, or under a floor of recall precision, and the other way round."""
     if options.recall_at_least is not None:
         return "f1" if options.precision_at_least is not None else PRECISION
@@ -138,7 +138,7 @@ def _names(
     return names
 
 
-def read_sample(options: Options, plan: Plan) -> tuple[Problem, OtherRows | None]:
+def read_sample(options: CommandOptions, plan: Plan) -> tuple[Problem, OtherRows | None]:
     """The problem of random rows of a file, as many as ``--memory`` has room for, and all its other rows.
 
     With a group whole groups are drawn.
@@ -159,7 +159,10 @@ def read_sample(options: Options, plan: Plan) -> tuple[Problem, OtherRows | None
     features = [name for name in table.names if name not in (*target, *apart)]
     cells = sum(1 if name in table.numbers else WORDS for name in features)
     grouped, jobs = options.group is not None, effective_n_jobs(options.n_jobs or 1)
-    room, wanted = Room(budget, table, max(cells, 1), len(target), grouped, "forest" in plan.bases, jobs), list[int]()
+    room, wanted = (
+        MemoryAllowance(budget, table, max(cells, 1), len(target), grouped, "forest" in plan.bases, jobs),
+        list[int](),
+    )
 
     def rows(sets: int) -> int:
         wanted.append(min(room.rows(sets), table.rows))
@@ -241,15 +244,15 @@ SMALL = 200_000
 
 @final
 @dataclass(frozen=True, eq=False)
-class Work:
+class ComparisonTask:
     """One problem with its measures."""
 
     problem: Problem
-    measures: tuple[Measured, ...]
+    measures: tuple[NamedLoss, ...]
     test: Problem | None = None
     others: OtherRows | None = None
 
-    def part(self, rows: int, plan: Plan, why: str) -> "Work":
+    def part(self, rows: int, plan: Plan, why: str) -> "ComparisonTask":
         """The work on a random part of about so many rows; what is left out of a sample is one of its other rows."""
         problem, sets, others = self.problem, max(LEAST_SETS, plan.folds), self.others
         if others is not None:
@@ -257,7 +260,9 @@ class Work:
         return replace(self, problem=problem.part(rows, sets, plan.seed, why), others=others)
 
 
-def compare_command(options: Options, say: Callable[[str], None], bold: bool = False) -> tuple[list[str], list[Path]]:
+def compare_command(
+    options: CommandOptions, say: Callable[[str], None], bold: bool = False
+) -> tuple[list[str], list[Path]]:
     """Compare all ways on a file, or on the bundled problems; returns texts to print and the files written.
 
     Without a file the problems are early detection in bags, where the base model matters, traits of digits, where each
@@ -311,8 +316,8 @@ def made_folders(out: Path) -> list[Path]:
 
 
 def _answered(
-    options: Options,
-    work: Sequence[Work],
+    options: CommandOptions,
+    work: Sequence[ComparisonTask],
     say: Callable[[str], None],
     bold: bool,
     begin: float,
@@ -331,7 +336,7 @@ def _answered(
     return [*(section(one, bold) for one in found), *(summary(found) if len(found) > 1 else [])], files
 
 
-def check(work: Work, plan: Plan, options: Options) -> None:
+def check(work: ComparisonTask, plan: Plan, options: CommandOptions) -> None:
     """Refuse measures that do not fit the sets, floors that do not fit the measures, and too few rows."""
     check_size(work.problem, plan)
     for measured in work.measures:
@@ -349,8 +354,8 @@ def check(work: Work, plan: Plan, options: Options) -> None:
 
 
 def run(
-    work: Sequence[Work],
-    options: Options,
+    work: Sequence[ComparisonTask],
+    options: CommandOptions,
     budget: float | None,
     say: Callable[[str], None],
     kept: OpenCheckpoint | None = None,
@@ -360,7 +365,7 @@ def run(
     Where a checkpoint holds a plan, the time is not measured again.
     """
     places = [None if kept is None else kept.part(f"problem {k}") for k in range(len(work))]
-    plans: list[tuple[Work, Plan, list[str]]] = []
+    plans: list[tuple[ComparisonTask, Plan, list[str]]] = []
     expected, begin = 0.0, time.perf_counter()
     for one, place in zip(work, places, strict=True):
         n = len(one.problem.y)
@@ -404,7 +409,7 @@ def run(
     return found
 
 
-def unfit(options: Options, plan: Plan, work: Work) -> list[str]:
+def unfit(options: CommandOptions, plan: Plan, work: ComparisonTask) -> list[str]:
     """Sentences on the levers that were asked for and fit no measure on these data, or keep no floor."""
     asked = () if options.levers is None else plan.levers
     odd = [name for name in asked if all(name in foreign(work.problem, m) for m in work.measures)]
@@ -413,7 +418,7 @@ def unfit(options: Options, plan: Plan, work: Work) -> list[str]:
     return [f"Left out of --levers: {listed(names)}; {reason}." for reason, names in reasons.items() if names]
 
 
-def work_of(options: Options, plan: Plan) -> list[Work]:
+def work_of(options: CommandOptions, plan: Plan) -> list[ComparisonTask]:
     """The problems with their measures: that of a file, or the bundled ones."""
     average = options.average or "samples"
     if options.data is None:
@@ -428,7 +433,7 @@ def work_of(options: Options, plan: Plan) -> list[Work]:
         ]
         if options.quick:
             problems = [(p.part(600, LEAST_SETS, 0, "--quick") if p.many else p, loss) for p, loss in problems]
-        return [Work(p, measures_of(options.loss or loss, average)) for p, loss in problems]
+        return [ComparisonTask(p, measures_of(options.loss or loss, average)) for p, loss in problems]
     others = None
     if options.memory is not None:
         problem, others = read_sample(options, plan)
@@ -436,10 +441,10 @@ def work_of(options: Options, plan: Plan) -> list[Work]:
         refuse_too_large(Path(options.data))
         problem = read(options.data, options.target, options.group, options.positive, options.drop)
     test = None if options.test is None else read_test(options.test, problem, options.target, options.group)
-    found = Work(problem, measures_of(options.loss or usual_loss(options), average), test, others)
+    found = ComparisonTask(problem, measures_of(options.loss or usual_loss(options), average), test, others)
     return [found.part(QUICK_ROWS, plan, "--quick") if options.quick and len(problem.y) > QUICK_ROWS else found]
 
 
-def measures_of(text: str, average: str) -> tuple[Measured, ...]:
+def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:
     """The losses in a text that joins their names by commas; ValueError for a name that does not exist."""
-    return tuple(Measured(name, loss, average) for name, loss in parse_losses(text).items())
+    return tuple(NamedLoss(name, loss, average) for name, loss in parse_losses(text).items())

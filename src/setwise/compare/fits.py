@@ -8,14 +8,14 @@ from typing import final
 import numpy as np
 
 from setwise.compare.floors import short_of
-from setwise.compare.plan import FIRST, PLAIN, Key, Measured, Plan
+from setwise.compare.plan import FIRST, PLAIN, Key, NamedLoss, Plan
 from setwise.compare.problem import Problem
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.exceptions import Refusal
 from setwise.decisions.task import Task
 from setwise.estimators.selection.levers import Lever
-from setwise.estimators.selection.out_of_fold import OutOfFold
-from setwise.estimators.selection.problem import Problem as Rows
+from setwise.estimators.selection.out_of_fold import OutOfFoldBase
+from setwise.estimators.selection.problem import SelectionProblem as Rows
 from setwise.estimators.sets import as_ids
 
 Advance = Callable[[str, int], None]
@@ -24,7 +24,7 @@ SEED = 0
 """The seed of the inner folds and of the bootstrap; MeasureClassifier has the same one, so that it repeats a choice."""
 
 
-def rows_of(problem: Problem, measured: Measured) -> Rows:
+def rows_of(problem: Problem, measured: NamedLoss) -> Rows:
     """The rows of a problem with their target, judged by a measure."""
     ids = None if problem.groups is None else as_ids(problem.groups, len(problem.y))
     target = problem.y if problem.many else problem.y.ravel()
@@ -32,7 +32,7 @@ def rows_of(problem: Problem, measured: Measured) -> Rows:
     return Rows(problem.X, target, np.arange(target.shape[1]) if problem.many else np.array([0, 1]), 1, task, ids)
 
 
-def judged_by(task: Task, measured: Measured) -> Task:
+def judged_by(task: Task, measured: NamedLoss) -> Task:
     """The same truth, judged by another measure."""
     return replace(task, loss=measured.loss, average=measured.average)  # type: ignore[arg-type]
 
@@ -56,7 +56,7 @@ class Fits:
     ) -> None:
         self.rows, self.seconds, self._floored = rows, dict[str, float](), plan.floor is not None
         folds = rows.folds(plan.inner, SEED)
-        self._sources: dict[str, dict[float | None, OutOfFold]] = {}
+        self._sources: dict[str, dict[float | None, OutOfFoldBase]] = {}
         for base in plan.models(problem):
             found = self._sources[base.name] = {}
             for constant in base.constants(plan.grid):
@@ -69,7 +69,7 @@ class Fits:
                 advance(f"{where}: {base.title}", 1)
             self.seconds[base.name] = sum(source.seconds for source in found.values())
 
-    def best(self, task: Task, reference: Lever) -> "Sources":
+    def best(self, task: Task, reference: Lever) -> "BaseResponses":
         """The responses of each base model with the constant that is best for the measure.
 
         The best constant has the least out-of-fold loss with the lever of the reference; under floors, among those that
@@ -83,7 +83,7 @@ class Fits:
         plain = chosen[FIRST]
         if task.loss.reads == "labels" and not self._floored:
             plain = _least(self._sources[FIRST], lambda source: (task.mean_loss(source.response().labels),))
-        return Sources(
+        return BaseResponses(
             {name: self._sources[name][constant] for name, constant in chosen.items()},
             chosen,
             self._sources[FIRST][plain],
@@ -92,26 +92,28 @@ class Fits:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Sources:
+class BaseResponses:
     """The responses of each base model with the constant that suits a measure, these constants, and those at 0.5."""
 
-    tuned: Mapping[str, OutOfFold]
+    tuned: Mapping[str, OutOfFoldBase]
     constants: Mapping[str, float | None]
-    plain: OutOfFold
+    plain: OutOfFoldBase
 
-    def of(self, key: Key) -> OutOfFold:
+    def of(self, key: Key) -> OutOfFoldBase:
         """The responses that the way with this key reads."""
         return self.plain if key == PLAIN else self.tuned[key[0]]
 
 
-def _least(found: Mapping[float | None, OutOfFold], losses: Callable[[OutOfFold], tuple[float, ...]]) -> float | None:
+def _least(
+    found: Mapping[float | None, OutOfFoldBase], losses: Callable[[OutOfFoldBase], tuple[float, ...]]
+) -> float | None:
     """The constant of the least losses in their order, rounded so that the first of equal ones is taken."""
     if len(found) == 1:
         return next(iter(found))
     return min(found, key=lambda c: [round(loss, 12) for loss in losses(found[c])])
 
 
-def tuned_loss(source: OutOfFold, task: Task, lever: Lever) -> tuple[float, float]:
+def tuned_loss(source: OutOfFoldBase, task: Task, lever: Lever) -> tuple[float, float]:
     """What a lever that was tuned on the same rows misses floors by, and its out-of-fold loss; inf if it is refused."""
     evidence = source.held_out()
     try:

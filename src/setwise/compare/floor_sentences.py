@@ -4,7 +4,7 @@ import numpy as np
 from scipy.stats import beta, binom
 
 from setwise.compare.answer import Answer
-from setwise.compare.floors import FlooredThreshold, Reached
+from setwise.compare.floors import FlooredThreshold, FloorShares
 from setwise.compare.plan import PLAIN
 from setwise.compare.text import figure, listed
 from setwise.decisions import Floor
@@ -54,7 +54,7 @@ def _for_groups(floor: FlooredThreshold) -> str:
     return f", but {floor.words} is tested over whole groups: it is that of all rows of new groups together"
 
 
-def _in_a_file(floor: FlooredThreshold, reached: Reached) -> list[str]:
+def _in_a_file(floor: FlooredThreshold, reached: FloorShares) -> list[str]:
     """That a floor with confidence is one of the share in the long run; nothing for others, and for several floors."""
     if floor.confidence is None or len(floor.floors) > 1:
         return []
@@ -67,7 +67,7 @@ def _in_a_file(floor: FlooredThreshold, reached: Reached) -> list[str]:
     ]
 
 
-def _with_interval(name: str, reached: Reached, floor: FlooredThreshold) -> str:
+def _with_interval(name: str, reached: FloorShares, floor: FlooredThreshold) -> str:
     """A share with its exact interval, and where a floor is to hold with confidence before it its sure lower bound.
 
     The first share to show says the level of the intervals.
@@ -121,7 +121,7 @@ def needed_of(floor: Floor, P: int) -> int:
     return int(np.argmax(floor.met(np.arange(P + 1.0), np.zeros(P + 1), float(P), 0.0)))
 
 
-def _needed(found: Answer, floor: FlooredThreshold, reached: Reached) -> str:
+def _needed(found: Answer, floor: FlooredThreshold, reached: FloorShares) -> str:
     """How many positive rows must be found for a floor of recall alone; nothing for other floors, and for groups."""
     in_groups = floor.confidence is not None and found.problem.groups is not None
     if in_groups or [one.measure for one in floor.floors] != ["recall"]:
@@ -155,7 +155,7 @@ def _two_figures(found: Answer) -> list[str]:
     ]
 
 
-def _unsure(found: Answer, reached: Reached) -> list[str]:
+def _unsure(found: Answer, reached: FloorShares) -> list[str]:
     """That a floor which holds on the rows at hand may fail on new ones; nothing for one with confidence."""
     floor = found.plan.floor
     assert floor is not None
@@ -239,16 +239,16 @@ def _names(floor: FlooredThreshold) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(one.measure for one in floor.floors), "recall", "precision"]))
 
 
-def _share(name: str, reached: Reached) -> str:
+def _share(name: str, reached: FloorShares) -> str:
     return f"{name} {figure(getattr(reached, name))}"
 
 
-def _shares(found: Answer, reached: Reached) -> str:
+def _shares(found: Answer, reached: FloorShares) -> str:
     assert found.plan.floor is not None
     return listed([_share(name, reached) for name in _names(found.plan.floor)])
 
 
-def _means(found: Answer, folds: list[Reached]) -> str:
+def _means(found: Answer, folds: list[FloorShares]) -> str:
     assert found.plan.floor is not None
     names = _names(found.plan.floor)
     return listed([f"{name} {figure(float(np.mean([getattr(one, name) for one in folds])))}" for name in names])

@@ -9,7 +9,7 @@ from setwise.core.checks import Bools, Values, as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import FLOORS
 from setwise.decisions import Floor, OperatingPoint, UnmetFloor, constrained_threshold
-from setwise.decisions.floors import SLACK, Asked, together
+from setwise.decisions.floors import SLACK, FloorRequest, together
 from setwise.decisions.operating_point import kept_at, nearest_threshold
 from setwise.decisions.task import Task
 from setwise.estimators.selection.levers import Base, Evidence, Lever, Rule
@@ -17,7 +17,7 @@ from setwise.estimators.selection.levers import Base, Evidence, Lever, Rule
 
 @final
 @dataclass(frozen=True)
-class Reached:
+class FloorShares:
     """The shares that labels have over all rows together, with the numbers that they come from.
 
     Attributes
@@ -120,7 +120,7 @@ class FlooredThreshold(Lever):
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         """The threshold; Refusal where none keeps the floors."""
         try:
-            return FlooredAt(self.point(evidence.response().scores, task).threshold)
+            return FlooredThresholdRule(self.point(evidence.response().scores, task).threshold)
         except UnmetFloor as unmet:
             raise Refusal(unmet.sentence, FLOORS) from None
 
@@ -131,7 +131,7 @@ class FlooredThreshold(Lever):
     def check(self, truth: Any) -> None:
         """Raise ValueError if there are so few positive rows that not even labels without a mistake keep the floors."""
         P = float(np.sum(truth))
-        for asked in together(tuple(Asked.of(floor) for floor in self.floors)):
+        for asked in together(tuple(FloorRequest.of(floor) for floor in self.floors)):
             floor = asked.floor
             best = float(floor.values(np.array([P]), np.zeros(1), P, 0.0)[0])
             if best < floor.least - SLACK:
@@ -141,13 +141,13 @@ class FlooredThreshold(Lever):
                     FLOORS,
                 )
 
-    def reached(self, task: Task, labels: Bools) -> Reached:
+    def reached(self, task: Task, labels: Bools) -> FloorShares:
         """The shares of labels, and whether they keep the floors, without the confidence."""
         counts = int((task.truth & labels).sum()), int(np.sum(labels)), int(task.truth.sum())
-        reached = Reached(*counts, len(task.truth), True)
+        reached = FloorShares(*counts, len(task.truth), True)
         return replace(reached, kept=self.holds(reached))
 
-    def holds(self, reached: Reached) -> bool:
+    def holds(self, reached: FloorShares) -> bool:
         """Whether shares keep the floors, without the confidence."""
         return all(getattr(reached, floor.measure) >= floor.least - SLACK for floor in self.floors)
 
@@ -189,19 +189,19 @@ class NearestThreshold(Lever):
         """The threshold, with what it is short of the floors."""
         scores = evidence.response().scores
         try:
-            return FlooredAt(self.floor.point(scores, task).threshold)
+            return FlooredThresholdRule(self.floor.point(scores, task).threshold)
         except UnmetFloor as unmet:
             if len(task.truth) == self.rows:
                 raise Refusal(unmet.sentence, FLOORS) from None
         floors = self.floor.floors
         near = nearest_threshold(task.sets, task.flat(scores), task.loss, floors)
         short = max(floor.least - value for floor, value in zip(floors, near.reached, strict=True))
-        return FlooredAt(near.threshold, max(short, SLACK))
+        return FlooredThresholdRule(near.threshold, max(short, SLACK))
 
 
 @final
 @dataclass(frozen=True)
-class FlooredAt(Rule):
+class FlooredThresholdRule(Rule):
     """``[score >= at]`` for the scores of the base model.
 
     Parameters
@@ -225,4 +225,4 @@ class FlooredAt(Rule):
 
 def short_of(rule: Rule) -> float:
     """How much a rule misses the floors on the rows that it was tuned on; 0 for a rule without floors."""
-    return rule.short if isinstance(rule, FlooredAt) else 0.0
+    return rule.short if isinstance(rule, FlooredThresholdRule) else 0.0

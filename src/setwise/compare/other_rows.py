@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.compare.answer import Others
-from setwise.compare.floors import FlooredThreshold, Reached
-from setwise.compare.plan import Key, Measured
+from setwise.compare.answer import OtherRowsReport
+from setwise.compare.floors import FlooredThreshold, FloorShares
+from setwise.compare.plan import Key, NamedLoss
 from setwise.compare.problem import Problem, targets_of
 from setwise.core.checks import Bools, Ints, Values
 from setwise.core.exceptions import Refusal
@@ -24,17 +24,17 @@ from setwise.decisions.task import Task
 from setwise.distributed.rows import PlacedRows, mean_loss_of
 from setwise.estimators.selection.base_models import Response
 from setwise.estimators.selection.levers import Evidence, Rule
-from setwise.estimators.selection.out_of_fold import OutOfFold
-from setwise.risks.places import Blocks, KeptHere, Stored
+from setwise.estimators.selection.out_of_fold import OutOfFoldBase
+from setwise.risks.places import FileObjects, FilePlaces, LocalObjects
 
 RUN = 1 << 14
 """Models say what they do about so many rows at a time, for they make copies of them."""
 
-Ways = Mapping[Key, tuple[Rule, OutOfFold]]
+Ways = Mapping[Key, tuple[Rule, OutOfFoldBase]]
 """The rules to judge, each with the fitted model that it reads."""
 
 
-class Block(NamedTuple):
+class RowBatch(NamedTuple):
     """Some rows: the table (m, d), the truth (m,) or (m, p), and the ids (m,) of their sets, or None."""
 
     X: Values
@@ -42,7 +42,7 @@ class Block(NamedTuple):
     ids: Any
 
 
-class Said(NamedTuple):
+class RowBatchAnswers(NamedTuple):
     """What is kept of a block: its truth and ids, and for each way its labels, or the responses behind them."""
 
     truth: Bools
@@ -77,12 +77,12 @@ class OtherRows:
         """The rows beside a part of the sample, given by places in it."""
         return replace(self, sample=self.sample.part(places))
 
-    def judge(self, ways: Ways, measured: Measured, floor: FlooredThreshold | None = None) -> Others:
+    def judge(self, ways: Ways, measured: NamedLoss, floor: FlooredThreshold | None = None) -> OtherRowsReport:
         """The mean loss of each way on these rows, and what it reaches under a floor.
 
         Where they cannot be read or judged there is a sentence in place of figures.
         """
-        found = Others(self.count, self.sample.table.path.name)
+        found = OtherRowsReport(self.count, self.sample.table.path.name)
         try:
             losses, reached = self._judged(ways, measured, floor)
             return replace(found, losses=losses, reached=reached)
@@ -91,8 +91,8 @@ class OtherRows:
             return replace(found, refusal=" ".join(str(why).split()))
 
     def _judged(
-        self, ways: Ways, measured: Measured, floor: FlooredThreshold | None
-    ) -> tuple[dict[Key, float], dict[Key, Reached]]:
+        self, ways: Ways, measured: NamedLoss, floor: FlooredThreshold | None
+    ) -> tuple[dict[Key, float], dict[Key, FloorShares]]:
         loss = measured.loss
         if loss.reads == "scores" or Trait.COUNTS not in loss.traits:
             self._refuse_many(f"{measured.title} needs all their scores in one place")
@@ -101,8 +101,8 @@ class OtherRows:
         groups, edges = joined(self.sample.table.sizes, self.most)
         read = partial(_read, self, dict[Any, int](), groups, edges)
         say = partial(_say, {key: (*way, self._gathers(way[0])) for key, way in ways.items()})
-        places = Blocks(len(groups))
-        said: list[Said] = places.tell(say, Stored(read))
+        places = FilePlaces(len(groups))
+        said: list[RowBatchAnswers] = places.tell(say, FileObjects(read))
         labels = {key: self._labels(said, key, rule) for key, (rule, _) in ways.items()}
         losses = {key: self._loss(places, said, found, measured) for key, found in labels.items()}
         if floor is None:
@@ -110,7 +110,7 @@ class OtherRows:
         task = Task(np.concatenate([one.truth for one in said]), measured.loss)
         return losses, {key: floor.reached(task, np.concatenate(found)) for key, found in labels.items()}
 
-    def _labels(self, said: Sequence[Said], key: Key, rule: Rule) -> list[Any]:
+    def _labels(self, said: Sequence[RowBatchAnswers], key: Key, rule: Rule) -> list[Any]:
         """The labels of a way for each block."""
         answers = [one.answers[key] for one in said]
         return _together(rule, answers, [one.ids for one in said]) if self._gathers(rule) else answers
@@ -124,7 +124,9 @@ class OtherRows:
         if self.count > room:
             raise Refusal(f"{why}, and --memory has room for those of {room:,} of them.", LARGE_FILES)
 
-    def _loss(self, places: Blocks, said: Sequence[Said], labels: list[Any], measured: Measured) -> float:
+    def _loss(
+        self, places: FilePlaces, said: Sequence[RowBatchAnswers], labels: list[Any], measured: NamedLoss
+    ) -> float:
         """The mean loss of labels, or of scores, over all sets of these rows."""
         truth, ids, average = [one.truth for one in said], [one.ids for one in said], measured.average
         if truth[0].ndim == 2 and average == "samples":
@@ -134,12 +136,14 @@ class OtherRows:
             columns = np.arange(truth[0].shape[1], dtype=np.int32)
             ids = [np.tile(columns, len(y)) if average == "macro" else None for y in truth]
             truth, labels = [y.ravel() for y in truth], [h.ravel() for h in labels]
-        kept = None if ids[0] is None else KeptHere(ids)
-        rows = PlacedRows(places, KeptHere(truth), KeptHere(truth), kept)
-        return mean_loss_of(rows, measured.loss, KeptHere(truth), KeptHere(labels))
+        kept = None if ids[0] is None else LocalObjects(ids)
+        rows = PlacedRows(places, LocalObjects(truth), LocalObjects(truth), kept)
+        return mean_loss_of(rows, measured.loss, LocalObjects(truth), LocalObjects(labels))
 
 
-def _read(others: OtherRows, codes: dict[Any, int], groups: Sequence[list[int]], edges: Sequence[int], k: int) -> Block:
+def _read(
+    others: OtherRows, codes: dict[Any, int], groups: Sequence[list[int]], edges: Sequence[int], k: int
+) -> RowBatch:
     """What block k has of the other rows."""
     sample, problem = others.sample, others.problem
     kept, group = ~sample.holds(edges[k], edges[k + 1] - edges[k]), sample.asked.group
@@ -147,24 +151,24 @@ def _read(others: OtherRows, codes: dict[Any, int], groups: Sequence[list[int]],
     part = sample.table.part(groups[k], names, kept)
     ids = None if group is None else sample.table.ids(groups[k], group, codes)[kept]
     held = rows_of(part, problem.columns, None, sample.target)
-    return Block(held.X, targets_of(held.kept, problem, sample.target, sample.table.path.name) == 1, ids)
+    return RowBatch(held.X, targets_of(held.kept, problem, sample.target, sample.table.path.name) == 1, ids)
 
 
-def _say(ways: Mapping[Key, tuple[Rule, OutOfFold, bool]], block: Block) -> Said:
+def _say(ways: Mapping[Key, tuple[Rule, OutOfFoldBase, bool]], block: RowBatch) -> RowBatchAnswers:
     """The labels of each way for a block; the responses of its model where groups are decided later."""
     parts: dict[Key, list[Any]] = {key: [] for key in ways}
     for first in range(0, len(block.truth), RUN):
-        fresh: dict[OutOfFold, Evidence] = {}
+        fresh: dict[OutOfFoldBase, Evidence] = {}
         for key, (rule, source, gathers) in ways.items():
             seen = fresh.setdefault(source, source.fresh(block.X[first : first + RUN]))
             parts[key].append(seen.response(rule.weight) if gathers else rule.labels(seen))
     none = block.truth[:0]
     answers = {key: found if ways[key][2] else np.concatenate([none, *found]) for key, found in parts.items()}
-    return Said(block.truth, block.ids, answers)
+    return RowBatchAnswers(block.truth, block.ids, answers)
 
 
 @final
-class Answered(Evidence):
+class ResponseEvidence(Evidence):
     """The responses to rows of which nothing else is kept."""
 
     def __init__(self, response: Response, groups: Ints) -> None:
@@ -185,6 +189,6 @@ def _together(rule: Rule, said: Sequence[Sequence[Response]], ids: Sequence[NDAr
     parts = [part for one in said for part in one]
     scores, labels = (np.concatenate([getattr(one, name) for one in parts]) for name in ("scores", "labels"))
     numbers = np.unique(np.concatenate(ids), return_inverse=True)[1]
-    found = rule.labels(Answered(Response(labels, scores, parts[0].probability), np.ravel(numbers)))
+    found = rule.labels(ResponseEvidence(Response(labels, scores, parts[0].probability), np.ravel(numbers)))
     edges = np.cumsum([0, *(len(one) for one in ids)])
     return [found[first:last] for first, last in pairwise(edges)]

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from setwise.compare.answer import Answer, Flat
+from setwise.compare.answer import Answer, ThresholdRange
 from setwise.compare.floor_sentences import lower
 from setwise.compare.plan import BASES
 from setwise.compare.sentences import axes_of, breaks, lever_title
@@ -126,7 +126,7 @@ def _broken(axes: Axes, value: float, place: float, base: str) -> None:
     axes.set_xlim(low, high)
 
 
-def threshold(found: Answer, flat: Flat) -> Figure:
+def threshold(found: Answer, flat: ThresholdRange) -> Figure:
     """The measure at all thresholds of the recommended model, out of fold, with the flat range."""
     figure = Figure(figsize=(8.4, 2.9), layout="constrained")
     axes = figure.add_subplot()
@@ -142,12 +142,12 @@ def threshold(found: Answer, flat: Flat) -> Figure:
     return figure
 
 
-def _nearly(flat: Flat, more: str = "") -> str:
+def _nearly(flat: ThresholdRange, more: str = "") -> str:
     """What the thresholds of the flat range have in common."""
     return f"at most {as_text(flat.tolerance)} worse{more}"
 
 
-def floored(found: Answer, flat: Flat) -> Figure:
+def floored(found: Answer, flat: ThresholdRange) -> Figure:
     """Recall, precision and the share of rows called positive around the recommended threshold, with the floors."""
     assert flat.shares is not None
     assert found.plan.floor is not None
@@ -181,7 +181,7 @@ def floored(found: Answer, flat: Flat) -> Figure:
     return figure
 
 
-def _around(at: float, flat: Flat, recall: Values, least: float) -> tuple[float, float]:
+def _around(at: float, flat: ThresholdRange, recall: Values, least: float) -> tuple[float, float]:
     """The thresholds that matter: from where nearly all positives are found to where too many are lost.
 
     These are as many as leave a recall of 0.2 below its floor, or half of those found where it has none.

@@ -26,8 +26,8 @@ from setwise.decisions.task import Task
 from setwise.estimators.selection import LEVERS
 from setwise.estimators.selection.base_models import array_pipeline
 from setwise.estimators.selection.choice import Candidate, chosen_of
-from setwise.estimators.selection.levers import Base, Evidence, Lever, Rule, Threshold
-from setwise.estimators.selection.out_of_fold import OutOfFold
+from setwise.estimators.selection.levers import Base, Evidence, Lever, Rule, SingleThreshold
+from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
 
 REPLICATES = 200
@@ -36,7 +36,7 @@ REPLICATES = 200
 
 @final
 @dataclass(frozen=True)
-class Order(Lever):
+class ScoreOrder(Lever):
     """The scores of the base model as they are; only their order counts."""
 
     name: ClassVar[str] = "order"
@@ -47,12 +47,12 @@ class Order(Lever):
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         """Nothing is tuned."""
-        return ByScores()
+        return ScoreRule()
 
 
 @final
 @dataclass(frozen=True)
-class ByScores(Rule):
+class ScoreRule(Rule):
     """The scores of the base model in place of labels."""
 
     def labels(self, evidence: Evidence) -> Any:
@@ -60,7 +60,7 @@ class ByScores(Rule):
         return evidence.response().scores
 
 
-def order_of(sources: Mapping[str, OutOfFold], task: Task) -> tuple[tuple[Candidate, ...], tuple[str, str]]:
+def order_of(sources: Mapping[str, OutOfFoldBase], task: Task) -> tuple[tuple[Candidate, ...], tuple[str, str]]:
     """A candidate for each base model, and the key of the choice: the first, unless one gains above its error."""
     scores = [source.response().scores for source in sources.values()]
     losses = np.array([_mean(task, one) for one in scores])
@@ -68,7 +68,7 @@ def order_of(sources: Mapping[str, OutOfFold], task: Task) -> tuple[tuple[Candid
     gains, drawn_gains = losses[0] - losses, drawn[:, :1] - drawn
     errors, gain_errors = drawn.std(axis=0, ddof=1), drawn_gains.std(axis=0, ddof=1)
     candidates = [
-        Candidate(base, Order.name, float(loss), float(error), float(gain), float(gain_error))
+        Candidate(base, ScoreOrder.name, float(loss), float(error), float(gain), float(gain_error))
         for base, loss, error, gain, gain_error in zip(sources, losses, errors, gains, gain_errors, strict=True)
     ]
     best = chosen_of(losses, gains, gain_errors)
@@ -119,7 +119,7 @@ HEADINGS = {"tversky:1:1e-9": "precision", "tversky:1e-9:1": "recall"}
 
 @final
 @dataclass(frozen=True)
-class Measured:
+class NamedLoss:
     """A loss with the words for it.
 
     Attributes
@@ -135,9 +135,9 @@ class Measured:
 
     Examples
     --------
-    >>> from setwise.compare import Measured
+    >>> from setwise.compare import NamedLoss
     >>> from setwise.losses import FBeta
-    >>> f1 = Measured("f1", FBeta())
+    >>> f1 = NamedLoss("f1", FBeta())
     >>> f1.title, f1.better, f1.shown(0.25)
     ('F1', 'higher is better', 0.75)
     """
@@ -224,7 +224,7 @@ class BaseModel(ABC):
 
 @final
 @dataclass(frozen=True)
-class Linear(BaseModel):
+class LogisticRegressionModel(BaseModel):
     """Logistic regression on standardized features, with its C from a grid; gaps become medians and words indicators.
 
     Sparse features are divided by their largest absolute value instead, so that they stay sparse.
@@ -269,7 +269,7 @@ ENCODER = "from setwise.estimators import TableEncoder"
 
 @final
 @dataclass(frozen=True)
-class Forest(BaseModel):
+class RandomForestModel(BaseModel):
     """A random forest of 100 trees, whose probabilities are the mean of its trees."""
 
     name: ClassVar[str] = "forest"
@@ -292,7 +292,7 @@ class Forest(BaseModel):
 
 @final
 @dataclass(frozen=True)
-class Boosted(BaseModel):
+class BoostedTreesModel(BaseModel):
     """Boosted trees, ``HistGradientBoostingClassifier`` of scikit-learn with its defaults."""
 
     name: ClassVar[str] = "boosted"
@@ -319,7 +319,9 @@ class Boosted(BaseModel):
         return f'make_pipeline(TableEncoder(data.columns, "trees"), {model})', lines
 
 
-BASES: dict[str, BaseModel] = {base.name: base for base in (Linear(), Forest(), Boosted())}
+BASES: dict[str, BaseModel] = {
+    base.name: base for base in (LogisticRegressionModel(), RandomForestModel(), BoostedTreesModel())
+}
 """The base models by their names; the first one is the reference."""
 
 
@@ -428,11 +430,11 @@ class Plan:
         names = dict.fromkeys(("as_it_is", "threshold", *self.levers))
         return tuple(LEVERS[name]() for name in names if (base, name) not in self.skipped)
 
-    def reference(self, measured: Measured) -> Lever:
+    def reference(self, measured: NamedLoss) -> Lever:
         """The lever of the reference: the best threshold, the best one under the floors, or the order of scores."""
         if measured.orders:
-            return Order()
-        return Threshold() if self.floor is None else NearestThreshold(self.floor)
+            return ScoreOrder()
+        return SingleThreshold() if self.floor is None else NearestThreshold(self.floor)
 
     def steps(self, problem: Problem, measures: int) -> int:
         """The number of steps of progress: one for each constant and each lever, in each part of the rows."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from setwise import __version__
-from setwise.compare.answer import Answer, Others, Row
+from setwise.compare.answer import Answer, CandidateResult, OtherRowsReport
 from setwise.compare.plan import BASES
 from setwise.compare.sentences import (
     axes_of,
@@ -95,7 +95,7 @@ def _result(found: Answer) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: CandidateResult) -> dict[str, Any]:
     return {
         "base": row.base,
         "lever": row.lever,
@@ -108,7 +108,7 @@ def _row(row: Row) -> dict[str, Any]:
     }
 
 
-def _others(found: Others) -> dict[str, Any]:
+def _others(found: OtherRowsReport) -> dict[str, Any]:
     return {
         "count": found.count,
         "losses": [{"base": base, "lever": lever, "loss": loss} for (base, lever), loss in found.losses.items()],
@@ -368,7 +368,7 @@ def _table(found: Answer) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cell(found: Answer, row: Row | None) -> str:
+def _cell(found: Answer, row: CandidateResult | None) -> str:
     """A cell as HTML, which says where a way breaks the floor."""
     return cell(found, row) + ('<br><span class="note">breaks the floor</span>' if breaks(found, row) else "")
 

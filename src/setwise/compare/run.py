@@ -11,14 +11,14 @@ from typing import final
 import numpy as np
 from scipy.sparse import issparse
 
-from setwise.compare.answer import Answer, Floored, Others, Row, Winner
+from setwise.compare.answer import Answer, CandidateResult, FloorReport, OtherRowsReport, Winner
 from setwise.compare.checkpoint import judged, keep_judged
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
-from setwise.compare.floors import Reached, short_of
+from setwise.compare.floors import FloorShares, short_of
 from setwise.compare.other_rows import OtherRows
-from setwise.compare.plan import LEAST_FOLDS, PLAIN, Key, Measured, Plan, shared_words
+from setwise.compare.plan import LEAST_FOLDS, PLAIN, Key, NamedLoss, Plan, shared_words
 from setwise.compare.problem import Problem
-from setwise.compare.winner import Decision, decide, winner_of
+from setwise.compare.winner import WinnerChoice, decide, winner_of
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import Values, as_kind, as_number, shown
 from setwise.core.exceptions import Refusal
@@ -26,13 +26,13 @@ from setwise.core.pages import HOW_IT_CHOOSES, OPTIONS
 from setwise.decisions import UnmetFloor
 from setwise.decisions.task import Task
 from setwise.estimators.selection.choice import gain_of
-from setwise.estimators.selection.problem import Problem as Rows
+from setwise.estimators.selection.problem import SelectionProblem as Rows
 from setwise.estimators.splits import Folds
 
 
 def compare(
     problem: Problem,
-    measures: Sequence[Measured],
+    measures: Sequence[NamedLoss],
     plan: Plan | None = None,
     advance: Advance = no_advance,
     test: Problem | None = None,
@@ -72,11 +72,11 @@ def compare(
     Examples
     --------
     >>> from sklearn.datasets import make_classification
-    >>> from setwise.compare import Measured, Plan, Problem, compare
+    >>> from setwise.compare import NamedLoss, Plan, Problem, compare
     >>> from setwise.losses import FBeta
     >>> X, y = make_classification(150, 3, n_redundant=0, weights=[0.8], class_sep=0.7, random_state=0)
     >>> plan = Plan(folds=2, inner=3, grid=(1.0,), bases=("linear",), levers=("threshold",))
-    >>> answer = compare(Problem("made", "Generated rows.", X, y), [Measured("f1", FBeta())], plan)[0]
+    >>> answer = compare(Problem("made", "Generated rows.", X, y), [NamedLoss("f1", FBeta())], plan)[0]
 
     >>> answer.chosen, answer.own.round(2).tolist()  # the losses of the choice on the two outer folds
     (('linear', 'threshold'), [0.2, 0.11])
@@ -88,7 +88,7 @@ def compare(
     if others is not None:
         as_kind(others, "others", OtherRows, "those that setwise.compare.command.read_sample gives")
     of_all = None if checkpoint is None else checkpoint.part("all rows")
-    judges = [_Judge(problem, measured, plan) for measured in measures]
+    judges = [_MeasureRecord(problem, measured, plan) for measured in measures]
     whole = rows_of(problem, measures[0])
     folds, fits = _outer(problem, whole, plan), None
     begin, late = time.perf_counter(), ""
@@ -134,7 +134,7 @@ def _check(
         if name == "problem" or one is not None:
             _finite(as_kind(one, name, Problem, "Problem(name, about, X, y)"), name)
     as_kind(plan, "plan", Plan, "Plan()")
-    if not isinstance(measures, Sequence) or not measures or not all(isinstance(m, Measured) for m in measures):
+    if not isinstance(measures, Sequence) or not measures or not all(isinstance(m, NamedLoss) for m in measures):
         raise TypeError(f"measures must be a list, as [Measured('f1', FBeta())]; got {shown(measures)}.")
     if not callable(advance):
         raise TypeError(f"advance must be a function of what was done and how much; got {shown(advance)}.")
@@ -189,15 +189,15 @@ def check_size(problem: Problem, plan: Plan) -> None:
 
 
 @final
-class _Judge:
+class _MeasureRecord:
     """What is known of one measure so far, outer fold by outer fold."""
 
-    def __init__(self, problem: Problem, measured: Measured, plan: Plan) -> None:
+    def __init__(self, problem: Problem, measured: NamedLoss, plan: Plan) -> None:
         self.problem, self.measured, self.plan = problem, measured, plan
         self.reference = plan.reference(measured)
         self.losses: list[dict[Key, float]] = []
         self.chosen: list[Key] = []
-        self.reached: list[dict[Key, Reached]] = []
+        self.reached: list[dict[Key, FloorShares]] = []
         self.seconds = 0.0
 
     def see(self, fits: Fits, test: Rows, where: str, advance: Advance) -> None:
@@ -216,7 +216,7 @@ class _Judge:
         self.losses.append(known[0])
         self.chosen.append(known[1])
 
-    def _decide(self, fits: Fits, where: str, advance: Advance) -> Decision:
+    def _decide(self, fits: Fits, where: str, advance: Advance) -> WinnerChoice:
         task = judged_by(fits.rows.task, self.measured)
         return decide(fits, task, self.plan, self.reference, f"{where}, {self.measured.title}", advance)
 
@@ -234,12 +234,12 @@ class _Judge:
                 return
         raise Refusal(f"no base model keeps {self.plan.floor.words} on all rows. Nearest is {max(unmet)[1]}", OPTIONS)
 
-    def _judged(self, decision: Decision, test: Rows) -> tuple[dict[Key, float], dict[Key, Reached]]:
+    def _judged(self, decision: WinnerChoice, test: Rows) -> tuple[dict[Key, float], dict[Key, FloorShares]]:
         """The loss of each rule on new rows, and under floors what it reaches there."""
         task = judged_by(test.task, self.measured)
         # What a model says of the rows is kept for all levers.
         fresh = {source: source.fresh(test.X, task.groups) for source in map(decision.sources.of, decision.rules)}
-        losses, reached = dict[Key, float](), dict[Key, Reached]()
+        losses, reached = dict[Key, float](), dict[Key, FloorShares]()
         for key, rule in decision.rules.items():
             predicted = rule.labels(fresh[decision.sources.of(key)])
             losses[key] = float(task.loss.values(task.sets, task.flat(predicted)).mean())
@@ -248,7 +248,7 @@ class _Judge:
                 reached[key] = replace(found, kept=found.kept and not short_of(rule))
         return losses, reached
 
-    def _floored(self, decision: Decision, task: Task, test: Mapping[Key, Reached]) -> Floored | None:
+    def _floored(self, decision: WinnerChoice, task: Task, test: Mapping[Key, FloorShares]) -> FloorReport | None:
         """How the ways keep the floors; None without floors."""
         if self.plan.floor is None:
             return None
@@ -257,7 +257,7 @@ class _Judge:
             for key, rule in decision.rules.items()
         }
         able = frozenset(key for key, rule in decision.rules.items() if not short_of(rule) and reached[key].kept)
-        return Floored(reached, tuple(self.reached), able, test)
+        return FloorReport(reached, tuple(self.reached), able, test)
 
     def answer(
         self, fits: Fits, test: Problem | None, notes: tuple[str, ...], advance: Advance, others: OtherRows | None
@@ -265,11 +265,11 @@ class _Judge:
         """The choice on all rows, beside what the outer folds say."""
         start = time.perf_counter()
         decision = self._decide(fits, "all rows", advance)
-        on_test, kept_on_test = dict[Key, float](), dict[Key, Reached]()
+        on_test, kept_on_test = dict[Key, float](), dict[Key, FloorShares]()
         if test is not None:
             on_test, kept_on_test = self._judged(decision, rows_of(test, self.measured))
         rows = tuple(
-            Row(
+            CandidateResult(
                 c.base, c.lever, c.loss, c.gain, c.gain_error,
                 np.array([found.get(c.key, np.nan) for found in self.losses]), on_test.get(c.key, np.nan), c.refusal,
             )
@@ -293,14 +293,14 @@ class _Judge:
         self.seconds += time.perf_counter() - start
         return replace(found, seconds=self.seconds)
 
-    def _on_others(self, decision: Decision, key: Key, others: OtherRows, advance: Advance) -> Others:
+    def _on_others(self, decision: WinnerChoice, key: Key, others: OtherRows, advance: Advance) -> OtherRowsReport:
         """What the recommendation, the reference and logistic regression at 0.5 reach on the other rows of a file."""
         advance(f"the other rows, {self.measured.title}", 0)
         keys = [one for one in dict.fromkeys((key, decision.candidates[0].key, PLAIN)) if one in decision.rules]
         ways = {one: (decision.rules[one], decision.sources.of(one)) for one in keys}
         return others.judge(ways, self.measured, self.plan.floor)
 
-    def _on_test(self, decision: Decision, key: Key, test: Rows) -> tuple[float, float, float] | None:
+    def _on_test(self, decision: WinnerChoice, key: Key, test: Rows) -> tuple[float, float, float] | None:
         """What the recommendation gains over the reference on further rows, with a bootstrap interval."""
         first = decision.candidates[0].key
         if self.measured.orders or key == first:

@@ -355,7 +355,7 @@ def load_model(path: str | Path) -> SavedModel:
         model = replace(model, columns=tuple(replace(column) for column in model.columns))
     except OSError:
         raise
-    except _UnknownError as error:
+    except _UnknownTypeError as error:
         raise ValueError(str(error)) from None
     # Damaged bytes make the readers raise almost any exception.
     except Exception as error:
@@ -382,7 +382,7 @@ def require_skops(why: str) -> ModuleType:
     return skops.io  # type: ignore[no-any-return]
 
 
-class _UnknownError(ValueError):
+class _UnknownTypeError(ValueError):
     """A file holds types that are not loaded."""
 
 
@@ -426,7 +426,7 @@ def _refuse_unknown(skops: ModuleType, data: bytes, name: str) -> list[str]:
     found = skops.get_untrusted_types(data=data)
     unknown = [kind for kind in found if not is_known(kind)]
     if unknown:
-        raise _UnknownError(
+        raise _UnknownTypeError(
             f"{name} names what setwise does not load, since it is no class of setwise or scikit-learn: "
             f"{some(unknown)}."
         )

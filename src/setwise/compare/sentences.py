@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from setwise.compare.answer import Answer, Paired, Row
+from setwise.compare.answer import Answer, CandidateResult, PairedDifference
 from setwise.compare.floor_sentences import expected, floor_gain, floor_on_test, floor_reference
-from setwise.compare.plan import BASES, FIRST, PLAIN, Key, Measured
+from setwise.compare.plan import BASES, FIRST, PLAIN, Key, NamedLoss
 from setwise.compare.problem import Origin, Problem
 from setwise.compare.text import between, figure, grid, listed, percent, signed, threshold_text
 from setwise.datasets.columns import Date, Numbers, Truth
@@ -212,7 +212,7 @@ PLAINLY = {
 """Why a lever that could fit this kind of data did not, for readers who do not know its name."""
 
 
-def foreign(problem: Problem, measured: Measured) -> tuple[str, ...]:
+def foreign(problem: Problem, measured: NamedLoss) -> tuple[str, ...]:
     """The levers that are made for other kinds of data or of measures."""
     if measured.orders:
         return tuple(name for name in LEVERS if name != "order")
@@ -411,7 +411,7 @@ def _choice(found: Answer) -> list[str]:
     return [f"The choice among {ways} ways {gains}. It fell on {votes}.", *chosen]
 
 
-def is_nothing(part: Paired) -> bool:
+def is_nothing(part: PairedDifference) -> bool:
     """Whether the differences are 0 in every fold, so that their interval is a point and says nothing."""
     return part.error == 0.0 and abs(part.mean) <= 1e-12
 
@@ -526,12 +526,12 @@ def legend(found: Answer, best: str) -> str:
     return f"{found.measured.title}, mean ± standard error of the outer folds ({text}):"
 
 
-def breaks(found: Answer, row: Row | None) -> bool:
+def breaks(found: Answer, row: CandidateResult | None) -> bool:
     """Whether a way breaks the floors on all rows."""
     return row is not None and row.usable and found.floored is not None and row.key not in found.floored.able
 
 
-def _in_brackets(found: Answer, row: Row | None) -> str:
+def _in_brackets(found: Answer, row: CandidateResult | None) -> str:
     return f"({cell(found, row)})" if breaks(found, row) else cell(found, row)
 
 
@@ -541,7 +541,7 @@ def axes_of(found: Answer) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(row.base for row in usable)), list(dict.fromkeys(row.lever for row in usable))
 
 
-def cell(found: Answer, row: Row | None) -> str:
+def cell(found: Answer, row: CandidateResult | None) -> str:
     """The mean of the measure ± its standard error; a dash where there is none."""
     if row is None or not row.usable:
         return "-"

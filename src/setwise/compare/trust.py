@@ -20,7 +20,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
 from setwise.estimators.selection.levers import Rule
-from setwise.estimators.selection.out_of_fold import Scaling
+from setwise.estimators.selection.out_of_fold import ColumnScaling
 
 PLAIN = frozenset(
     {
@@ -132,7 +132,7 @@ def _read_by_predict(found: object) -> dict[str, Any]:
         return {"value": found.value, "threshold": found.threshold}
     if isinstance(found, TreePredictor):
         return {name: found.nodes[name] for name in ("value", "num_threshold")}
-    if isinstance(found, Rule | Scaling | Kernel):
+    if isinstance(found, Rule | ColumnScaling | Kernel):
         return vars(found)
     if not hasattr(type(found), "predict"):
         return {}

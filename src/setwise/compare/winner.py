@@ -10,10 +10,10 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.compare.answer import Flat, Winner
-from setwise.compare.fits import SEED, Advance, Fits, Sources
+from setwise.compare.answer import ThresholdRange, Winner
+from setwise.compare.fits import SEED, Advance, BaseResponses, Fits
 from setwise.compare.floors import FlooredThreshold, calls, short_of
-from setwise.compare.plan import BASES, FIRST, PLAIN, Key, Measured, Plan, order_of
+from setwise.compare.plan import BASES, FIRST, PLAIN, Key, NamedLoss, Plan, order_of
 from setwise.compare.problem import Problem
 from setwise.compare.sentences import way as words
 from setwise.core.checks import Bools, Values
@@ -22,12 +22,12 @@ from setwise.datasets.columns import Category
 from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task, replicated_losses
 from setwise.estimators.selection.choice import REPLICATES, Candidate, choose, chosen_of, errors_needed
-from setwise.estimators.selection.levers import AsItIs, Lever, Rule
+from setwise.estimators.selection.levers import Lever, OwnPrediction, Rule
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Decision:
+class WinnerChoice:
     """All candidates over some rows, their rules, and the one that was chosen.
 
     Attributes
@@ -43,10 +43,10 @@ class Decision:
     rules: Mapping[Key, Rule]
     chosen: Key
     own: Mapping[str, str]
-    sources: Sources
+    sources: BaseResponses
 
 
-def decide(fits: Fits, task: Task, plan: Plan, reference: Lever, where: str, advance: Advance) -> Decision:
+def decide(fits: Fits, task: Task, plan: Plan, reference: Lever, where: str, advance: Advance) -> WinnerChoice:
     """The reference, unless another way has a paired out-of-fold gain above one standard error.
 
     First each base model chooses among its levers, as :class:`setwise.MeasureClassifier` does: its tuned threshold,
@@ -64,12 +64,12 @@ def decide(fits: Fits, task: Task, plan: Plan, reference: Lever, where: str, adv
         candidates, chosen = order_of(sources.tuned, task)
         advance(f"{where}: order", sum(len(plan.tried(base)) for base in sources.tuned))
         rules = {candidate.key: reference.tune(sources.of(candidate.key).held_out(), task) for candidate in candidates}
-        return Decision(candidates, rules, chosen, dict.fromkeys(sources.tuned, "order"), sources)
+        return WinnerChoice(candidates, rules, chosen, dict.fromkeys(sources.tuned, "order"), sources)
     candidates_, labels, own = _over_each_base(sources, task, plan, reference, where, advance)
     judged = _judged(candidates_, labels, task)
     levers = {lever.name: lever for base in sources.tuned for lever in plan.tried(base)} | {
         reference.name: reference,
-        PLAIN[1]: AsItIs(),
+        PLAIN[1]: OwnPrediction(),
     }
     rules = {}
     for base, name in labels:
@@ -84,7 +84,7 @@ def decide(fits: Fits, task: Task, plan: Plan, reference: Lever, where: str, adv
     rivals = [key for key in rivals if key not in rules or not short_of(rules[key])] or [first]
     chosen = rivals[simplest([labels[key] for key in rivals], task)]
     marked = tuple(replace(candidate, chosen=candidate.key == chosen) for candidate in judged.values())
-    return Decision(marked, rules, chosen, own, sources)
+    return WinnerChoice(marked, rules, chosen, own, sources)
 
 
 def simplest(labels: Sequence[Bools], task: Task) -> int:
@@ -106,7 +106,7 @@ def simplest(labels: Sequence[Bools], task: Task) -> int:
 
 
 def _over_each_base(
-    sources: Sources, task: Task, plan: Plan, reference: Lever, where: str, advance: Advance
+    sources: BaseResponses, task: Task, plan: Plan, reference: Lever, where: str, advance: Advance
 ) -> tuple[list[Candidate], dict[Key, Bools], dict[str, str]]:
     """The candidates over each base model, their cross-fitted labels, and the choice inside each base model."""
     candidates: list[Candidate] = []
@@ -149,7 +149,7 @@ LONG = 100
 """The most characters of a printed line."""
 
 
-def code_of(key: Key, constant: float | None, problem: Problem, measured: Measured, plan: Plan) -> str:
+def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedLoss, plan: Plan) -> str:
     """Lines of Python that fit the base model with the lever, for the X, y and groups of the problem."""
     expression, imports = BASES[key[0]].code(problem, constant, plan.seed)
     lines = list(problem.code)
@@ -214,7 +214,9 @@ DRAWN = 400
 """So many cut points are drawn in a picture."""
 
 
-def winner_of(key: Key, decision: Decision, task: Task, problem: Problem, measured: Measured, plan: Plan) -> Winner:
+def winner_of(
+    key: Key, decision: WinnerChoice, task: Task, problem: Problem, measured: NamedLoss, plan: Plan
+) -> Winner:
     """The details of the way with this key, tuned and fitted on all rows."""
     source, rule = decision.sources.of(key), decision.rules[key]
     threshold, response = rule.threshold, source.response(rule.weight)
@@ -240,8 +242,8 @@ def winner_of(key: Key, decision: Decision, task: Task, problem: Problem, measur
 
 
 def flat_range(
-    task: Task, scores: Values, at: float, measured: Measured, floor: FlooredThreshold | None = None
-) -> Flat:
+    task: Task, scores: Values, at: float, measured: NamedLoss, floor: FlooredThreshold | None = None
+) -> ThresholdRange:
     """The cut points next to ``at`` whose out-of-fold loss is at most 1 % above the one at ``at``.
 
     Under a floor that is kept at ``at`` it is kept at all of them.
@@ -250,7 +252,7 @@ def flat_range(
     finite = np.isfinite(thresholds)
     thresholds, losses = np.asarray(thresholds[finite][::-1]), np.asarray(losses[finite][::-1])
     if not len(thresholds):
-        return Flat(np.array([at]), np.array([np.nan]), at, at, 0.0)
+        return ThresholdRange(np.array([at]), np.array([np.nan]), at, at, 0.0)
     place = int(np.argmin(np.abs(thresholds - at)))
     tolerance = NEARLY * (1.0 if measured.is_score else float(np.ptp(losses)))
     worse = losses > losses[place] + tolerance + 1e-12
@@ -268,7 +270,7 @@ def flat_range(
         tp, fp = calls(thresholds[shown], scores.ravel(), task.truth.ravel())
         shares = np.stack([tp / max(task.truth.sum(), 1), tp / np.maximum(tp + fp, 1.0), (tp + fp) / task.truth.size])
     ends = float(thresholds[first]), float(thresholds[last])
-    return Flat(thresholds[shown], losses[shown], *ends, tolerance, shares)
+    return ThresholdRange(thresholds[shown], losses[shown], *ends, tolerance, shares)
 
 
 def coefficients(model: Any, problem: Problem) -> Mapping[str, float] | None:
@@ -290,7 +292,7 @@ def coefficients(model: Any, problem: Problem) -> Mapping[str, float] | None:
     return found
 
 
-def _planes(decision: Decision, key: Key, problem: Problem, measured: Measured) -> Mapping[str, Any]:
+def _planes(decision: WinnerChoice, key: Key, problem: Problem, measured: NamedLoss) -> Mapping[str, Any]:
     """Functions that label points of the plane, for a problem of two features without groups that matter."""
     if problem.X.shape[1] != 2 or problem.many or problem.columns or measured.orders or decision.rules[key].joint:
         return {}

@@ -5,18 +5,18 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from distributed import Client
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
+from distributed import Client
 from setwise.core.checkpoint import Checkpoint
 from setwise.core.checks import Values
 from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.surrogate import Surrogate
-from setwise.dask.workers import OnCluster, cluster, mapped, names_of, placed_rows, untouched
+from setwise.dask.workers import ClusterEstimator, cluster, mapped, names_of, placed_rows, untouched
 from setwise.distributed.classifier import PlacedClassifier
 from setwise.distributed.decisions import best_threshold_of
 from setwise.distributed.rows import mean_loss_of
@@ -26,7 +26,7 @@ from setwise.losses import as_loss
 
 
 @final
-class SetClassifier(OnCluster, PlacedClassifier):
+class SetClassifier(ClusterEstimator, PlacedClassifier):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)`` on a Dask cluster.
 
     A set is one set however its rows are spread: partitions do not cut it, and nothing is a mean of what workers found.
@@ -242,7 +242,7 @@ class Scoring:
 
 
 @final
-class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, OnCluster):
+class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, ClusterEstimator):
     """A fitted classifier with the threshold of least loss, of all rows on a Dask cluster as one set.
 
     The threshold is that of :func:`setwise.decisions.best_threshold` for all rows at once. Their scores stay on the

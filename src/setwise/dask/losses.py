@@ -7,9 +7,9 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from dask.delayed import delayed
-from distributed import Client
 from numpy.typing import NDArray
 
+from distributed import Client
 from setwise.core.checks import Values, as_float64, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
@@ -30,7 +30,7 @@ def least_expected_loss(
     It is :func:`setwise.decisions.least_expected_loss` of the joined vector: the k most probable decisions are
     predicted. The probabilities stay on the workers, which send histograms of them, the distributions of two counts,
     whose length is that of a few standard deviations, and at most some thousand single probabilities; see
-    :class:`setwise.decisions.expected_loss_pieces.LeastInPieces`.
+    :class:`setwise.decisions.expected_loss_pieces.LeastExpectedLossInPieces`.
 
     Parameters
     ----------

@@ -16,17 +16,17 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import Delayed, delayed
-from distributed import Client, Future, default_client, wait
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone
 
+from distributed import Client, Future, default_client, wait
 from setwise.core.checks import Values, as_count, as_float64, as_kind
 from setwise.core.pages import CLUSTER
 from setwise.distributed.rows import PlacedRows
-from setwise.estimators.base import Versioned
+from setwise.estimators.base import VersionedEstimator
 from setwise.models.rows import RowBlock
-from setwise.risks.places import Each, Kept, Places
+from setwise.risks.places import PlaceArguments, PlacedObjects, Places
 
 PACK = 1 << 27
 """The most bytes of partitions that are worked on as one task: what a worker cannot hold, it spills by packs."""
@@ -34,7 +34,7 @@ PACK = 1 << 27
 
 @final
 @dataclass(frozen=True, eq=False)
-class KeptOnWorkers(Kept):
+class WorkerObjects(PlacedObjects):
     """The futures of the lists of what the partitions of each pack have."""
 
     futures: Sequence[Future]
@@ -42,7 +42,7 @@ class KeptOnWorkers(Kept):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Anew(Kept):
+class DelayedObjects(PlacedObjects):
     """What workers make anew whenever it is needed, from the delayed objects of the partitions."""
 
     parts: Sequence[Delayed]
@@ -71,10 +71,10 @@ class Workers(Places):
     --------
     >>> from distributed import Client
     >>> from setwise.dask import Workers
-    >>> from setwise.risks.places import Each
+    >>> from setwise.risks.places import PlaceArguments
     >>> with Client(processes=False, dashboard_address=None) as client:
     ...     places = Workers(client, 3)
-    ...     kept = places.keep(np.arange, Each([2, 3, 4]))  # stays on the workers
+    ...     kept = places.keep(np.arange, PlaceArguments([2, 3, 4]))  # stays on the workers
     ...     print(places.tell(len, kept))
     [2, 3, 4]
     """
@@ -88,7 +88,7 @@ class Workers(Places):
             raise ValueError(f"packs must have each partition 0 to {self.count - 1} once; got {self.packs[:10]}.")
         self._calls, self._token = count(), uuid4().hex
 
-    def hold(self, futures: Sequence[Future]) -> KeptOnWorkers:
+    def hold(self, futures: Sequence[Future]) -> WorkerObjects:
         """What workers have computed of each partition, kept where it is, as a list for each pack.
 
         Parameters
@@ -103,16 +103,17 @@ class Workers(Places):
         ------
         IndexError : for fewer futures than partitions
         """
-        return KeptOnWorkers([self.client.submit(list, [futures[k] for k in pack], pure=False) for pack in self.packs])
+        return WorkerObjects([self.client.submit(list, [futures[k] for k in pack], pure=False) for pack in self.packs])
 
-    def keep(self, function: Callable[..., Any], *arguments: Any) -> KeptOnWorkers:
+    def keep(self, function: Callable[..., Any], *arguments: Any) -> WorkerObjects:
         """Call a function once for each partition, and leave the results on the workers.
 
         Parameters
         ----------
         function : what is called, without a state of its own
-        *arguments : a :class:`~setwise.risks.places.Kept` or :class:`~setwise.risks.places.Each` stands for what it has
-            of a partition; any other one is sent to all of them
+        *arguments : a :class:`~setwise.risks.places.PlacedObjects` or
+            :class:`~setwise.risks.places.PlaceArguments` stands for what it has of a partition; any other one is sent
+            to all of them
 
         Returns
         -------
@@ -125,16 +126,16 @@ class Workers(Places):
         # The dashboard groups tasks by what stands before the token.
         name = function.__qualname__.lower().strip("_").replace(".", "-")
         key, number = f"{name}-{self._token}", next(self._calls)
-        split = [isinstance(each, Kept | Each) for each in arguments]
+        split = [isinstance(each, PlacedObjects | PlaceArguments) for each in arguments]
         calls = [
             (function, split, len(pack), *(_of_pack(each, i, pack) for each in arguments))
             for i, pack in enumerate(self.packs)
         ]
-        if any(isinstance(each, Anew) for each in arguments):
+        if any(isinstance(each, DelayedObjects) for each in arguments):
             lazy, names = delayed(_together, pure=False), [f"{key}-{number}-{i}" for i in range(len(calls))]
             tasks = [lazy(*call, dask_key_name=name) for call, name in zip(calls, names, strict=True)]
-            return KeptOnWorkers(self.client.compute(tasks))
-        return KeptOnWorkers(
+            return WorkerObjects(self.client.compute(tasks))
+        return WorkerObjects(
             [self.client.submit(_together, *call, key=(key, number, i)) for i, call in enumerate(calls)]
         )
 
@@ -144,8 +145,9 @@ class Workers(Places):
         Parameters
         ----------
         function : what is called, without a state of its own
-        *arguments : a :class:`~setwise.risks.places.Kept` or :class:`~setwise.risks.places.Each` stands for what it has
-            of a partition; any other one is sent to all of them
+        *arguments : a :class:`~setwise.risks.places.PlacedObjects` or
+            :class:`~setwise.risks.places.PlaceArguments` stands for what it has of a partition; any other one is sent
+            to all of them
 
         Returns
         -------
@@ -161,7 +163,7 @@ class Workers(Places):
             found[k] = answer
         return found
 
-    def rows(self, X: Kept, intercept: float) -> Kept:
+    def rows(self, X: PlacedObjects, intercept: float) -> PlacedObjects:
         """The rows of each partition as a :class:`~setwise.models.RowBlock`; what is loaded anew keeps their lengths.
 
         Parameters
@@ -177,14 +179,14 @@ class Workers(Places):
         ------
         ValueError : where it is computed, for rows that are not finite
         """
-        if not isinstance(X, Anew):
+        if not isinstance(X, DelayedObjects):
             return self.keep(RowBlock, X, intercept)
         lengths = self.keep(_lengths, X, intercept)
         block, parts = delayed(_block, pure=False), [None] * self.count
         for pack, known in zip(self.packs, lengths.futures, strict=True):
             for i, k in enumerate(pack):
                 parts[k] = block(X.parts[k], intercept, known, i)
-        return Anew(parts)
+        return DelayedObjects(parts)
 
 
 def packs_of(client: Client, futures: Sequence[Future]) -> list[list[int]]:
@@ -233,14 +235,14 @@ def _block(X: Any, intercept: float, known: Sequence[Values], i: int) -> RowBloc
 
 def _of_pack(argument: Any, i: int, pack: Sequence[int]) -> Any:
     """What an argument is for pack i: a list of what its partitions have, or the argument itself."""
-    if isinstance(argument, KeptOnWorkers):
+    if isinstance(argument, WorkerObjects):
         return argument.futures[i]
-    if isinstance(argument, Anew):
+    if isinstance(argument, DelayedObjects):
         return [argument.parts[k] for k in pack]
-    return [argument.values[k] for k in pack] if isinstance(argument, Each) else argument
+    return [argument.values[k] for k in pack] if isinstance(argument, PlaceArguments) else argument
 
 
-class OnCluster(Versioned):
+class ClusterEstimator(VersionedEstimator):
     """A base of estimators with a parameter ``client``, which is neither stored nor copied."""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -320,7 +322,7 @@ def _placed(client: Client, given: dict[str, Any], read: Read, local: str, persi
     columns = {name: client.compute([delayed(as_column)(part, name) for part in parts[name]]) for name in others}
     # A worker that loads rows anew has one partition of them at a time.
     places = Workers(client, sizes[first], None if held is None else packs_of(client, held))
-    rows: Kept = Anew(wrapped) if held is None else places.hold(held)
+    rows: PlacedObjects = DelayedObjects(wrapped) if held is None else places.hold(held)
     kept = {name: places.hold(each) for name, each in columns.items()}
     return PlacedRows(places, rows, kept["y"], kept.get("groups"), names_of(given[first]))
 

@@ -23,7 +23,7 @@ from setwise.core.exceptions import BrokenPromise
 
 @final
 @dataclass(frozen=True)
-class Numbered(Sequence[str]):
+class FeatureNames(Sequence[str]):
     """The names ``"feature j"`` for each j in ``places``, made on demand, so that they take no memory."""
 
     places: range
@@ -35,11 +35,11 @@ class Numbered(Sequence[str]):
     def __getitem__(self, place: int) -> str: ...
 
     @overload
-    def __getitem__(self, place: slice) -> "Numbered": ...
+    def __getitem__(self, place: slice) -> "FeatureNames": ...
 
-    def __getitem__(self, place: int | slice) -> "str | Numbered":
+    def __getitem__(self, place: int | slice) -> "str | FeatureNames":
         if isinstance(place, slice):
-            return Numbered(self.places[place])
+            return FeatureNames(self.places[place])
         return f"feature {self.places[place]}"
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from setwise.core.checks import as_names, as_text, shown
 from setwise.core.files import visible_errors
-from setwise.datasets.columns import Column, Numbered, refuse_missing, some, word
+from setwise.datasets.columns import Column, FeatureNames, refuse_missing, some, word
 from setwise.datasets.formats import read_npz, read_svmlight
 from setwise.datasets.tables import LIKE_AN_ID, Columns, left_out, raw_features, read_csv, read_parquet
 
@@ -302,7 +302,7 @@ def refuse_group(asked: Request) -> None:
 def _npz(path: Path, asked: Request) -> Data:
     """The content of a NumPy archive."""
     X, y, groups, labels = read_npz(path, asked.target, asked.group)
-    features = Numbered(range(X.shape[1]))
+    features = FeatureNames(range(X.shape[1]))
     if y.ndim == 2:
         if groups is not None:
             raise ValueError(
@@ -324,7 +324,7 @@ def _svmlight(path: Path, asked: Request) -> Data:
     if asked.group == "qid" and groups is None:
         raise ValueError(f"{path.name} has no qid, so --group qid has no meaning.")
     numbers, classes = two_labels(y, f"the first word of each line of {path.name}", asked.positive)
-    return Data(X, numbers, groups, classes, Numbered(range(first, first + X.shape[1])))
+    return Data(X, numbers, groups, classes, FeatureNames(range(first, first + X.shape[1])))
 
 
 TABLES: dict[str, Callable[[Path], Columns]] = {".csv": read_csv, ".tsv": read_csv, ".parquet": read_parquet}

@@ -8,7 +8,7 @@ import numpy as np
 
 from setwise.core.attributes import cached_property
 from setwise.core.checks import Ints, Values
-from setwise.decisions.distributions import Blocks, Halves
+from setwise.decisions.distributions import CountRuns, Halves
 from setwise.decisions.formula import Formula
 from setwise.decisions.large_sets import BySizes, bound_of_interval, expected, fewest
 
@@ -138,7 +138,7 @@ class _Search:
         # Losses are not negative, so a part of the mass gives a lower bound.
         return max(0.0, found - self.lost) + costs
 
-    def _blocks(self, number: int, most: int, end: int, wanted: float) -> tuple[Blocks, Blocks]:
+    def _blocks(self, number: int, most: int, end: int, wanted: float) -> tuple[CountRuns, CountRuns]:
         """The counts among the first decisions up to ``end``, and among the others, in blocks."""
         halves, p = self.halves, len(self.q)
         tp, fn = halves.means[end], halves.means[-1] - halves.means[end]

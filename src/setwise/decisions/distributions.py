@@ -86,7 +86,7 @@ BERRY_ESSEEN = 0.56
 
 @final
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class CountRuns:
     """Runs of neighboring values of a count, with the least and the largest value of each, and its probability."""
 
     low: Values
@@ -94,7 +94,7 @@ class Blocks:
     mass: Values
 
     @classmethod
-    def of(cls, count: Pmf, width: int, spare: float = 0.0) -> "Blocks":
+    def of(cls, count: Pmf, width: int, spare: float = 0.0) -> "CountRuns":
         """Blocks of ``width`` values, the last one maybe shorter, without tails of a mass of at most ``spare``."""
         pmf, first = count.pmf, 0
         if spare > 0.0:
@@ -107,7 +107,7 @@ class Blocks:
         return cls(low + starts, low + ends, np.add.reduceat(pmf, starts))
 
     @classmethod
-    def above(cls, n: int, mean: float, variance: float, width: int, spare: float) -> "Blocks":
+    def above(cls, n: int, mean: float, variance: float, width: int, spare: float) -> "CountRuns":
         """Values of a count that is stochastically larger than that of n decisions, but for a mass of ``spare``.
 
         By the Berry-Esseen inequality ``Pr(count <= x)`` is at least ``Phi((x - mean) / sd) - 0.56 / sd``, because a
@@ -121,9 +121,9 @@ class Blocks:
         at = np.minimum(x, n)
         return cls(at, at, np.diff(np.clip(sums, 0.0, 1.0 - spare), prepend=0.0))
 
-    def exchanged(self, n: int) -> "Blocks":
+    def exchanged(self, n: int) -> "CountRuns":
         """The negatives among n decisions, if these are the positives."""
-        return Blocks(n - self.high, n - self.low, self.mass)
+        return CountRuns(n - self.high, n - self.low, self.mass)
 
 
 SEGMENTS, SHORTEST = 512, 256
@@ -185,20 +185,20 @@ class Halves:
             known.append(trimmed(convolved(known[-1], count_of(self.q[a * size : (a + 1) * size]))))
         return trimmed(convolved(known[last - b], count_of(self.q[k : min(b * size, p)])))
 
-    def top(self, k: int, width: int, spare: float) -> Blocks:
+    def top(self, k: int, width: int, spare: float) -> CountRuns:
         """The positives among the first k in blocks of ``width`` values, without a mass of ``spare``."""
         variance = float(self.variances[k])
         if self._normal(variance, width):
-            return Blocks.above(k, float(self.means[k]), variance, width, spare)
-        return Blocks.of(self.first(k), width, spare)
+            return CountRuns.above(k, float(self.means[k]), variance, width, spare)
+        return CountRuns.of(self.first(k), width, spare)
 
-    def rest(self, k: int, width: int, spare: float) -> Blocks:
+    def rest(self, k: int, width: int, spare: float) -> CountRuns:
         """The same for the positives among all but the first k."""
         n, variance = len(self.q) - k, float(self.variances[-1] - self.variances[k])
         if self._normal(variance, width):
             negatives = n - float(self.means[-1] - self.means[k])
-            return Blocks.above(n, negatives, variance, width, spare).exchanged(n)
-        return Blocks.of(self.others(k), width, spare)
+            return CountRuns.above(n, negatives, variance, width, spare).exchanged(n)
+        return CountRuns.of(self.others(k), width, spare)
 
     def _normal(self, variance: float, width: int) -> bool:
         return variance >= NORMAL and width >= WIDE and not self.whole

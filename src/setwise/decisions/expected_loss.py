@@ -30,7 +30,7 @@ from setwise.decisions.small_sets import (
     ByMistakes,
     ByMode,
     ByTable,
-    Rule,
+    DecisionRule,
 )
 from setwise.losses import as_loss
 
@@ -38,7 +38,7 @@ LARGE, LARGE_AFFINE = 4096, 32768
 """Larger sets are decided up to a tolerance; the second number is for losses that are affine in the true positives."""
 
 
-def rule_for(loss: Loss, size: int, tol: float = 0.0) -> Rule:
+def rule_for(loss: Loss, size: int, tol: float = 0.0) -> DecisionRule:
     """The rule that decides sets of ``size`` decisions for ``loss`` exactly, or up to the bound that it returns.
 
     Raises
@@ -65,7 +65,7 @@ def rule_for(loss: Loss, size: int, tol: float = 0.0) -> Rule:
     )
 
 
-def _of_large(formula: Formula, tol: float) -> Rule:
+def _of_large(formula: Formula, tol: float) -> DecisionRule:
     """The rule for an increasing function of counts that is too large for a table."""
     if formula.modular:
         return BySums(formula)
@@ -78,7 +78,7 @@ def _of_large(formula: Formula, tol: float) -> Rule:
     return ByBounds(formula, tol)
 
 
-def _of_mistakes(loss: Loss, size: int) -> Rule:
+def _of_mistakes(loss: Loss, size: int) -> DecisionRule:
     """The rule for a loss that is no function of the counts."""
     structure = loss.structure(Sets(np.zeros(size, dtype=bool), np.array([0, size])))
     if Trait.LABEL_FREE in loss.traits:
@@ -197,7 +197,7 @@ def least_expected_loss(probabilities: ArrayLike, loss: Loss | str, offsets: Any
     >>> least_expected_loss(q, "f1").labels.astype(int).tolist()
     [1, 1, 1, 0, 0]
     """
-    given = _Given.of(probabilities, offsets)
+    given = _Probabilities.of(probabilities, offsets)
     bound, gap, labels = as_loss(loss), as_number(tol, "tol", low=0.0), np.empty(len(given.flat), dtype=bool)
     values, bounds = np.empty(given.n), np.empty(given.n)
     for size, rows, places in given.groups():
@@ -236,7 +236,7 @@ def expected_loss(probabilities: ArrayLike, labels: ArrayLike, loss: Loss | str,
     >>> expected_loss([0.3], [1], "jaccard").round(3).tolist(), expected_loss([0.3], [0], "jaccard").round(3).tolist()
     ([0.7], [0.3])
     """
-    given = _Given.of(probabilities, offsets)
+    given = _Probabilities.of(probabilities, offsets)
     guess, bound, values = given.labels(labels), as_loss(loss), np.empty(given.n)
     for size, rows, places in given.groups():
         values[rows] = rule_for(bound, size).expect(given.flat[places], guess[places])
@@ -245,7 +245,7 @@ def expected_loss(probabilities: ArrayLike, labels: ArrayLike, loss: Loss | str,
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Given:
+class _Probabilities:
     """Checked probabilities, flat, with the layout of the sets."""
 
     flat: Values
@@ -253,7 +253,7 @@ class _Given:
     shape: tuple[int, ...]
 
     @classmethod
-    def of(cls, probabilities: ArrayLike, offsets: Any) -> _Given:
+    def of(cls, probabilities: ArrayLike, offsets: Any) -> _Probabilities:
         name = "probabilities"
         q = as_reals(probabilities, name)
         if q.ndim not in (1, 2) or q.size == 0 or (q.ndim == 2 and offsets is not None):
@@ -291,7 +291,7 @@ ANY, AFFINE = LARGE, 1 << 17
 """So many rows may a set have for which all thresholds are compared, and so many where the loss is affine in fn."""
 
 
-def rule_of_cuts(loss: Loss, size: int) -> Rule:
+def rule_of_cuts(loss: Loss, size: int) -> DecisionRule:
     """The rule that finds the best threshold for sets of ``size`` decisions, which needs no probability to be chosen.
 
     A threshold predicts the k rows of largest scores, so a loss of counts need not increase.
@@ -314,7 +314,7 @@ def rule_of_cuts(loss: Loss, size: int) -> Rule:
     return _of_any_counts(loss, formula)
 
 
-def best_cut(rule: Rule, probabilities: Values, scores: Values) -> tuple[float, float]:
+def best_cut(rule: DecisionRule, probabilities: Values, scores: Values) -> tuple[float, float]:
     """``argmin over t of E[loss(y, scores > t)]`` and its expected loss; rows of equal scores are never separated.
 
     The probabilities (p,) that a row is positive never fall as the scores (p,) grow. The threshold is halfway between
@@ -332,7 +332,7 @@ def best_cut(rule: Rule, probabilities: Values, scores: Values) -> tuple[float, 
     return (middle if first <= middle < last else first), value
 
 
-def _cut_of_mistakes(loss: Loss, size: int) -> Rule:
+def _cut_of_mistakes(loss: Loss, size: int) -> DecisionRule:
     """The rule for a loss that is no function of the counts."""
     try:
         return rule_for(loss, size)
@@ -344,7 +344,7 @@ def _cut_of_mistakes(loss: Loss, size: int) -> Rule:
         ) from error
 
 
-def _of_any_counts(loss: Loss, formula: Formula) -> Rule:
+def _of_any_counts(loss: Loss, formula: Formula) -> DecisionRule:
     """The rule for a loss of counts that a further mistake may make smaller."""
     limit = AFFINE if formula.counts.affine else ANY
     if formula.size <= limit:

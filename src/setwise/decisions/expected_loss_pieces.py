@@ -14,11 +14,11 @@ from setwise.decisions.expected_loss import DecisionInPieces, rule_for
 from setwise.decisions.formula import Formula, formula_of
 from setwise.decisions.large_sets import CERTAIN, BySums
 from setwise.decisions.levels import (
-    Around,
     BlockBounds,
     LevelBounds,
     Levels,
-    Range,
+    RangeQuestion,
+    RangeSummary,
     Region,
     Talk,
     cut_of,
@@ -42,7 +42,7 @@ NEVER = 1e-60
 
 
 @final
-class LeastInPieces:
+class LeastExpectedLossInPieces:
     """``argmin over h of E[loss(y, h)]`` for one set in pieces; see :func:`setwise.decisions.least_expected_loss`.
 
     The best labeling predicts the k most probable decisions for some k. The places tell, for bins of probability, the
@@ -81,7 +81,7 @@ class LeastInPieces:
             raise ValueError("probabilities must not be empty in all places.")
         formula = self._formula(levels, p)
         if p <= GATHERED:
-            return self._here(together((yield Range(0.0, 1.0))))
+            return self._here(together((yield RangeQuestion(0.0, 1.0))))
         if Trait.CARDINALITY in self.loss.traits:
             return (yield from self._by_mode(p))
         if formula.numbers[0] == formula.numbers[1]:
@@ -91,7 +91,7 @@ class LeastInPieces:
         if formula.fraction is not None:
             return (yield from self._by_levels(formula, levels))
         if p <= MOST:
-            return self._here(together((yield Range(0.0, 1.0))))
+            return self._here(together((yield RangeQuestion(0.0, 1.0))))
         if formula.without_costs.diluted:
             return (yield from self._by_blocks(formula, levels))
         raise Refusal(
@@ -113,7 +113,7 @@ class LeastInPieces:
             )
         return formula
 
-    def _here(self, found: Around) -> DecisionInPieces:
+    def _here(self, found: RangeSummary) -> DecisionInPieces:
         """The decision for probabilities that are all here."""
         q = np.repeat(found.inside, found.times)[::-1].copy()
         decided = rule_for(self.loss, len(q), self.tol).decide(q[None, :])
@@ -127,7 +127,7 @@ class LeastInPieces:
         assert formula is not None
         # Without positives every mistake is a false positive.
         value = float(found.pmf @ formula.of(0.0 * found.numbers, found.numbers, 0.0 * found.numbers))
-        size = together((yield Range(0.5, 0.5))).above
+        size = together((yield RangeQuestion(0.5, 0.5))).above
         return self._decided((0.5, 0, size), value, value)
 
     def _by_levels(self, formula: Formula, levels: Levels) -> Talk[DecisionInPieces]:
@@ -168,7 +168,7 @@ class LeastInPieces:
         inner = (levels.least >= low) & (levels.most <= high)
         if first == last or levels.counts[inner].sum() > MOST:
             return (yield from self._at_end(formula, bounds, levels, best))
-        found = together((yield Range(low, high)))
+        found = together((yield RangeQuestion(low, high)))
         outside = [np.delete(lower, slice(first, last + 1)), np.delete(inside, slice(first, last))]
         rest = float(np.concatenate(outside).min(initial=np.inf))
         above, below = levels.take(levels.least > high), levels.take(levels.most < low)
@@ -179,7 +179,7 @@ class LeastInPieces:
         """The decision that predicts all before an end of the levels."""
         lower, upper = bounds.at(*levels.ends, *levels.rests)
         size, (at, _) = int(levels.ends[0][best]), range_of(levels, best, best)
-        found = together((yield Range(at, at)))
+        found = together((yield RangeQuestion(at, at)))
         lower[best], value = Region(formula, found).known(size - found.above, float(lower[best]), float(upper[best]))
         bound = min(lower.min(), bounds.inside(levels).min(initial=np.inf))
         return self._decided(cut_of(found, size, at), value, float(bound))
@@ -188,14 +188,14 @@ class LeastInPieces:
         """The decision for a loss that fixes the number predicted."""
         size = formula.numbers[0]
         at = (yield from _largest(levels, size)) if size else np.inf
-        found = together((yield Range(at, at)))
+        found = together((yield RangeQuestion(at, at)))
         value = Region(formula, found).value(size - found.above)
         return self._decided(cut_of(found, size, at), value, value)
 
     def _by_weights(self, formula: Formula) -> Talk[DecisionInPieces]:
         """The decision for a sum of costs; see :class:`BySums`."""
         at = _least_good(BySums(formula), summed((yield positives)))
-        found = together((yield Range(at, at)))
+        found = together((yield RangeQuestion(at, at)))
         more = int(found.times.sum())
         value = Region(formula, found).value(more)
         return self._decided(cut_of(found, found.above + more, at), value, value)

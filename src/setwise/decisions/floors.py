@@ -138,7 +138,7 @@ class Floor:
 
 @final
 @dataclass(frozen=True)
-class Asked:
+class FloorRequest:
     """A floor in the words of the call that asks for it.
 
     Parameters
@@ -155,19 +155,19 @@ class Asked:
     is_ceiling: bool = False
 
     @classmethod
-    def of(cls, floor: Floor) -> "Asked":
+    def of(cls, floor: Floor) -> "FloorRequest":
         """A floor that the call was given as it is."""
         is_ceiling = floor.measure == "unflagged"
         return cls(floor, floor.words, "share of alarms" if is_ceiling else floor.measure, is_ceiling)
 
     @classmethod
-    def least(cls, measure: Literal["recall", "precision"], value: float, confidence: float | None) -> "Asked":
+    def least(cls, measure: Literal["recall", "precision"], value: float, confidence: float | None) -> "FloorRequest":
         """A share of at least ``value``, an argument of the name of the share."""
         least = as_number(value, measure, low=0.0, high=1.0)
         return cls(Floor(measure, least, confidence), _words(measure, value, confidence), measure)
 
     @classmethod
-    def rate(cls, measure: Measure, share: str, value: float, confidence: float | None) -> "Asked":
+    def rate(cls, measure: Measure, share: str, value: float, confidence: float | None) -> "FloorRequest":
         """A rate of at most ``value``, the argument ``rate``: one minus the share of a floor."""
         floor = Floor(measure, 1.0 - as_number(value, "rate", low=0.0, high=1.0), confidence)
         return cls(floor, _words("rate", value, confidence), share, is_ceiling=True)
@@ -196,7 +196,7 @@ class Asked:
         return 1.0 - value if self.is_ceiling else value
 
 
-def together(floors: tuple[Asked, ...]) -> tuple[Asked, ...]:
+def together(floors: tuple[FloorRequest, ...]) -> tuple[FloorRequest, ...]:
     """Floors with confidence that hold together: each kind of :data:`SIDES` among them gets an equal part of 1 - it.
 
     Floors of one side that is not "both" hold together as they are: the one that a threshold breaks first has to fail.

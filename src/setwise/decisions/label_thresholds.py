@@ -17,7 +17,7 @@ from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import THRESHOLDS_REFUSE
-from setwise.decisions.thresholds import Falling, bound, sweep_all, sweep_each
+from setwise.decisions.thresholds import SortedDecisions, bound, sweep_all, sweep_each
 from setwise.kernels.segments import running_sums
 from setwise.kernels.thresholds import EQUAL
 from setwise.losses import as_loss
@@ -28,7 +28,7 @@ LARGEST_ROUNDS = 100
 
 @final
 @dataclass(frozen=True, eq=False)
-class Columns:
+class ScoredLabelMatrix:
     """A label matrix with scores.
 
     Parameters
@@ -41,7 +41,7 @@ class Columns:
     scores: Floats
 
     @classmethod
-    def of(cls, Y: Any, scores: ArrayLike) -> Columns:
+    def of(cls, Y: Any, scores: ArrayLike) -> ScoredLabelMatrix:
         """A matrix (n, p) of labels 0 and 1, or a batch of sets of equal size, with scores (n, p)."""
         if isinstance(Y, Batch) and not isinstance(Y, Sets):
             raise TypeError(f"Y must be labels of shape (n, p), or a batch of the kind Sets; got {type(Y).__name__}.")
@@ -65,9 +65,9 @@ class Columns:
         return Sets(np.ascontiguousarray(self.rows.labels.reshape(n, p).T).ravel(), n * np.arange(p + 1))
 
     @cached_property
-    def order(self) -> Falling:
+    def order(self) -> SortedDecisions:
         """The decisions of each column in falling order of their scores; O(n p log n)."""
-        return Falling.each(self.sets, np.ascontiguousarray(self.scores.T).ravel())
+        return SortedDecisions.each(self.sets, np.ascontiguousarray(self.scores.T).ravel())
 
     @cached_property
     def places(self) -> Ints:
@@ -85,7 +85,7 @@ LARGEST_TABLE = 1 << 21
 """The losses of rows are read from a table if it has at most so many values."""
 
 
-def best_of_rows(columns: Columns, loss: Loss) -> tuple[Values, float, bool]:
+def best_of_rows(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float, bool]:
     """Thresholds that no change of a single one makes better, the mean loss of the rows, and whether it is the least.
 
     The best common threshold is the start. Then each column in turn is swept while the others stay.
@@ -131,15 +131,15 @@ def row_losses(structure: BoundLoss, labels: Bools) -> RowLosses:
     """The rows of a bound loss at a labeling (n, p), in the form that is the fastest for their loss."""
     counts = structure.counts
     if counts is None or counts.areas is not None:
-        return AnyRows(structure, labels)
+        return GeneralRowLosses(structure, labels)
     first, table = _table(counts)
     if not len(table):
-        return AnyRows(structure, labels)
+        return GeneralRowLosses(structure, labels)
     truth = np.asarray(structure.batch.labels).reshape(labels.shape).T
     width = counts.N.astype(np.int64) + 1
     steps, chosen = np.where(truth == 1, -width, 1 * (truth == 0)), np.ascontiguousarray(labels.T)
     missed = width * ((truth == 1).sum(axis=0))
-    return TabledRows(table, first + missed + (steps * chosen).sum(axis=0), steps, chosen)
+    return TableRowLosses(table, first + missed + (steps * chosen).sum(axis=0), steps, chosen)
 
 
 def _table(counts: Counts) -> tuple[Ints, Values]:
@@ -161,7 +161,7 @@ def _table(counts: Counts) -> tuple[Ints, Values]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class TabledRows(RowLosses):
+class TableRowLosses(RowLosses):
     """Rows whose loss is a function of counts, given as a table; a column costs O(n).
 
     Parameters
@@ -181,7 +181,7 @@ class TabledRows(RowLosses):
         none = self.places - self.steps[c] * self.labels[c]
         return self.table[none], self.table[none + self.steps[c]]
 
-    def changed(self, c: int, labels: Bools) -> TabledRows:
+    def changed(self, c: int, labels: Bools) -> TableRowLosses:
         more, whole = labels.astype(np.int64) - self.labels[c], self.labels.copy()
         whole[c] = labels
         return replace(self, places=self.places + more * self.steps[c], labels=whole)
@@ -189,7 +189,7 @@ class TabledRows(RowLosses):
 
 @final
 @dataclass(frozen=True, eq=False)
-class AnyRows(RowLosses):
+class GeneralRowLosses(RowLosses):
     """Rows of any loss, which is evaluated anew: a column costs O(n p) or more."""
 
     structure: BoundLoss
@@ -200,7 +200,7 @@ class AnyRows(RowLosses):
         none[:, c], every[:, c] = False, True
         return self.structure.values(none.ravel()), self.structure.values(every.ravel())
 
-    def changed(self, c: int, labels: Bools) -> AnyRows:
+    def changed(self, c: int, labels: Bools) -> GeneralRowLosses:
         whole = self.labels.copy()
         whole[:, c] = labels
         return replace(self, labels=whole)
@@ -222,7 +222,7 @@ class Tally:
     start: Values
 
     @classmethod
-    def of(cls, order: Falling, each: Values, missed: bool, alarms: bool) -> Tally:
+    def of(cls, order: SortedDecisions, each: Values, missed: bool, alarms: bool) -> Tally:
         """The sum of ``each`` (m,) over the positives not predicted, and over the negatives predicted."""
         found = np.where(order.labels, each if missed else 0.0, 0.0)
         wrong = np.where(order.labels, 0.0, each if alarms else 0.0)
@@ -244,14 +244,14 @@ class Pool:
     fn, fp, cost : the numbers, or areas, of false negatives and false positives, and the costs of mistakes
     """
 
-    order: Falling
+    order: SortedDecisions
     counts: Counts | None
     fn: Tally
     fp: Tally
     cost: Tally
 
     @classmethod
-    def of(cls, columns: Columns, loss: Loss) -> Pool:
+    def of(cls, columns: ScoredLabelMatrix, loss: Loss) -> Pool:
         """The loss of all decisions of the matrix as one set."""
         whole = Sets(columns.rows.labels, np.array([0, columns.rows.total], dtype=np.int64))
         structure = bound(loss, whole, "label_thresholds")
@@ -307,7 +307,7 @@ def _parts(structure: BoundLoss) -> tuple[Counts | None, Values | None]:
     return (rest.terms[0] if rest.terms else None), costs  # type: ignore[return-value]
 
 
-def best_of_pool(columns: Columns, loss: Loss) -> tuple[Values, float, bool]:
+def best_of_pool(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float, bool]:
     """The thresholds of least loss of all decisions as one set, this loss, and whether it is the least."""
     pool = Pool.of(columns, loss)
     counts = pool.counts
@@ -428,10 +428,10 @@ def label_thresholds(
     ([0.6, 0.25], 0.0, True)
     """
     best = AVERAGES[as_choice(average, "average", AVERAGES)]
-    return LabelThresholds(*best(Columns.of(Y, scores), as_loss(loss)))
+    return LabelThresholds(*best(ScoredLabelMatrix.of(Y, scores), as_loss(loss)))
 
 
-def _of_columns(columns: Columns, loss: Loss) -> tuple[Values, float, bool]:
+def _of_columns(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float, bool]:
     """The best threshold of each column, the mean of their losses, and that it is the least."""
     found = sweep_each(bound(loss, columns.sets, "label_thresholds"), columns.order).best()
     return np.array([one.threshold for one in found]), float(np.mean([one.loss for one in found])), True

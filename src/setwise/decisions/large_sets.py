@@ -13,9 +13,9 @@ import numpy as np
 
 from setwise.core.attributes import cached_property
 from setwise.core.checks import Bools, Ints, Values
-from setwise.decisions.distributions import TINY, Blocks, Pmf, convolved, count_of, tail_of
+from setwise.decisions.distributions import TINY, CountRuns, Pmf, convolved, count_of, tail_of
 from setwise.decisions.formula import Formula
-from setwise.decisions.small_sets import Decided, Rule, falling, of_first
+from setwise.decisions.small_sets import DecisionRule, SetDecisions, falling, of_first
 from setwise.kernels.poisson_binomial import bounds_by_moments, count, joint_sums, prefixes
 
 BLOCK = 1 << 14
@@ -25,7 +25,7 @@ COUNTED = 256
 """The positives among at most so many decisions are counted to tell how few they may be."""
 
 
-def bound_of_interval(formula: Formula, number: int, most: int, top: Blocks, rest: Blocks) -> tuple[float, int]:
+def bound_of_interval(formula: Formula, number: int, most: int, top: CountRuns, rest: CountRuns) -> tuple[float, int]:
     """``E f(max(fn - most, 0), max(number - tp, 0), tp + fn)`` from below, and the number of values it took.
 
     With k..K predicted there are no fewer false negatives than with K, and no fewer false positives than with k. Let m
@@ -118,7 +118,7 @@ class Heads:
 
 @final
 @dataclass(frozen=True, eq=False)
-class ByWindow(Rule):
+class ByWindow(DecisionRule):
     """``min_k E f(k, tp, fn)``, where the k most probable decisions are predicted, up to a mass of 1e-15.
 
     Where f is affine in tp at given k and P, all k together cost O(p sqrt(p)), by the sums over the first k decisions
@@ -127,12 +127,12 @@ class ByWindow(Rule):
 
     formula: Formula
 
-    def decide(self, q: Values) -> Decided:
+    def decide(self, q: Values) -> SetDecisions:
         order, ordered = falling(q)
         sizes, values = np.empty(len(q), dtype=np.int64), np.empty(len(q))
         for i, row in enumerate(ordered):
             sizes[i], values[i] = self._least(row, np.arange(len(row) + 1))
-        return Decided(of_first(order, sizes), values, values)
+        return SetDecisions(of_first(order, sizes), values, values)
 
     def cut(self, q: Values, order: Ints, cuts: Ints) -> tuple[int, float]:
         return self._least(np.ascontiguousarray(q[order]), cuts)
@@ -224,7 +224,7 @@ class ByWindow(Rule):
             k, last = int(a), int(b) - 1
             # Parts of the mass give lower bounds too, since losses are not negative.
             top, after = (
-                Blocks.of(heads.most(size, REACH), width) for heads, size in ((first, last), (rest, p - last))
+                CountRuns.of(heads.most(size, REACH), width) for heads, size in ((first, last), (rest, p - last))
             )
             number = k + fewest(q[k:last], means[last] - means[k], variances[last] - variances[k], SPARE)
             found, _ = bound_of_interval(curved, number, 0, top, after)
@@ -294,7 +294,7 @@ def along_misses(formula: Formula, k: Values, means: Values, none: Values, fn: V
     return np.asarray(out)
 
 
-class BySizes(Rule):
+class BySizes(DecisionRule):
     """``min_k`` of the expected loss of predicting the k most probable decisions, with a bound of the minimum.
 
     Attributes
@@ -311,13 +311,13 @@ class BySizes(Rule):
         The probabilities (p,) fall.
         """
 
-    def decide(self, q: Values) -> Decided:
+    def decide(self, q: Values) -> SetDecisions:
         order, ordered = falling(q)
         sizes, values, bounds = np.empty(len(q), dtype=np.int64), np.empty(len(q)), np.empty(len(q))
         every = np.arange(q.shape[1] + 1)
         for i, row in enumerate(ordered):
             sizes[i], values[i], bounds[i] = self.least(row, every)
-        return Decided(of_first(order, sizes), values, bounds)
+        return SetDecisions(of_first(order, sizes), values, bounds)
 
     def cut(self, q: Values, order: Ints, cuts: Ints) -> tuple[int, float]:
         return self.least(np.ascontiguousarray(q[order]), cuts)[:2]

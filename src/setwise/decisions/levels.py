@@ -13,7 +13,7 @@ import numpy as np
 
 from setwise.core.attributes import cached_property
 from setwise.core.checks import Bools, Ints, Values
-from setwise.decisions.distributions import TINY, Blocks, Halves, Pmf, convolved, count_of, tail_of, trimmed
+from setwise.decisions.distributions import TINY, CountRuns, Halves, Pmf, convolved, count_of, tail_of, trimmed
 from setwise.decisions.formula import Formula
 from setwise.decisions.large_sets import ROUNDING, bound_of_interval, expected
 from setwise.kernels.histograms import Chances, chances
@@ -36,7 +36,7 @@ SURE = 1.0 - 1e-16
 
 @final
 @dataclass(frozen=True, eq=False)
-class InBins:
+class BinQuestion:
     """Asks what the bins between rising edges hold."""
 
     edges: Values
@@ -46,9 +46,9 @@ class InBins:
         return chances(q, self.edges)
 
 
-def first_question() -> InBins:
+def first_question() -> BinQuestion:
     """Asks about bins of all probabilities."""
-    return InBins(new_edges(0.0, 1.0, BINS, np.empty(0)))
+    return BinQuestion(new_edges(0.0, 1.0, BINS, np.empty(0)))
 
 
 def no_positives(q: Values) -> float:
@@ -67,7 +67,7 @@ def positives(q: Values) -> Pmf:
     return count_of(np.asarray(q, np.float64))
 
 
-class Around(NamedTuple):
+class RangeSummary(NamedTuple):
     """The numbers of probabilities above and below a range, the distributions of their positives, and the range.
 
     Those in the range are the sorted different ``inside`` and how many there are of each.
@@ -83,29 +83,31 @@ class Around(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Range:
+class RangeQuestion:
     """Asks what lies around a range of probabilities, whose ends belong to it, and for those in it."""
 
     low: float
     high: float
 
-    def __call__(self, q: Values) -> Around:
+    def __call__(self, q: Values) -> RangeSummary:
         """What lies around the range of the probabilities of a place."""
         # Beside float32 a number of Python would be rounded to it.
         low, high = np.float64(self.low), np.float64(self.high)
         above, below = (np.asarray(q[where], np.float64) for where in (q > high, q < low))
         inside = np.asarray(q[(q >= low) & (q <= high)], np.float64)
-        return Around(len(above), count_of(above), len(below), count_of(below), *np.unique(inside, return_counts=True))
+        return RangeSummary(
+            len(above), count_of(above), len(below), count_of(below), *np.unique(inside, return_counts=True)
+        )
 
 
-def together(answers: Sequence[Around]) -> Around:
+def together(answers: Sequence[RangeSummary]) -> RangeSummary:
     """What lies around the range in all places."""
     hits, misses = (summed([getattr(one, name) for one in answers]) for name in ("hits", "misses"))
     above, below = sum(one.above for one in answers), sum(one.below for one in answers)
     inside, places = np.unique(np.concatenate([one.inside for one in answers]), return_inverse=True)
     weights = np.concatenate([one.times for one in answers]).astype(np.float64)
     times = np.bincount(np.ravel(places), weights, len(inside)).astype(np.int64)
-    return Around(above, hits, below, misses, inside, times)
+    return RangeSummary(above, hits, below, misses, inside, times)
 
 
 def summed(counts: list[Pmf]) -> Pmf:
@@ -194,7 +196,7 @@ def refined(levels: Levels, where: Bools) -> Talk[Levels]:
     ranges = zip(chosen.least[::-1].tolist(), chosen.most[::-1].tolist(), strict=True)
     edges = [new_edges(low, high, parts, np.empty(0)) for low, high in ranges]
     asked = np.concatenate([np.arange(len(each)) < len(each) - 1 for each in edges])
-    return rest.joined(Levels.of((yield InBins(np.concatenate(edges))), asked[:-1]))
+    return rest.joined(Levels.of((yield BinQuestion(np.concatenate(edges))), asked[:-1]))
 
 
 @final
@@ -318,7 +320,7 @@ class Region:
     found : what lies around the range
     """
 
-    def __init__(self, formula: Formula, found: Around) -> None:
+    def __init__(self, formula: Formula, found: RangeSummary) -> None:
         self.formula, self.found = formula, found
 
     @cached_property
@@ -398,7 +400,7 @@ def range_of(levels: Levels, first: int, last: int) -> tuple[float, float]:
     return at, at
 
 
-def cut_of(found: Around, size: int, high: float = 1.0) -> tuple[float, int | None, int]:
+def cut_of(found: RangeSummary, size: int, high: float = 1.0) -> tuple[float, int | None, int]:
     """The threshold that predicts ``size`` decisions, its ties, and this number, from what lies around a range."""
     if size <= found.above:
         return (high, 0, size) if size else (np.inf, None, size)
@@ -424,7 +426,7 @@ class BlockBounds:
     """Bounds of ``E f(k, tp, fn)`` at the ends of levels and inside, for increasing losses that are ``diluted``.
 
     A count of n decisions with mean m and variance v is below x with a probability between ``Phi((x - m) / sqrt(v))``
-    less and more ``0.56 / sqrt(v)``, see :class:`Blocks`. So there is a variable that is stochastically larger and
+    less and more ``0.56 / sqrt(v)``, see :class:`CountRuns`. So there is a variable that is stochastically larger and
     known, and one that is smaller. f is never larger with more true positives among k predicted ones, and never smaller
     with more false negatives. With the larger variable for tp and the smaller one for fn its mean is below the expected
     loss, and with the others above it, up to a mass of ``SPARE``, in which f is between 0 and the largest loss.
@@ -465,11 +467,11 @@ class BlockBounds:
         costs = missed * miss + alarm * (k - hit)
         return lower + costs, upper + costs
 
-    def _least(self, number: int, most: int, top: Blocks, rest: Blocks) -> float:
+    def _least(self, number: int, most: int, top: CountRuns, rest: CountRuns) -> float:
         """The mean of the least losses of the blocks."""
         return max(bound_of_interval(self._curved, number, most, top, rest)[0] - self._rounding, 0.0)
 
-    def _most(self, size: int, top: Blocks, rest: Blocks) -> float:
+    def _most(self, size: int, top: CountRuns, rest: CountRuns) -> float:
         """The mean of the largest losses of the blocks."""
         tp, fn = top.low[:, None], rest.high[None, :]
         values = self._curved.of_rights(tp, fn, size - tp, self.formula.size - size - fn)
@@ -493,22 +495,22 @@ class BlockBounds:
         return self.formula.costs or (0.0, 0.0)
 
 
-def _larger(n: int, mean: float, variance: float) -> Blocks:
+def _larger(n: int, mean: float, variance: float) -> CountRuns:
     """A count that is stochastically larger than that of the positives among n decisions."""
     mean, variance = min(max(mean, 0.0), float(n)), max(variance, 0.0)
     if 2.0 * variance <= SPARE:
         # A decision takes its less probable label with a chance of min(q, 1 - q) <= 2 q (1 - q): none does.
         at = np.array([np.rint(mean)])
-        return Blocks(at, at, np.array([1.0 - SPARE]))
+        return CountRuns(at, at, np.array([1.0 - SPARE]))
     if variance < 1.0:
         at = np.array([min(np.ceil(mean + tail_of(variance, SPARE) + 1e-9 * n), float(n))])
-        return Blocks(at, at, np.array([1.0 - SPARE]))
+        return CountRuns(at, at, np.array([1.0 - SPARE]))
     width = max(1, int(np.ceil(12.0 * np.sqrt(variance) / PARTS)))
-    found = Blocks.above(n, mean, variance, width, SPARE)
+    found = CountRuns.above(n, mean, variance, width, SPARE)
     # Below 0 there is no mass, and the loss need not be defined.
-    return Blocks(np.maximum(found.low, 0.0), np.maximum(found.high, 0.0), found.mass)
+    return CountRuns(np.maximum(found.low, 0.0), np.maximum(found.high, 0.0), found.mass)
 
 
-def _smaller(n: int, mean: float, variance: float) -> Blocks:
+def _smaller(n: int, mean: float, variance: float) -> CountRuns:
     """A count that is stochastically smaller."""
     return _larger(n, n - mean, variance).exchanged(n)

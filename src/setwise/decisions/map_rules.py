@@ -17,7 +17,7 @@ MULTIPLIERS = np.linspace(-3.0, 3.0, 61)
 
 @final
 @dataclass(frozen=True, eq=False)
-class Rule:
+class PixelRule:
     """``argmax_c a_c q_c - b_c``; a mask of fewer than ``least`` pixels, as a share of the map, is left empty."""
 
     a: Values
@@ -34,7 +34,7 @@ class Rule:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class PixelSample:
     """Pixels of maps.
 
     Parameters
@@ -52,17 +52,17 @@ class Drawn:
     weight: Values
     maps: int
 
-    def of(self, maps: Ints) -> "Drawn":
+    def of(self, maps: Ints) -> "PixelSample":
         """The pixels of some maps, whose numbers rise."""
         place = np.full(self.maps, -1)
         place[maps] = np.arange(len(maps))
         kept = place[self.owner] >= 0
-        return Drawn(self.q[kept], self.y[kept], place[self.owner[kept]], self.weight[kept], len(maps))
+        return PixelSample(self.q[kept], self.y[kept], place[self.owner[kept]], self.weight[kept], len(maps))
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Measure:
+class MapMeasure:
     """One minus the mean of a loss of counts, of the classes from ``first`` on."""
 
     loss: CountLoss
@@ -117,7 +117,7 @@ def tally_of(h: Ints, y: Ints, classes: int) -> Values:
     return np.column_stack([*counts, np.full(classes, len(y))]).astype(np.float64)
 
 
-def whole_rule(drawn: Drawn, measure: Measure) -> Rule:
+def whole_rule(drawn: PixelSample, measure: MapMeasure) -> PixelRule:
     """The rule of least expected loss over all maps together, by damped steps to the slopes of the loss.
 
     One pixel more with probability q of class c lowers the loss of c by ``q (L_fn + L_fp) - L_fp``, with the slopes of
@@ -149,10 +149,10 @@ def whole_rule(drawn: Drawn, measure: Measure) -> Rule:
         scale = max(float(rise.max()), 1e-300)
         a, b = 0.5 * (a + rise / scale), 0.5 * (b + price / scale)
         a, b = a / a.max(), b / a.max()
-    return Rule(a, b)
+    return PixelRule(a, b)
 
 
-def tuned_rule(drawn: Drawn, measure: Measure) -> Rule:
+def tuned_rule(drawn: PixelSample, measure: MapMeasure) -> PixelRule:
     """The class multipliers of the best measure on the pixels, one class after the other, from 1 on."""
     k = drawn.q.shape[1]
     logs, q = np.zeros(k), np.log(np.maximum(drawn.q, 1e-30))
@@ -173,10 +173,10 @@ def tuned_rule(drawn: Drawn, measure: Measure) -> Rule:
         if best - start <= 1e-5:
             break
     a = np.exp(logs)
-    return Rule(a / a.max(), np.zeros(k))
+    return PixelRule(a / a.max(), np.zeros(k))
 
 
-def tallies_along(drawn: Drawn, place: Ints, other: Ints, c: int) -> Values:
+def tallies_along(drawn: PixelSample, place: Ints, other: Ints, c: int) -> Values:
     """The tallies (r, n, C, 4) at each of r multipliers of class c; pixels take c from multiplier ``place`` on."""
     r, n, k = len(MULTIPLIERS), drawn.maps, drawn.q.shape[1]
     y, w = drawn.y, drawn.weight
@@ -199,7 +199,7 @@ def tallies_along(drawn: Drawn, place: Ints, other: Ints, c: int) -> Values:
     return found
 
 
-def rule_with_presence(drawn: Drawn, measure: Measure, rule: Rule) -> Rule:
+def rule_with_presence(drawn: PixelSample, measure: MapMeasure, rule: PixelRule) -> PixelRule:
     """The rule with the least area of a mask that is best on the pixels."""
     h = (drawn.q * rule.a).argmax(axis=1)
     whole = np.bincount(drawn.owner, weights=drawn.weight, minlength=drawn.maps)
@@ -211,4 +211,4 @@ def rule_with_presence(drawn: Drawn, measure: Measure, rule: Rule) -> Rule:
     at = np.broadcast_to(tallies, (len(levels), *tallies.shape)).copy()
     at[..., 1, :2] *= kept[..., None]
     values = measure.values(at, np.ones((1, drawn.maps)))[..., 0]
-    return Rule(rule.a, rule.b, float(levels[int(values.argmax())]))
+    return PixelRule(rule.a, rule.b, float(levels[int(values.argmax())]))

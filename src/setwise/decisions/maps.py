@@ -20,7 +20,7 @@ from setwise.core.pages import DECISIONS_REFUSE
 from setwise.decisions.expected_loss import Decision, rule_for
 from setwise.decisions.formula import Formula, formula_of
 from setwise.decisions.large_sets import CERTAIN
-from setwise.decisions.small_sets import Rule
+from setwise.decisions.small_sets import DecisionRule
 from setwise.kernels.pixels import assign, divide, empty_classes, move_pixels
 from setwise.losses import as_loss
 from setwise.losses.combinations import MeanOverClasses
@@ -153,7 +153,7 @@ class MapSearch:
     masks : (c, p) the best masks of the chosen classes alone
     """
 
-    def __init__(self, pixels: Values, chosen: Ints, rule: Rule, formula: Formula, masks: Bools) -> None:
+    def __init__(self, pixels: Values, chosen: Ints, rule: DecisionRule, formula: Formula, masks: Bools) -> None:
         self.pixels, self.chosen, self.rule, self.formula, self.masks = pixels, chosen, rule, formula, masks
         self.k = pixels.shape[1]
         self.columns = np.ascontiguousarray(pixels.T[chosen])
@@ -284,7 +284,7 @@ FEW = 10
 """Maps of at most so many pixels are decided by all 3^p pairs of a set of pixels and a part of it, for each class."""
 
 
-def best_partition(columns: Values, chosen: Ints, rule: Rule, partial: bool) -> tuple[Ints, float]:
+def best_partition(columns: Values, chosen: Ints, rule: DecisionRule, partial: bool) -> tuple[Ints, float]:
     """The labels (p,) of least mean loss of the ``chosen`` classes, and this loss; O(3^p) for each of the classes.
 
     Parameters

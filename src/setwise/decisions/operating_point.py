@@ -13,8 +13,8 @@ from setwise.core.batch import Sets
 from setwise.core.checks import Bools, Ints, Values
 from setwise.core.loss import Loss
 from setwise.decisions.fixed_sequence import SetSums, Share
-from setwise.decisions.floors import SHARES, SIDES, SLACK, Asked, Floor, UnmetFloor, as_floors, share, together
-from setwise.decisions.thresholds import Falling, Sweep, as_sets, bound, sweep_all
+from setwise.decisions.floors import SHARES, SIDES, SLACK, Floor, FloorRequest, UnmetFloor, as_floors, share, together
+from setwise.decisions.thresholds import SortedDecisions, Sweep, as_sets, bound, sweep_all
 from setwise.kernels.thresholds import falling_counts
 
 RESOLUTION = 1e-4
@@ -93,16 +93,16 @@ def constrained_threshold(
     >>> round(point.threshold, 2), round(point.loss, 2), round(point.recall, 2)
     (0.7, 0.2, 0.67)
     """
-    sets, floors = as_sets(y), together(tuple(Asked.of(one) for one in as_floors(floor)))
+    sets, floors = as_sets(y), together(tuple(FloorRequest.of(one) for one in as_floors(floor)))
     swept = sweep_all(bound(loss, sets, "constrained_threshold"), scores)
-    cuts = Cuts.of(swept.order, sets)
+    cuts = CutCounts.of(swept.order, sets)
     return cuts.best(np.append(swept.start, swept.losses), cuts.meeting(floors), floors)
 
 
 def kept_at(y: ArrayLike | Sets, scores: ArrayLike, floor: Floor | Sequence[Floor], thresholds: ArrayLike) -> Bools:
     """Whether the floors are met at each of some thresholds, as :func:`constrained_threshold` asks for it."""
-    sets, floors = as_sets(y), together(tuple(Asked.of(one) for one in as_floors(floor)))
-    cuts = Cuts.of(Falling.together(sets, scores), sets)
+    sets, floors = as_sets(y), together(tuple(FloorRequest.of(one) for one in as_floors(floor)))
+    cuts = CutCounts.of(SortedDecisions.together(sets, scores), sets)
     met = np.logical_and.reduce([cuts.met(asked.floor) for asked in floors])
     return np.asarray(met[cuts.order.cuts_at(np.asarray(thresholds, dtype=np.float64))])
 
@@ -114,9 +114,9 @@ def nearest_threshold(
 
     For floors that no threshold meets; the arguments are those of :func:`constrained_threshold`.
     """
-    sets, floors = as_sets(y), tuple(Asked.of(one) for one in as_floors(floor))
+    sets, floors = as_sets(y), tuple(FloorRequest.of(one) for one in as_floors(floor))
     swept = sweep_all(bound(loss, sets, "nearest_threshold"), scores)
-    cuts = Cuts.of(swept.order, sets)
+    cuts = CutCounts.of(swept.order, sets)
     values = np.array([one.floor.values(cuts.tp, cuts.fp, cuts.P, cuts.N) for one in floors])
     short = np.max([[one.floor.least] for one in floors] - values, axis=0)
     short = np.where(cuts.apart, short, np.inf)
@@ -161,9 +161,9 @@ def precision_at_recall(
     >>> point.threshold, point.precision, point.recall
     (0.25, 0.75, 1.0)
     """
-    floor = Asked.least("recall", recall, confidence)
+    floor = FloorRequest.least("recall", recall, confidence)
     sets = as_sets(y)
-    cuts = Cuts.of(Falling.together(sets, scores), sets)
+    cuts = CutCounts.of(SortedDecisions.together(sets, scores), sets)
     loss = 1.0 - share(cuts.tp, cuts.tp + cuts.fp)
     return cuts.best(loss, cuts.least(loss, cuts.meeting((floor,))), (floor,), cuts.P - cuts.tp)
 
@@ -204,7 +204,7 @@ def recall_at_precision(
     >>> round(point.threshold, 2), point.precision, round(point.recall, 2)
     (0.7, 1.0, 0.67)
     """
-    return _most_recall(y, scores, Asked.least("precision", precision, confidence), "recall_at_precision")
+    return _most_recall(y, scores, FloorRequest.least("precision", precision, confidence), "recall_at_precision")
 
 
 def recall_at_false_positive_rate(
@@ -245,7 +245,7 @@ def recall_at_false_positive_rate(
     >>> round(point.threshold, 2), round(point.recall, 2), point.reached
     (0.7, 0.67, (0.0,))
     """
-    floor = Asked.rate("specificity", "false-positive rate", rate, confidence)
+    floor = FloorRequest.rate("specificity", "false-positive rate", rate, confidence)
     return _most_recall(y, scores, floor, "recall_at_false_positive_rate")
 
 
@@ -287,12 +287,14 @@ def recall_at_alarm_rate(
     >>> round(point.threshold, 2), round(point.recall, 2), round(point.reached[0], 2)
     (0.7, 0.67, 0.33)
     """
-    return _most_recall(y, scores, Asked.rate("unflagged", "share of alarms", rate, confidence), "recall_at_alarm_rate")
+    return _most_recall(
+        y, scores, FloorRequest.rate("unflagged", "share of alarms", rate, confidence), "recall_at_alarm_rate"
+    )
 
 
-def _most_recall(y: ArrayLike | Sets, scores: ArrayLike, floor: Asked, caller: str) -> OperatingPoint:
+def _most_recall(y: ArrayLike | Sets, scores: ArrayLike, floor: FloorRequest, caller: str) -> OperatingPoint:
     sets = as_sets(y)
-    cuts = Cuts.of(Falling.together(sets, scores), sets)
+    cuts = CutCounts.of(SortedDecisions.together(sets, scores), sets)
     Floor("recall", 0.0).check(cuts.P, cuts.N, f"the recall that {caller} makes largest")
     loss = 1.0 - share(cuts.tp, np.full(len(cuts.tp), cuts.P))
     return cuts.best(loss, cuts.least(loss, cuts.meeting((floor,))), (floor,), cuts.fp)
@@ -300,7 +302,7 @@ def _most_recall(y: ArrayLike | Sets, scores: ArrayLike, floor: Asked, caller: s
 
 @final
 @dataclass(frozen=True, eq=False)
-class Cuts:
+class CutCounts:
     """The counts of the decisions of one order if the first k are predicted positive, for k = 0..m.
 
     Parameters
@@ -311,14 +313,14 @@ class Cuts:
     owners : (m,) the set of each decision; None for one set, whose decisions are independent
     """
 
-    order: Falling
+    order: SortedDecisions
     tp: Values
     fp: Values
     apart: Bools
     owners: Ints | None
 
     @classmethod
-    def of(cls, order: Falling, sets: Sets) -> Cuts:
+    def of(cls, order: SortedDecisions, sets: Sets) -> CutCounts:
         """The counts along an order of one segment."""
         positives = np.count_nonzero(order.labels)
         fn, fp = falling_counts(order.labels, order.offsets, np.array([positives]))
@@ -341,7 +343,7 @@ class Cuts:
         """The number of negatives."""
         return float(self.fp[-1])
 
-    def meeting(self, floors: tuple[Asked, ...]) -> Bools:
+    def meeting(self, floors: tuple[FloorRequest, ...]) -> Bools:
         """The cuts that meet all floors, (m+1,); raises UnmetFloor if there is none."""
         for asked in floors:
             asked.floor.check(self.P, self.N, asked.words)
@@ -386,7 +388,7 @@ class Cuts:
         sums, places = SetSums.of(owner, start, step, mean), np.append(0, np.cumsum(counted))
         return SetSums(sums.count, sums.sums[:, places], sums.failing[places])
 
-    def _unmet(self, floors: tuple[Asked, ...], met: list[Bools]) -> UnmetFloor:
+    def _unmet(self, floors: tuple[FloorRequest, ...], met: list[Bools]) -> UnmetFloor:
         # The first floor that fails together with those before it is named, with what they leave to it.
         left, first = self.apart, 0
         while (left & met[first]).any():
@@ -408,7 +410,7 @@ class Cuts:
             return None
         return self.along(floor).sets_needed(floor.level, len(np.unique(self.owners)), SIDES[floor.measure])
 
-    def _best_of(self, asked: Asked, left: Bools) -> tuple[float, int]:
+    def _best_of(self, asked: FloorRequest, left: Bools) -> tuple[float, int]:
         """The best value of a floor that none of these cuts meets, in the words of its call, and its cut."""
         floor = asked.floor
         values = np.where(left, floor.values(self.tp, self.fp, self.P, self.N), -1.0)
@@ -434,7 +436,7 @@ class Cuts:
         return np.asarray(allowed & (loss == loss[allowed].min()))
 
     def best(
-        self, loss: Values, allowed: Bools, floors: tuple[Asked, ...], then: Values | None = None
+        self, loss: Values, allowed: Bools, floors: tuple[FloorRequest, ...], then: Values | None = None
     ) -> OperatingPoint:
         """The allowed cut of the least loss, or of the least ``then`` where all allowed ones have the least loss."""
         key = np.where(allowed, loss if then is None else then, np.inf)

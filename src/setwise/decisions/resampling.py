@@ -23,7 +23,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import HOW_SURE
 from setwise.decisions.floors import as_level
-from setwise.decisions.thresholds import Falling, Sweep, Threshold, as_sets, bound, losses_by_set, sweep_all
+from setwise.decisions.thresholds import SortedDecisions, Sweep, Threshold, as_sets, bound, losses_by_set, sweep_all
 from setwise.kernels.thresholds import drawn_only, weighted_counts, weighted_mean_along, weighted_quotient
 from setwise.losses import as_loss
 
@@ -46,7 +46,7 @@ class Resample:
         """The best threshold, between scores that were drawn, and its loss."""
         scores, losses = drawn_only(self.sample.order.scores, self.sample.losses, self.drawn)
         order, start = self.sample.order, self.sample.start
-        chosen = Falling(order.items, order.labels, scores, np.array([0, len(scores)]))
+        chosen = SortedDecisions(order.items, order.labels, scores, np.array([0, len(scores)]))
         cut = chosen.best(losses, start)
         return float(chosen.between(cut)[0]), float(chosen.at(losses, start, cut)[0])
 
@@ -59,13 +59,13 @@ class Resampling(ABC):
         """Draw n resamples, one after another; O(m) each."""
 
 
-def resampling(loss: Loss, structure: BoundLoss, order: Falling) -> Resampling:
+def resampling(loss: Loss, structure: BoundLoss, order: SortedDecisions) -> Resampling:
     """Resampling of whole sets where there are several, and of the decisions of a single one."""
     sets = structure.batch
     assert isinstance(sets, Sets)
     if len(sets) > 1:
         losses, start, owners, places = losses_by_set(structure, order)
-        return OfSets(order, losses, start, owners, places)
+        return SetResampling(order, losses, start, owners, places)
     if not len(order.items):
         raise ValueError("y must hold a known label; got none.")
     if structure.counts is None or structure.counts.areas is not None or sets.totals is not None:
@@ -74,15 +74,15 @@ def resampling(loss: Loss, structure: BoundLoss, order: Falling) -> Resampling:
             "decisions have no places. Give several sets, which are resampled as a whole.",
             HOW_SURE,
         )
-    return OfDecisions(order, loss)
+    return DecisionResampling(order, loss)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class OfDecisions(Resampling):
+class DecisionResampling(Resampling):
     """Resamples of the decisions of one set, drawn with replacement, for a loss of counts."""
 
-    order: Falling
+    order: SortedDecisions
     loss: Loss
 
     def draw(self, n: int, rng: np.random.Generator) -> Iterator[Resample]:  # noqa: D102
@@ -109,10 +109,10 @@ class OfDecisions(Resampling):
 
 @final
 @dataclass(frozen=True, eq=False)
-class OfSets(Resampling):
+class SetResampling(Resampling):
     """Resamples of whole sets, drawn with replacement; the arrays are those of :func:`losses_by_set`."""
 
-    order: Falling
+    order: SortedDecisions
     losses: Values
     start: Values
     owners: Ints

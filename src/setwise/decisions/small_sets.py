@@ -28,7 +28,7 @@ LARGE = 4096
 
 @final
 @dataclass(frozen=True, eq=False)
-class Decided:
+class SetDecisions:
     """Labelings (n, p) of n sets, their expected losses (n,), and lower bounds (n,) of the least expected losses."""
 
     labels: Bools
@@ -36,11 +36,11 @@ class Decided:
     bounds: Values
 
 
-class Rule(ABC):
+class DecisionRule(ABC):
     """How sets of p decisions, independent given their probabilities, are decided for a loss."""
 
     @abstractmethod
-    def decide(self, q: Values) -> Decided:
+    def decide(self, q: Values) -> SetDecisions:
         """Labelings of least expected loss, for probabilities (n, p)."""
 
     @abstractmethod
@@ -80,7 +80,7 @@ def of_first(order: Ints, sizes: Ints) -> Bools:
 
 @final
 @dataclass(frozen=True, eq=False)
-class ByCosts(Rule):
+class ByCosts(DecisionRule):
     """``sum_i c_i min(q_i, 1 - q_i)``: a decision is positive where its probability is above 1/2; O(p) for a set.
 
     Parameters
@@ -90,10 +90,10 @@ class ByCosts(Rule):
 
     costs: Values
 
-    def decide(self, q: Values) -> Decided:
+    def decide(self, q: Values) -> SetDecisions:
         labels = np.where(self.costs >= 0, q > 0.5, q < 0.5)
         values = self.expect(q, labels)
-        return Decided(labels, values, values)
+        return SetDecisions(labels, values, values)
 
     def expect(self, q: Values, labels: Bools) -> Values:
         return np.asarray(np.where(labels, 1.0 - q, q) @ self.costs)
@@ -107,7 +107,7 @@ class ByCosts(Rule):
 
 @final
 @dataclass(frozen=True, eq=False)
-class ByMode(Rule):
+class ByMode(DecisionRule):
     """``E g(m)`` for an increasing function g of the number m of mistakes, which is least where each is least probable.
 
     The number of mistakes is a sum of independent mistakes; a mistake less never makes the loss larger. About
@@ -116,10 +116,10 @@ class ByMode(Rule):
 
     formula: Formula
 
-    def decide(self, q: Values) -> Decided:
+    def decide(self, q: Values) -> SetDecisions:
         labels = q > 0.5
         values = self.expect(q, labels)
-        return Decided(labels, values, values)
+        return SetDecisions(labels, values, values)
 
     def cut(self, q: Values, order: Ints, cuts: Ints) -> tuple[int, float]:
         # Equal rows have equal probabilities, so the best labeling does not separate them.
@@ -139,7 +139,7 @@ SMALL = 128
 
 @final
 @dataclass(frozen=True, eq=False)
-class ByTable(Rule):
+class ByTable(DecisionRule):
     """``min_k sum_(t, f) Pr(tp = t) Pr(fn = f) f(k, t, f)``, where the k most probable decisions are predicted.
 
     O(p^3 / 6) for a set. tp and fn are the numbers of positives among the predicted decisions and among the others.
@@ -186,7 +186,7 @@ class ByTable(Rule):
                 return False
         return True
 
-    def decide(self, q: Values) -> Decided:
+    def decide(self, q: Values) -> SetDecisions:
         order, ordered = falling(q)
         table, starts = self._table
         values, sizes = np.empty(len(q)), np.empty(len(q), dtype=np.int64)
@@ -196,7 +196,7 @@ class ByTable(Rule):
             least_by_table(ordered[part], table, starts, low, high, sizes[part], values[part])
 
         map_units(fill, _blocks(len(q)))
-        return Decided(of_first(order, sizes), values, values)
+        return SetDecisions(of_first(order, sizes), values, values)
 
     def expect(self, q: Values, labels: Bools) -> Values:
         self.formula.check_labels(labels)
@@ -226,21 +226,21 @@ def probabilities_of_all(q: Values) -> Values:
     return out
 
 
-class _Enumeration(Rule):
+class _EnumerationRule(DecisionRule):
     """The expected losses of all labelings decide."""
 
     @abstractmethod
     def expectations(self, q: Values) -> Values:
         """The expected loss of every labeling, (n, 2^p)."""
 
-    def decide(self, q: Values) -> Decided:
+    def decide(self, q: Values) -> SetDecisions:
         p = q.shape[1]
         best, values = np.empty(len(q), dtype=np.int64), np.empty(len(q))
         step = max(1, BLOCK >> p)
         for a in range(0, len(q), step):
             expected = self.expectations(q[a : a + step])
             best[a : a + step], values[a : a + step] = expected.argmin(axis=1), expected.min(axis=1)
-        return Decided(subsets(p)[best], values, values)
+        return SetDecisions(subsets(p)[best], values, values)
 
     def expect(self, q: Values, labels: Bools) -> Values:
         values, step = np.empty(len(q)), max(1, BLOCK >> q.shape[1])
@@ -253,7 +253,7 @@ class _Enumeration(Rule):
 
 @final
 @dataclass(frozen=True, eq=False)
-class ByEnumeration(_Enumeration):
+class ByEnumeration(_EnumerationRule):
     """``argmin_h sum_y Pr(y) l_y(h)`` over all ``2^p`` labelings h and truths y; O(4^p) for a set, for any loss."""
 
     loss: Loss
@@ -272,7 +272,7 @@ class ByEnumeration(_Enumeration):
 
 @final
 @dataclass(frozen=True, eq=False)
-class ByMistakes(_Enumeration):
+class ByMistakes(_EnumerationRule):
     """The same for losses that see only which decisions are wrong, ``sum_A Pr(y = h xor A) l(A)``; O(p 2^p) for a set.
 
     A sum over exclusive ors is a product of Walsh-Hadamard transforms.
@@ -297,7 +297,7 @@ class ByMistakes(_Enumeration):
 
 @final
 @dataclass(frozen=True, eq=False)
-class ByCounts(_Enumeration):
+class ByCounts(_EnumerationRule):
     """The same for functions of the counts; O(2^p p^2) for a set."""
 
     table: ByTable

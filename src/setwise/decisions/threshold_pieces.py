@@ -15,7 +15,7 @@ from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE, THRESHOLDS_REFUSE
 from setwise.core.surrogate import Dialogue
 from setwise.core.terms import Trait
-from setwise.decisions.thresholds import Falling, Sweep, Threshold
+from setwise.decisions.thresholds import SortedDecisions, Sweep, Threshold
 from setwise.kernels.histograms import Histograms
 from setwise.kernels.thresholds import EQUAL
 from setwise.surrogates.pieces.counts import new_edges
@@ -168,7 +168,7 @@ class ThresholdInPieces:
         first = (np.cumsum(sizes) - sizes)[several]
         scores[first], losses[first] = segments.most[several], np.inf
         none = np.zeros(len(scores), dtype=np.int32)
-        order = Falling(none, none.astype(bool), scores, np.array([0, len(scores)]))
+        order = SortedDecisions(none, none.astype(bool), scores, np.array([0, len(scores)]))
         return Sweep(order, losses, ends[:1]).best()[0]
 
 

@@ -49,7 +49,7 @@ class Threshold:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Falling:
+class SortedDecisions:
     """Decisions in falling order of their scores, in segments; those of unknown label are left out.
 
     Parameters
@@ -66,24 +66,24 @@ class Falling:
     offsets: Ints
 
     @classmethod
-    def each(cls, sets: Sets, scores: ArrayLike) -> Falling:
+    def each(cls, sets: Sets, scores: ArrayLike) -> SortedDecisions:
         """Every set as a segment of its own; O(p log p)."""
         kept, labels, values, offsets = _known(sets, as_scores(scores, sets.total))
         items, labels, values, _ = sort_falling(values, labels, offsets)
         return cls(items if kept is None else kept[items], labels, values, offsets)
 
     @classmethod
-    def together(cls, sets: Sets, scores: ArrayLike) -> Falling:
+    def together(cls, sets: Sets, scores: ArrayLike) -> SortedDecisions:
         """All sets as one segment; O(total log total)."""
         kept, labels, values, _ = _known(sets, as_scores(scores, sets.total))
         whole = np.array([0, len(values)], dtype=np.int64)
         items, labels, values, _ = sort_falling(values, labels, whole)
         return cls(items if kept is None else kept[items], labels, values, whole)
 
-    def segment(self, i: int) -> Falling:
+    def segment(self, i: int) -> SortedDecisions:
         """One segment alone."""
         a, b = self.offsets[i], self.offsets[i + 1]
-        return Falling(self.items[a:b], self.labels[a:b], self.scores[a:b], np.array([0, b - a]))
+        return SortedDecisions(self.items[a:b], self.labels[a:b], self.scores[a:b], np.array([0, b - a]))
 
     def neighbors(self, cuts: Ints) -> tuple[Floats, Floats]:
         """The score above one cut of each segment, inf where none is predicted, and that below it, or -inf."""
@@ -135,7 +135,7 @@ class Sweep:
     start : (n,) the loss of each segment where none is predicted
     """
 
-    order: Falling
+    order: SortedDecisions
     losses: Values
     start: Values
 
@@ -191,7 +191,7 @@ def bound(loss: Loss | str, sets: Sets, caller: str) -> BoundLoss:
     return loss.structure(sets)
 
 
-def sweep_each(structure: BoundLoss, order: Falling) -> Sweep:
+def sweep_each(structure: BoundLoss, order: SortedDecisions) -> Sweep:
     """The losses of every set at its own cut points, in an order with one segment for each set; O(m) for counts."""
     losses = _losses(structure, Orders(order.items, order.labels, order.offsets))
     return Sweep(order, losses, losses_of_none(structure))
@@ -201,13 +201,13 @@ def sweep_all(structure: BoundLoss, scores: ArrayLike) -> Sweep:
     """The mean loss of all sets at the cut points of all their scores; O(total log total) for a loss of counts."""
     sets = _sets_of(structure)
     if len(sets) == 1:
-        return sweep_each(structure, Falling.each(sets, scores))
-    order = Falling.together(sets, scores)
+        return sweep_each(structure, SortedDecisions.each(sets, scores))
+    order = SortedDecisions.together(sets, scores)
     losses, start, owners, places = losses_by_set(structure, order)
     return Sweep(order, mean_along(losses, start, owners, places), np.array([start.mean()]))
 
 
-def losses_by_set(structure: BoundLoss, order: Falling) -> tuple[Values, Values, Ints, Ints]:
+def losses_by_set(structure: BoundLoss, order: SortedDecisions) -> tuple[Values, Values, Ints, Ints]:
     """How each decision of a common order changes the loss of its own set.
 
     Decision j of the order changes the loss of set ``owners[j]`` to ``losses[places[j]]``; ``start`` (n,) holds the

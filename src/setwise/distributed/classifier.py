@@ -26,11 +26,11 @@ from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
 from setwise.distributed.decisions import best_threshold_of
 from setwise.distributed.rows import PlacedRows, fingerprints, mean_loss_of
-from setwise.estimators.base import CONSTRAINTS, SHORT, Versioned, warn_of_end, way_from_constant
+from setwise.estimators.base import CONSTRAINTS, SHORT, VersionedEstimator, warn_of_end, way_from_constant
 from setwise.estimators.checkpoints import UNROUTED
 from setwise.estimators.linear_training import (
     VACUOUS,
-    Trained,
+    LinearFit,
     at_the_start,
     interrupted_start,
     keep_certificates,
@@ -43,15 +43,15 @@ from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.set_training import about_rows, refuse_tiny, scaled
 from setwise.losses import as_loss
 from setwise.models import RowBlock
-from setwise.risks import DistributedRisk, Shifted
+from setwise.risks import DistributedRisk, ShiftedRisk
 from setwise.risks.distributed_risk import tree_sum
-from setwise.risks.places import Kept, Places
+from setwise.risks.places import PlacedObjects, Places
 from setwise.surrogates.lovasz_hinge import LovaszHinge
 from setwise.surrogates.ramp import Ramp
 from setwise.surrogates.rescaling import MarginRescaling
 
 
-def least_constant_loss_of(found: PlacedRows, loss: Loss, truth: Kept) -> float:
+def least_constant_loss_of(found: PlacedRows, loss: Loss, truth: PlacedObjects) -> float:
     """The mean loss of predicting none, or all: the lesser of the two, without a pass over the features.
 
     For losses of a ranking it is that of equal scores. It is inf where all rows would have to be gathered and are too
@@ -65,7 +65,7 @@ def least_constant_loss_of(found: PlacedRows, loss: Loss, truth: Kept) -> float:
     return np.inf
 
 
-def says_nothing(found: PlacedRows, loss: Loss, truth: Kept, risk: Risk, fit: Fit, C: float) -> bool:
+def says_nothing(found: PlacedRows, loss: Loss, truth: PlacedObjects, risk: Risk, fit: Fit, C: float) -> bool:
     """Whether a fit of a convex risk promises no less loss than the best constant labeling has.
 
     This takes a cut more where the weights are short, which tells whether w = 0 is optimal.
@@ -97,7 +97,7 @@ class PlacedLogistic:
     w : (d,) the best weights so far, with that of the constant feature last; None before the first step
     """
 
-    def __init__(self, places: Places, rows: Kept, truth: Kept, intercept: float) -> None:
+    def __init__(self, places: Places, rows: PlacedObjects, truth: PlacedObjects, intercept: float) -> None:
         self.places, self.rows, self.truth, self.intercept = places, rows, truth, intercept
         self.w: Values | None = None
 
@@ -218,7 +218,7 @@ class Scorer:
         return np.asarray(self.classes[(self.scores(X) > 0).astype(np.int64)])
 
 
-class PlacedClassifier(ClassifierMixin, Versioned):
+class PlacedClassifier(ClassifierMixin, VersionedEstimator):
     """``0.5 |w|^2 + C mean over sets of surrogate(loss)``, where rows stay where they lie; a subclass finds the places.
 
     The parameters are those of :class:`~setwise.SetClassifier`.
@@ -307,7 +307,7 @@ class PlacedClassifier(ClassifierMixin, Versioned):
             raise KeyboardInterrupt
         return self
 
-    def _trained(self, found: PlacedRows, loss: Loss, truth: Kept, kept: OpenCheckpoint | None) -> Trained:
+    def _trained(self, found: PlacedRows, loss: Loss, truth: PlacedObjects, kept: OpenCheckpoint | None) -> LinearFit:
         """The weights of the objective. Where the bound of a ranking says nothing, ``"auto"`` takes the ramp."""
         trained, way_out = self._minimized(found, loss, truth, self._surrogate(loss, found.single), kept)
         if way_out is None:
@@ -331,8 +331,8 @@ class PlacedClassifier(ClassifierMixin, Versioned):
         return trained
 
     def _minimized(
-        self, found: PlacedRows, loss: Loss, truth: Kept, surrogate: Surrogate, kept: OpenCheckpoint | None
-    ) -> tuple[Trained, str | None]:
+        self, found: PlacedRows, loss: Loss, truth: PlacedObjects, surrogate: Surrogate, kept: OpenCheckpoint | None
+    ) -> tuple[LinearFit, str | None]:
         """The weights of one surrogate, those of the ramp from logistic regression on; and the way out, if vacuous."""
         rows = found.places.rows(found.X, self._intercept)
         risk: Risk = DistributedRisk(found.places, rows, truth, surrogate, found.ids)
@@ -348,7 +348,7 @@ class PlacedClassifier(ClassifierMixin, Versioned):
                     origin = start_of(start, risk, loss, None if kept is None else kept.part("start"))
             except KeyboardInterrupt:
                 return _stopped(start.w, surrogate), None
-            risk, part = Shifted(risk, origin), None if kept is None else kept.part("fit")
+            risk, part = ShiftedRisk(risk, origin), None if kept is None else kept.part("fit")
         bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
         try:
             fit = learner.minimize(risk, callback=bar, checkpoint=part)
@@ -357,12 +357,12 @@ class PlacedClassifier(ClassifierMixin, Versioned):
             return _stopped(None if risk.convex else origin, surrogate), None
         if bar is not None:
             bar.close()
-        trained = Trained(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, risk.convex))
+        trained = LinearFit(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, risk.convex))
         return self._checked(found, loss, truth, risk, origin, trained)
 
     def _checked(
-        self, found: PlacedRows, loss: Loss, truth: Kept, risk: Risk, origin: Values, trained: Trained
-    ) -> tuple[Trained, str | None]:
+        self, found: PlacedRows, loss: Loss, truth: PlacedObjects, risk: Risk, origin: Values, trained: LinearFit
+    ) -> tuple[LinearFit, str | None]:
         """The same, or the start where descent has raised the loss itself; and the way out where a bound is vacuous."""
         fit, way_out = trained.fit, None
         try:
@@ -396,7 +396,7 @@ class PlacedClassifier(ClassifierMixin, Versioned):
     def _scorer(self) -> "Scorer":
         return Scorer(self.coef_[0], float(self.intercept_[0]), self.classes_)
 
-    def _loss_at(self, found: PlacedRows, loss: Loss, truth: Kept, w: NDArray[np.float64]) -> float:
+    def _loss_at(self, found: PlacedRows, loss: Loss, truth: PlacedObjects, w: NDArray[np.float64]) -> float:
         """The mean loss of the weights on the rows."""
         coef, intercept = (w[:-1], self._intercept * float(w[-1])) if self._intercept else (w, 0.0)
         scorer = Scorer(coef, intercept, np.arange(2))
@@ -418,14 +418,14 @@ class PlacedClassifier(ClassifierMixin, Versioned):
         return as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
 
 
-def _judged(trained: Trained) -> Trained:
+def _judged(trained: LinearFit) -> LinearFit:
     """The weights of a fit that had ended when Ctrl-C came."""
     words = f"interrupted when its fit had ended and was judged; {trained.fit.message}"
     return replace(trained, fit=replace(trained.fit, status="interrupted", message=words))
 
 
-def _stopped(w: Values | None, surrogate: Surrogate) -> Trained:
+def _stopped(w: Values | None, surrogate: Surrogate) -> LinearFit:
     """The weights of a start that Ctrl-C has ended; raises KeyboardInterrupt where there are none."""
     if w is None:
         raise KeyboardInterrupt
-    return Trained(w, 0.0, interrupted_start(len(w)), surrogate.name, np.nan)
+    return LinearFit(w, 0.0, interrupted_start(len(w)), surrogate.name, np.nan)

@@ -10,13 +10,13 @@ from setwise.core.loss import Loss
 from setwise.core.surrogate import Piece, Question, ended
 from setwise.decisions import Threshold
 from setwise.decisions.expected_loss import DecisionInPieces
-from setwise.decisions.expected_loss_pieces import LeastInPieces
+from setwise.decisions.expected_loss_pieces import LeastExpectedLossInPieces
 from setwise.decisions.levels import Asked
 from setwise.decisions.threshold_pieces import ThresholdInPieces
-from setwise.risks.places import Each, Kept, Places
+from setwise.risks.places import PlaceArguments, PlacedObjects, Places
 
 
-def best_threshold_of(places: Places, scores: Kept, truth: Kept, loss: Loss) -> Threshold:
+def best_threshold_of(places: Places, scores: PlacedObjects, truth: PlacedObjects, loss: Loss) -> Threshold:
     """``argmin over t of loss(y, [scores >= t])`` for all rows as one set; scores and labels (m,) stay at their places.
 
     Raises
@@ -43,8 +43,10 @@ def _threshold_answer(question: Question, scores: Values, truth: Bools) -> Any:
 NAME = "probabilities"
 
 
-def least_expected_loss_of(places: Places, probabilities: Kept, loss: Loss, tol: float = 1e-3) -> DecisionInPieces:
-    """``argmin over h of E[loss(y, h)]`` for all rows as one set; see :class:`LeastInPieces`.
+def least_expected_loss_of(
+    places: Places, probabilities: PlacedObjects, loss: Loss, tol: float = 1e-3
+) -> DecisionInPieces:
+    """``argmin over h of E[loss(y, h)]`` for all rows as one set; see :class:`LeastExpectedLossInPieces`.
 
     The labels (m,) of each place stay there.
 
@@ -61,17 +63,17 @@ def least_expected_loss_of(places: Places, probabilities: Kept, loss: Loss, tol:
     """
     kept = places.keep(as_probabilities, probabilities)
     found = least_of(places, kept, loss, tol)
-    ties = Each(ties_of(places, kept, found))
+    ties = PlaceArguments(ties_of(places, kept, found))
     return replace(found, labels=places.keep(predicted, kept, found.threshold, ties))
 
 
-def least_of(places: Places, probabilities: Kept, loss: Loss, tol: float) -> DecisionInPieces:
+def least_of(places: Places, probabilities: PlacedObjects, loss: Loss, tol: float) -> DecisionInPieces:
     """The decision without labels, for probabilities that are checked."""
-    search = LeastInPieces(loss, tol).search()
+    search = LeastExpectedLossInPieces(loss, tol).search()
     return ended(search, lambda question: places.tell(_least_answer, question, probabilities))
 
 
-def ties_of(places: Places, probabilities: Kept, found: DecisionInPieces) -> list[int | None]:
+def ties_of(places: Places, probabilities: PlacedObjects, found: DecisionInPieces) -> list[int | None]:
     """How many of the probabilities that equal the threshold are predicted at each place; None for all of them."""
     if found.ties is None:
         return [None] * places.count

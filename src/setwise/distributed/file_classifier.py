@@ -23,7 +23,7 @@ from setwise.distributed.classifier import PlacedClassifier
 from setwise.distributed.rows import PlacedRows
 from setwise.estimators.base import threads
 from setwise.estimators.sets import as_ids, as_target
-from setwise.risks.places import Blocks, KeptHere, Stored
+from setwise.risks.places import FileObjects, FilePlaces, LocalObjects
 
 Reader = ArrayBlocks | ParquetBlocks
 
@@ -70,15 +70,15 @@ def _placed(X: Any, y: Any, groups: Any, features: Any, budget: Budget, n_jobs: 
     """The rows in blocks of what the budget leaves, what yields the ids of each, and whether these are no numbers."""
     if not isinstance(X, str | PathLike):
         arrays = reader_of(X, budget, features)
-        places, n = Blocks(arrays.count, n_jobs, arrays.room), arrays.edges[-1]
+        places, n = FilePlaces(arrays.count, n_jobs, arrays.room), arrays.edges[-1]
         ids = None if groups is None else _parts(as_ids(groups, n), arrays)
-        rows = PlacedRows(places, Stored(arrays.rows), _parts(_labels(y, n), arrays), ids)
+        rows = PlacedRows(places, FileObjects(arrays.rows), _parts(_labels(y, n), arrays), ids)
         return rows, (n, [partial(_runs, part) for part in ([] if ids is None else ids.values)]), False
     others = as_text(y, "y"), *(() if groups is None else (as_text(groups, "groups"),))
     file = ParquetBlocks(Path(X), budget, features, others)
-    places = Blocks(file.count, n_jobs, file.room)
-    found = None if groups is None else Stored(partial(file.ids, groups))
-    rows = PlacedRows(places, Stored(file.rows), Stored(partial(file.labels, y)), found, file.names)
+    places = FilePlaces(file.count, n_jobs, file.room)
+    found = None if groups is None else FileObjects(partial(file.ids, groups))
+    rows = PlacedRows(places, FileObjects(file.rows), FileObjects(partial(file.labels, y)), found, file.names)
     runs: list[Run] = [partial(file.runs_of_ids, groups, k) for k in range(file.count)]
     return rows, (file.edges[-1], runs), groups is not None and not file.is_number(groups)
 
@@ -120,9 +120,9 @@ def _labels(y: Any, n: int) -> NDArray[Any]:
     return labels
 
 
-def _parts(column: NDArray[Any], blocks: Reader) -> KeptHere:
+def _parts(column: NDArray[Any], blocks: Reader) -> LocalObjects:
     """What each block has of a column in memory."""
-    return KeptHere([column[first:last] for first, last in pairwise(blocks.edges)])
+    return LocalObjects([column[first:last] for first, last in pairwise(blocks.edges)])
 
 
 @final
@@ -310,7 +310,7 @@ class FileClassifier(PlacedClassifier):
     def _mapped(self, function: Any, X: Any) -> NDArray[Any]:
         """The function of each block, one after another."""
         rows = reader_of(X, Budget.of(self.memory), self._names(X))
-        return np.concatenate(Blocks(rows.count).tell(function, Stored(rows.rows)))
+        return np.concatenate(FilePlaces(rows.count).tell(function, FileObjects(rows.rows)))
 
     def _names(self, X: Any) -> Any:
         """The names of the features in a file; an array has none."""

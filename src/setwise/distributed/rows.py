@@ -19,10 +19,12 @@ from setwise.estimators.checkpoints import table_parts
 from setwise.estimators.sets import is_missing
 from setwise.losses.rankings import RocArea
 from setwise.risks.distributed_risk import FEW, MOST, extent_of, joined_ids
-from setwise.risks.places import Kept, Places
+from setwise.risks.places import PlacedObjects, Places
 
 
-def mean_loss_of_sets(places: Places, loss: Loss, truth: Kept, scores: Kept, ids: Kept | None) -> float:
+def mean_loss_of_sets(
+    places: Places, loss: Loss, truth: PlacedObjects, scores: PlacedObjects, ids: PlacedObjects | None
+) -> float:
     """The mean loss of the sets, where scores above 0 are predicted positive if the loss reads labels.
 
     Few rows are gathered. Of more, sets that lie in one place are evaluated there, and others are gathered, about
@@ -34,14 +36,16 @@ def mean_loss_of_sets(places: Places, loss: Loss, truth: Kept, scores: Kept, ids
     Refusal : for other losses where a set has more than ``MOST`` rows in several places, or of more than ``MOST`` rows
         if they read labels
     """
-    return _Sets(places, loss, truth, scores, ids).mean()
+    return _SetIndex(places, loss, truth, scores, ids).mean()
 
 
 @final
-class _Sets:
+class _SetIndex:
     """The sets, numbered by their sorted ids; of each the number of rows and of places."""
 
-    def __init__(self, places: Places, loss: Loss, truth: Kept, scores: Kept, ids: Kept | None) -> None:
+    def __init__(
+        self, places: Places, loss: Loss, truth: PlacedObjects, scores: PlacedObjects, ids: PlacedObjects | None
+    ) -> None:
         self.places, self.loss, self.kept = places, loss, (truth, scores, ids)
         extents = places.tell(extent_of, truth, ids)
         every = joined_ids([extent.ids for extent in extents])
@@ -149,9 +153,9 @@ class PlacedRows:
     """
 
     places: Places
-    X: Kept
-    y: Kept
-    ids: Kept | None
+    X: PlacedObjects
+    y: PlacedObjects
+    ids: PlacedObjects | None
     names: tuple[str, ...] | None = None
 
     @property
@@ -182,7 +186,7 @@ class PlacedRows:
             raise ValueError(f"pos_label must be one of the labels {found.tolist()}; got {shown(pos_label)}.")
         return found if found.tolist().index(pos_label) == 1 else found[::-1].copy()
 
-    def positives(self, positive: Any, known: NDArray[Any] | None = None) -> Kept:
+    def positives(self, positive: Any, known: NDArray[Any] | None = None) -> PlacedObjects:
         """Which rows have the positive label, at each place; ValueError for labels that are not ``known``."""
         if known is not None:
             for some in self.places.tell(np.unique, self.y):
@@ -202,7 +206,7 @@ def _said(part: Any) -> str:
     return fingerprint(*table_parts(part))
 
 
-def mean_loss_of(found: PlacedRows, loss: Loss, truth: Kept, scores: Kept) -> float:
+def mean_loss_of(found: PlacedRows, loss: Loss, truth: PlacedObjects, scores: PlacedObjects) -> float:
     """The mean loss of the sets, where scores above 0 are predicted positive: exact, from counts of each place.
 
     Of a loss that is no function of counts, see :func:`mean_loss_of_sets`.

@@ -138,7 +138,7 @@ def warn_of_forgotten_groups(name: str = "score") -> None:
     )
 
 
-class Versioned(BaseEstimator):
+class VersionedEstimator(BaseEstimator):
     """A base of estimators that warn of another version when they are read, and of dropped groups when cloned."""
 
     def __getstate__(self) -> dict[str, Any]:

@@ -22,11 +22,11 @@ from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT, DENOISER
 from setwise.decisions import least_expected_loss, least_expected_loss_of_samples
-from setwise.estimators.base import Names, Versioned, threads
+from setwise.estimators.base import Names, VersionedEstimator, threads
 from setwise.estimators.log_supermodular_model import (
     Images,
+    LikelihoodTerm,
     LogLikelihood,
-    Part,
     as_images,
     as_pair,
     as_two,
@@ -37,11 +37,11 @@ from setwise.estimators.log_supermodular_model import (
     grid_cuts,
 )
 from setwise.kernels.sampling import LOGISTIC
-from setwise.kernels.threads import allowed, map_units
+from setwise.kernels.threads import map_units, thread_limit
 from setwise.losses import as_loss, plain_losses
 from setwise.probabilistic import LogSupermodular, sample
 from setwise.probabilistic.perturbations import perturbed, perturbed_labelings
-from setwise.probabilistic.training import Labelings, Rates, Weights, learn
+from setwise.probabilistic.training import CutLabelings, Rates, Weights, learn
 from setwise.probabilistic.variational_bounds import EPSILON
 
 
@@ -56,14 +56,14 @@ def log_odds(pi: Any) -> Any:
     return np.log1p(-pi) - np.log(pi)
 
 
-def noise_part(x: NDArray[np.int8], weights: Values, seen: NDArray[np.bool_]) -> Part:
+def noise_part(x: NDArray[np.int8], weights: Values, seen: NDArray[np.bool_]) -> LikelihoodTerm:
     """``log p(x | y)`` less ``<q, y>``, q the weighted observations, by the noise that belongs to these weights (p,).
 
     What is not seen, by -1 or by a share of one half, adds nothing.
     """
     kept = (x.ravel() >= 0) & seen
     terms = np.where(kept, np.where(x.ravel() == 1, -weights, 0.0) - np.logaddexp(0.0, -weights), 0.0)
-    return Part(float(terms.sum()), EPSILON * (len(terms) + 4) * float(np.abs(terms).sum()))
+    return LikelihoodTerm(float(terms.sum()), EPSILON * (len(terms) + 4) * float(np.abs(terms).sum()))
 
 
 def counted_share(noisy: Images, clean: Images) -> float:
@@ -108,21 +108,21 @@ def as_shares(noise: Any, images: Images) -> Values:
     return pi
 
 
-class Numbered(NamedTuple):
+class ImageDistribution(NamedTuple):
     """A distribution of an image, and the number of its noise."""
 
     number: int
     model: LogSupermodular
 
 
-def numbered(X: Any, models: list[LogSupermodular], seen: Bools) -> list[Numbered]:
+def numbered(X: Any, models: list[LogSupermodular], seen: Bools) -> list[ImageDistribution]:
     """The distributions with numbers that are functions of what was ``seen`` of images: equal ones have equal noise.
 
     ``seen`` (p,), or (1,), marks the pixels whose observations have a weight.
     """
     images = [np.where(seen, one.ravel(), -1).astype(np.int8).tobytes() for one in as_images(X, "X", unknown=True)]
     numbers = [int.from_bytes(blake2b(one, digest_size=7).digest(), "little") for one in images]
-    return [Numbered(number, model) for number, model in zip(numbers, models, strict=True)]
+    return [ImageDistribution(number, model) for number, model in zip(numbers, models, strict=True)]
 
 
 def loss_of(decode: str | Loss) -> Loss | None:
@@ -153,7 +153,7 @@ class Restoration:
     samples: int
     seed: int
 
-    def probabilities(self, image: Numbered) -> Values:
+    def probabilities(self, image: ImageDistribution) -> Values:
         """The probability of label 1 of each pixel, (p,)."""
         if self.draws == "exact":
             return np.asarray(self.drawn(image).mean(axis=0))
@@ -161,7 +161,7 @@ class Restoration:
         found = perturbed(image.model, count, LOGISTIC, np.uint64(self.seed + 1), zero, image.number)
         return np.asarray(found.ones / count)
 
-    def drawn(self, image: Numbered) -> Bools:
+    def drawn(self, image: ImageDistribution) -> Bools:
         """Labelings of an image, (m, p)."""
         if self.draws == "perturbed":
             count = self.samples + self.samples % 2
@@ -176,7 +176,7 @@ class Restoration:
                 DENOISER,
             ) from error
 
-    def labels(self, image: Numbered) -> NDArray[np.bool_]:
+    def labels(self, image: ImageDistribution) -> NDArray[np.bool_]:
         """The decision, (p,)."""
         loss = loss_of(self.decode)
         if loss is None and self.decode == "max":
@@ -196,7 +196,7 @@ MOST = 20
 
 
 @final
-class BinaryDenoiser(TransformerMixin, Versioned):
+class BinaryDenoiser(TransformerMixin, VersionedEstimator):
     """``p(y | x) ~ exp(sum_d (b_d + c (2 x_d - 1)) y_d - sum_k alpha_k (cut of direction k))``, learned by likelihood.
 
     A pixel of a clean image y is seen flipped in x with probability pi, so ``c = log((1 - pi) / pi)`` (LSM 4.3). With
@@ -333,7 +333,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         each = isinstance(pi, np.ndarray)
         weight = log_odds(pi).ravel() if each else np.ones(1)
         groups = [
-            Labelings(
+            CutLabelings(
                 grid_cuts(shape),
                 None if clean is None else flat(clean, places),
                 weight * observed(flat(noisy, places)),
@@ -381,7 +381,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         NotFittedError : before ``fit``
         """
         how, (models, shapes) = self._restoration(), self._models(X)
-        with allowed(threads(self.n_jobs)):
+        with thread_limit(threads(self.n_jobs)):
             found = map_units(how.probabilities, numbered(X, models, self._weight > 0.0))
         return [one.reshape(shape) for one, shape in zip(found, shapes, strict=True)]
 
@@ -405,7 +405,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         NotFittedError : before ``fit``
         """
         how, (models, shapes) = self._restoration(), self._models(X)
-        with allowed(threads(self.n_jobs)):
+        with thread_limit(threads(self.n_jobs)):
             found = map_units(how.labels, numbered(X, models, self._weight > 0.0))
         out = [one.reshape(shape).astype(np.int8) for one, shape in zip(found, shapes, strict=True)]
         return np.stack(out) if isinstance(X, np.ndarray) else out
@@ -447,7 +447,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
                 n, bias = len(places), np.broadcast_to(np.ravel(self.bias_), models[places[0]].total)
                 # Its error counts for each image, so it is worth more samples.
                 wanted.append((-float(n), models[places[0]].with_unary(bias), self.samples * min(n, MOST)))
-        with allowed(threads(self.n_jobs)):
+        with thread_limit(threads(self.n_jobs)):
             return estimated(parts, wanted, self._seed, sum(x.size for x in noisy))
 
     def score(self, X: Any, y: Any = None) -> float:

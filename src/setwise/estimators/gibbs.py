@@ -140,7 +140,7 @@ def gibbs_bound(
         )
     costs = bound_costs(model.loss_.costs, Sets.rows(truth)).reshape(truth.shape)
     found = _largest(largest, model.loss_, costs)
-    problem = _Problem(
+    problem = _BoundOfMargin(
         np.where(truth, scores, -scores), costs, model._squared_norm, float(features.row_lengths.max()), found, sigma
     )
     return problem.at(problem.best() if rescale else 1.0)
@@ -160,7 +160,7 @@ def _largest(given: float | None, loss: MaxLoss, costs: Values) -> float:
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _BoundOfMargin:
     """The bound as a function of the least margin that counts as one, 1 / a.
 
     Attributes

@@ -21,7 +21,7 @@ from setwise.core.networks import Graphs
 from setwise.core.pages import GRAPH_CLASSIFIER, NETWORKS_REFUSE
 from setwise.core.surrogate import Surrogate
 from setwise.decisions import best_threshold
-from setwise.estimators.base import GRAPH_CONSTRAINTS, Versioned, threads, warn_of_end
+from setwise.estimators.base import GRAPH_CONSTRAINTS, VersionedEstimator, threads, warn_of_end
 from setwise.estimators.graph_batches import (
     Networks,
     as_graphs,
@@ -34,12 +34,12 @@ from setwise.estimators.graph_batches import (
     shape_of,
 )
 from setwise.estimators.graph_training import NetworkProblem, network_problem, predictor
-from setwise.estimators.linear_training import Trained, VacuousBoundWarning, keep_certificates, shift_of, solve
+from setwise.estimators.linear_training import LinearFit, VacuousBoundWarning, keep_certificates, shift_of, solve
 from setwise.estimators.objective import loss_for, with_areas
 from setwise.estimators.sets import Layout
 from setwise.estimators.splits import FOLDS
 from setwise.inference.cuts import flips
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import as_loss
 from setwise.models import GraphModel
 
@@ -112,7 +112,7 @@ def _turned(model: Any, graphs: list[Any]) -> Values:
 
 
 @final
-class GraphClassifier(ClassifierMixin, Versioned):
+class GraphClassifier(ClassifierMixin, VersionedEstimator):
     """``argmax_y sum_i y_i (<u, x_i> + b) + sum_e <v, z_e> [y_a = y_b]``, ``v >= 0``, trained for a measure of sets.
 
     The nodes of a graph are decisions with neighbors, as the pixels of an image: an edge is won where both of its ends
@@ -408,7 +408,7 @@ class GraphClassifier(ClassifierMixin, Versioned):
     def _labels(self, networks: Networks) -> NDArray[Any]:
         """The codes of the labels that are predicted, (total,)."""
         cut, scores = self._bound(networks)
-        with allowed(threads(self.n_jobs)):
+        with thread_limit(threads(self.n_jobs)):
             return np.asarray(cut.maximize(scores).labels)
 
     def _marginals(self, networks: Networks) -> Values:
@@ -420,7 +420,7 @@ class GraphClassifier(ClassifierMixin, Versioned):
                 GRAPH_CLASSIFIER,
             )
         cut, scores = self._bound(networks)
-        with allowed(threads(self.n_jobs)):
+        with thread_limit(threads(self.n_jobs)):
             found = cut.max_marginals(scores)
         return found if len(self.classes_) > 2 else np.asarray(found[:, 1] - found[:, 0])
 
@@ -455,7 +455,9 @@ class GraphClassifier(ClassifierMixin, Versioned):
         last = scaling.inside(self.coef_, self.intercept_ + self.threshold_, self.edge_coef_)
         return last if len(last) == problem.features.size else None
 
-    def _keep(self, problem: NetworkProblem, trained: Trained, shift: float, classes: NDArray[Any], loss: Loss) -> None:
+    def _keep(
+        self, problem: NetworkProblem, trained: LinearFit, shift: float, classes: NDArray[Any], loss: Loss
+    ) -> None:
         """Store the result of a fit in the attributes."""
         coef, bias, edges = problem.scaling.given(trained.w)
         self.classes_, self.loss_, self._shape = classes, loss, shape_of(problem.networks.graphs[0])

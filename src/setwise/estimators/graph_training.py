@@ -26,11 +26,11 @@ from setwise.decisions import best_threshold
 from setwise.estimators.graph_batches import Networks, without_edges
 from setwise.estimators.linear_training import Training
 from setwise.estimators.objective import SCALED, default_c, part_of
-from setwise.estimators.set_training import Logistic
+from setwise.estimators.set_training import LogisticRegressions
 from setwise.estimators.sets import Grouping
 from setwise.inference.auto import Auto
 from setwise.inference.cuts import flips
-from setwise.kernels.threads import allowed, available
+from setwise.kernels.threads import available, thread_limit
 from setwise.learners import OneSlack
 from setwise.losses.mistakes import ErrorRate
 from setwise.models import GraphModel
@@ -76,7 +76,7 @@ def node_weights(X: Values, networks: Networks, intercept: bool, model: Any) -> 
     else:
         grouping = Grouping(Classes(batch.labels[known], ends, batch.k), "classes", np.arange(batch.k), None)
     one = model if isinstance(model, LogisticRegression) else None
-    found = Logistic(X[known], grouping, grouping.batch.labels, None, intercept, one)
+    found = LogisticRegressions(X[known], grouping, grouping.batch.labels, None, intercept, one)
     return np.ravel(np.column_stack([found.coef, found.intercept]) if intercept else found.coef)
 
 
@@ -224,7 +224,7 @@ with 1e3, .005 +- .005 more with 1e5, and .002 +- .007 less with 1e6."""
 
 @final
 @dataclass(frozen=True, eq=False)
-class Scaling:
+class GraphScaling:
     """Features of nodes are centred and divided by their deviation, those of edges divided by their mean.
 
     Attributes
@@ -240,7 +240,7 @@ class Scaling:
     intercept: bool
 
     @classmethod
-    def of(cls, X: Values, Z: Values, intercept: bool) -> "Scaling":
+    def of(cls, X: Values, Z: Values, intercept: bool) -> "GraphScaling":
         """The scaling that suits these features; features that do not vary are left as they are."""
         # Squares of tiny or huge features would leave float64, so each is taken in units of its largest number.
         largest = np.abs(X).max(axis=0)
@@ -288,7 +288,7 @@ class NetworkProblem(Training):
     surrogate: str | Surrogate
     inference: Inference | None
     start: str | LogisticRegression
-    scaling: Scaling
+    scaling: GraphScaling
     jobs: int
     path: bool = False
     bare: bool = False
@@ -336,7 +336,7 @@ class NetworkProblem(Training):
         margin rescaling of the error rate. A logistic regression that is given stays.
         """
         features, batch, loss, intercept = self.features, self.batch, self.loss, self.scaling.intercept
-        with allowed(self.jobs):
+        with thread_limit(self.jobs):
             self.starts.append(np.append(self._nodes, np.zeros(features.size - len(self._nodes))))
             w = with_edges(self._nodes, features, batch, loss, intercept)
             self.starts.append(w)
@@ -401,7 +401,7 @@ class NetworkProblem(Training):
 
     def labels_at(self, w: Values) -> NDArray[Any]:
         """The labels that the weights predict, (total,)."""
-        with allowed(self.jobs):
+        with thread_limit(self.jobs):
             return np.asarray(self._predictor.maximize(self.features.scores(w)).labels)
 
     def loss_at(self, w: Values) -> float:
@@ -421,5 +421,5 @@ def predictor(batch: Graphs | ClassGraphs) -> Maximizer:
 def network_problem(model: Any, networks: Networks, loss: Loss, jobs: int) -> NetworkProblem:
     """The problem of the parameters of ``model``."""
     inference = None if isinstance(model.inference, str) else model.inference
-    scaling = Scaling.of(networks.X, networks.Z, model.fit_intercept)
+    scaling = GraphScaling.of(networks.X, networks.Z, model.fit_intercept)
     return NetworkProblem(networks, loss, model.surrogate, inference, model.start, scaling, jobs)

@@ -21,7 +21,7 @@ from setwise.core.loss import Loss
 from setwise.core.pages import HINGE, LABEL_SETS, LABEL_SPACES
 from setwise.core.risk import Features
 from setwise.core.surrogate import Surrogate
-from setwise.estimators.base import Versioned, as_matrix, largest_number, threads, warn_of_end
+from setwise.estimators.base import VersionedEstimator, as_matrix, largest_number, threads, warn_of_end
 from setwise.estimators.label_training import (
     LABELS,
     LabelModel,
@@ -34,7 +34,7 @@ from setwise.estimators.label_training import (
     warn_of_full_lists,
 )
 from setwise.estimators.linear_training import (
-    Trained,
+    LinearFit,
     certain,
     keep_certificates,
     says_nothing,
@@ -43,7 +43,7 @@ from setwise.estimators.linear_training import (
     warn_of_replaced_bound,
     warn_of_small_features,
 )
-from setwise.estimators.set_training import Problem
+from setwise.estimators.set_training import SetProblem
 from setwise.estimators.sets import Grouping, group_vector
 from setwise.estimators.splits import row_keys
 from setwise.learners import ConvexConcave
@@ -59,7 +59,7 @@ _HIDDEN = ("_model", "_constant", "_radius", "_rows", "_alpha")
 """Results of a fit that are no public attributes."""
 
 
-class LabelPredictor(Versioned, ABC):
+class LabelPredictor(VersionedEstimator, ABC):
     """``{y : f(x, y) > 0}`` for the scores f of inputs with labels (MLSP Eq. 2).
 
     Attributes
@@ -271,7 +271,7 @@ class LabelPredictor(Versioned, ABC):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Objective:
+class TrainingObjective:
     """What an estimator minimizes.
 
     Attributes
@@ -302,7 +302,7 @@ class LinearLabelPredictor(LabelPredictor):
     _radius: float
 
     @abstractmethod
-    def _objective(self, loss: Loss) -> Objective:
+    def _objective(self, loss: Loss) -> TrainingObjective:
         """What is minimized, for the loss that :meth:`score` measures."""
 
     def fit(self, X: Any, Y: Any) -> Self:
@@ -403,7 +403,7 @@ class LinearLabelPredictor(LabelPredictor):
         w = self._weights
         return float(w @ w)
 
-    def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem | LargeLabelProblem, Trained]:
+    def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem | LargeLabelProblem, LinearFit]:
         """What is trained on, and the result; where that fails the estimator stays as it was."""
         with self._unchanged_by_errors():
             problem = self._problem(X, Y)
@@ -439,11 +439,11 @@ class LinearLabelPredictor(LabelPredictor):
         else:
             grouping = Grouping(Sets.rows(truth), "samples", np.arange(len(self.space)), None)
         fixed, plain = ("auto", goal.start, "samples", intercept or bias, None, jobs), basis is not None
-        alone = Problem(rows, truth, grouping, loss, loss, *fixed, plain=plain)
+        alone = SetProblem(rows, truth, grouping, loss, loss, *fixed, plain=plain)
         bound = model.of_coordinates(rows)
         return LabelProblem(alone, model, bound, goal.rescaling, goal.surrogate, goal.start, jobs)
 
-    def _keep(self, problem: LabelProblem | LargeLabelProblem, trained: Trained) -> None:
+    def _keep(self, problem: LabelProblem | LargeLabelProblem, trained: LinearFit) -> None:
         """Store the result of a fit in the attributes."""
         self.space_, self.loss_ = self.space, problem.loss
         if isinstance(problem, LargeLabelProblem):

@@ -21,8 +21,8 @@ from setwise.core.risk import Features, Risk
 from setwise.core.single_labels import FlipCosts, Flips
 from setwise.core.surrogate import Surrogate
 from setwise.estimators.base import SMALL, largest_number
-from setwise.estimators.linear_training import Trained, Training, certain
-from setwise.estimators.set_training import Problem, scaled
+from setwise.estimators.linear_training import LinearFit, Training, certain
+from setwise.estimators.set_training import SetProblem, scaled
 from setwise.inference.auto import Auto
 from setwise.learners import OneSlack
 from setwise.models import Independent, JointLabels, MultiLabel
@@ -102,7 +102,7 @@ class LabelProblem(Training):
     rescaling : of the hinge
     """
 
-    alone: Problem
+    alone: SetProblem
     model: LabelModel
     bound: Features
     rescaling: Rescaling
@@ -212,7 +212,7 @@ class LabelProblem(Training):
         found = (self.features.scores(w) > 0.0).reshape(self.alone.target.shape)
         return bool((found == found[0]).all() and (self.alone.target != self.alone.target[0]).any())
 
-    def certain_share(self, trained: Trained) -> float:
+    def certain_share(self, trained: LinearFit) -> float:
         """The share of the training decisions that no optimization changes any more; nan where none is certified."""
         if np.isnan(trained.radius):
             return np.nan
@@ -442,7 +442,7 @@ class LargeLabelProblem(Training):
         """The minimum of the hinge."""
         return self.logistic[0]
 
-    def certain_share(self, trained: Trained) -> float:
+    def certain_share(self, trained: LinearFit) -> float:
         """The share of the right labels, or of all where these are few, that no optimization loses any more."""
         if np.isnan(trained.radius):
             return np.nan
@@ -458,7 +458,7 @@ class LargeLabelProblem(Training):
         return mean_loss(self.loss, self.layout, self.features.scores(w))
 
 
-def certain_of(i: int, layout: Flips, features: Features, trained: Trained) -> Bools:
+def certain_of(i: int, layout: Flips, features: Features, trained: LinearFit) -> Bools:
     """Which right labels of input i no optimization moves to the other side of 0, (m,)."""
     one = np.array([i])
     part = layout.take(one)

@@ -29,7 +29,7 @@ from setwise.estimators.base import blas_threads, outside, way_from_constant
 from setwise.estimators.objective import learner_for
 from setwise.estimators.sets import Grouping
 from setwise.learners import NRBM
-from setwise.risks import MeanRisk, Remembering
+from setwise.risks import MeanRisk, RiskWithPlanes
 from setwise.surrogates import Ramp
 
 VACUOUS, DOUBTFUL = 0.95, 0.5
@@ -181,7 +181,7 @@ MakeLearner = Callable[[Surrogate, bool, float], Learner | None]
 
 @final
 @dataclass(frozen=True, eq=False)
-class Trained:
+class LinearFit:
     """The weights of a fit, and how they were found.
 
     Attributes
@@ -313,7 +313,7 @@ class Training(ABC):
         last: Values | None = None,
         callback: Callback | None = None,
         checkpoint: OpenCheckpoint | None = None,
-    ) -> Trained:
+    ) -> LinearFit:
         """Train with the learner that ``make`` makes, beginning at the weights ``last`` if they are given.
 
         Each surrogate that is tried is a part of the checkpoint, and goes on from what that holds of it.
@@ -359,7 +359,7 @@ class Training(ABC):
         last: Values | None,
         callback: Callback | None,
         checkpoint: OpenCheckpoint | None,
-    ) -> tuple[Trained, Risk]:
+    ) -> tuple[LinearFit, Risk]:
         """The result of one surrogate, and its risk."""
         kept = None if checkpoint is None else checkpoint.part(surrogate.name)
         if surrogate.name not in self.risks:
@@ -377,25 +377,25 @@ class Training(ABC):
                 )
             fit = _unmoved(risk.size)
             w = self.bare_start if self.bare else origin
-            return Trained(w, 0.0, fit, surrogate.name, np.nan), risk
+            return LinearFit(w, 0.0, fit, surrogate.name, np.nan), risk
         begin = None if last is None else last - origin
         part = None if kept is None else kept.part("fit")
         fit = learner.minimize(risk, w0=begin, callback=callback, checkpoint=part)
         # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
         if not risk.convex and self.loss_at(origin + fit.w) > self.loss_at(origin):
             fit = at_the_start(fit, risk, learner.C)
-        if isinstance(risk, Remembering):
+        if isinstance(risk, RiskWithPlanes):
             risk.keep(fit.w)
-        return Trained(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, risk.convex)), risk
+        return LinearFit(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, risk.convex)), risk
 
-    def _interrupted(self, surrogate: Surrogate) -> tuple[Trained, Risk]:
+    def _interrupted(self, surrogate: Surrogate) -> tuple[LinearFit, Risk]:
         """The best weights of a start that Ctrl-C has ended; raises KeyboardInterrupt where there are none."""
         if not self.starts:
             raise KeyboardInterrupt
         w = min(self.starts, key=self.loss_at)
         fit = interrupted_start(len(w))
         risk = MeanRisk(self.features, surrogate.on(self.batch), self.weights, self.jobs)
-        return Trained(w, 0.0, fit, surrogate.name, np.nan), risk
+        return LinearFit(w, 0.0, fit, surrogate.name, np.nan), risk
 
     def _risk(self, surrogate: Surrogate, kept: OpenCheckpoint | None = None) -> tuple[Risk, Values]:
         """The risk of a surrogate, and the weights from which its weights are steps."""
@@ -410,7 +410,7 @@ class Training(ABC):
                 start.put({"w": origin})
             risk = MeanRisk(features.centred(origin), evaluator, self.weights, self.jobs)
         # A single fit has no use for the memory of planes.
-        return (Remembering(risk) if self.path and risk.convex else risk), origin
+        return (RiskWithPlanes(risk) if self.path and risk.convex else risk), origin
 
     def starts_at_logistic(self, convex: bool) -> bool:
         """Whether the fit of a surrogate, convex or not, starts at logistic regression."""
@@ -448,7 +448,7 @@ def solve(
     last: Values | None,
     descent: type[Learner] = NRBM,
     checkpoint: OpenCheckpoint | None = None,
-) -> Trained:
+) -> LinearFit:
     """The weights of a problem for the parameters of ``model``, found from the weights ``last`` on.
 
     ``descent`` is the learner that ``learner="auto"`` takes for risks that are not convex. Where the ``checkpoint``
@@ -463,7 +463,7 @@ def solve(
     return trained
 
 
-def shift_of(model: Any, trained: Trained, given: Any, tune: Callable[[], Any]) -> tuple[Any, bool]:
+def shift_of(model: Any, trained: LinearFit, given: Any, tune: Callable[[], Any]) -> tuple[Any, bool]:
     """The threshold of a fit, and whether Ctrl-C has ended the fit or the choice of the threshold.
 
     It is ``given``, or ``tune()`` where ``model`` asks for that, else 0. It is 0 after Ctrl-C too, with a warning.
@@ -483,7 +483,7 @@ def shift_of(model: Any, trained: Trained, given: Any, tune: Callable[[], Any]) 
         return 0.0, True
 
 
-def keep_certificates(model: Any, trained: Trained) -> None:
+def keep_certificates(model: Any, trained: LinearFit) -> None:
     """Store in the attributes of ``model`` how its weights were found, and how good they are."""
     fit = trained.fit
     model.surrogate_, model.C_, model._radius = trained.surrogate, trained.C, trained.radius

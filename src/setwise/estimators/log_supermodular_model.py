@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.checks import Bools, Ints, Values, as_array, as_count, as_kind, as_number, shown
 from setwise.core.pages import AFTER_A_FIT
-from setwise.estimators.base import Versioned, threads
-from setwise.kernels.threads import allowed, map_units
+from setwise.estimators.base import VersionedEstimator, threads
+from setwise.kernels.threads import map_units, thread_limit
 from setwise.probabilistic import (
     BaseFunction,
     Cut,
@@ -132,7 +132,7 @@ class Sum(NamedTuple):
     high: float
 
 
-class Part(NamedTuple):
+class LikelihoodTerm(NamedTuple):
     """A number of the log-likelihood that needs no sum, and how far rounding may have moved it."""
 
     value: float
@@ -149,12 +149,12 @@ def sum_of(model: LogSupermodular, samples: int, seed: int) -> Sum:
     return Sum(found.value, error, freedom, low.value, high.value)
 
 
-def part_of(model: LogSupermodular, labels: Bools) -> Part:
+def part_of(model: LogSupermodular, labels: Bools) -> LikelihoodTerm:
     """``-f(labels)``."""
-    return Part(-float(model.values(labels)[0]), EPSILON * model.largest * (model.total + 4))
+    return LikelihoodTerm(-float(model.values(labels)[0]), EPSILON * model.largest * (model.total + 4))
 
 
-def given_labels(model: LogSupermodular, labels: Values) -> tuple[Part, LogSupermodular | None]:
+def given_labels(model: LogSupermodular, labels: Values) -> tuple[LikelihoodTerm, LogSupermodular | None]:
     """``log sum exp(-f(y))`` over the labelings that agree with ``labels`` (p,), -1 for those that are free.
 
     It is the number and ``A`` of the distribution of the free labels, None where none is free.
@@ -162,13 +162,13 @@ def given_labels(model: LogSupermodular, labels: Values) -> tuple[Part, LogSuper
     if (labels >= 0).all():
         return part_of(model, labels > 0.5), None
     if (labels < 0).all():
-        return Part(0.0, 0.0), model
+        return LikelihoodTerm(0.0, 0.0), model
     rest = model.condition(labels.astype(np.int8))
-    return Part(-rest.constant, part_of(model, labels > 0.5).slip), rest
+    return LikelihoodTerm(-rest.constant, part_of(model, labels > 0.5).slip), rest
 
 
 def estimated(
-    parts: Sequence[Part], wanted: Sequence[tuple[float, LogSupermodular, int]], seed: int, total: int
+    parts: Sequence[LikelihoodTerm], wanted: Sequence[tuple[float, LogSupermodular, int]], seed: int, total: int
 ) -> LogLikelihood:
     """The mean over labels of the parts and of sums: factors, distributions and numbers of samples, with new noise."""
     # Training and marginals draw from the seed itself and from the next one.
@@ -177,7 +177,7 @@ def estimated(
     return mean_of(parts, [(one[0], found) for one, found in zip(wanted, sums, strict=True)], total)
 
 
-def mean_of(parts: Sequence[Part], sums: Sequence[tuple[float, Sum]], total: int) -> LogLikelihood:
+def mean_of(parts: Sequence[LikelihoodTerm], sums: Sequence[tuple[float, Sum]], total: int) -> LogLikelihood:
     """``(sum of the parts + sum_k factor_k A_k) / total``, where the noise of the sums is independent."""
     fixed, slip = sum(one.value for one in parts), sum(one.slip for one in parts)
     slip += (
@@ -202,7 +202,7 @@ def mean_of(parts: Sequence[Part], sums: Sequence[tuple[float, Sum]], total: int
 
 
 @final
-class LogSupermodularModel(DensityMixin, Versioned):
+class LogSupermodularModel(DensityMixin, VersionedEstimator):
     """``p(y) ~ exp(<t, y> - sum_k alpha_k f_k(y))`` of rows or images y of 0 and 1, learned by likelihood (LSM 4.2).
 
     The sum over all labelings is bounded by perturb-and-MAP with logistic noise, and so is the likelihood. A step of
@@ -334,9 +334,9 @@ class LogSupermodularModel(DensityMixin, Versioned):
         rows, shape = self._rows(Y)
         if shape != self._shape:
             raise ValueError(f"Y must hold labels of shape {self._shape}, as in fit; got shape {shape}.")
-        with allowed(threads(self.n_jobs)):
+        with thread_limit(threads(self.n_jobs)):
             found = sum_of(self.model_, self.samples, self._seed + 2**31)
-        mean = Part(-float(self.model_.values(rows).mean()), part_of(self.model_, rows[0]).slip)
+        mean = LikelihoodTerm(-float(self.model_.values(rows).mean()), part_of(self.model_, rows[0]).slip)
         return mean_of([mean], [(-1.0, found)], rows.shape[1])
 
     def score(self, Y: Any, y: None = None) -> float:
@@ -395,13 +395,13 @@ class LogSupermodularModel(DensityMixin, Versioned):
         # scikit-learn's kind of random state is taken too.
         legacy = isinstance(random_state, np.random.RandomState)
         seed = int(random_state.randint(2**31 - 1)) if legacy else random_state
-        with allowed(threads(self.n_jobs)):
+        with thread_limit(threads(self.n_jobs)):
             found = sample(self.model_, size, random_state=seed)
         return found.labels.reshape(size, *self._shape).astype(np.int8)
 
     def _bound(self) -> LogPartition:
         """The bound of the sum over labelings, by noise that training has not seen."""
-        with allowed(threads(self.n_jobs)):
+        with thread_limit(threads(self.n_jobs)):
             return logistic(self.model_, self.samples, random_state=self._seed + 2**31)
 
     def _rows(self, Y: Any) -> tuple[Bools, tuple[int, ...]]:

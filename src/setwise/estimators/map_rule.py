@@ -21,10 +21,10 @@ from setwise.core.checks import Ints, Values, as_array, as_choice, as_count, as_
 from setwise.core.loss import CountLoss, Loss
 from setwise.core.pages import MAP_RULES
 from setwise.decisions.map_rules import (
-    Drawn,
-    Measure,
+    MapMeasure,
     Over,
-    Rule,
+    PixelRule,
+    PixelSample,
     rule_with_presence,
     tally_of,
     tuned_rule,
@@ -225,7 +225,7 @@ class MapRule(BaseEstimator):
         ValueError : for maps that do not fit
         """
         check_is_fitted(self, "rule_")
-        rule, found, seen = Rule(self.a_, self.b_, self.least_area_), [], []
+        rule, found, seen = PixelRule(self.a_, self.b_, self.least_area_), [], []
         for i in range(_length(logits, "logits")):
             q, shape = self._probabilities(logits[i], i)
             found.append(rule.labels(q).reshape(shape))
@@ -335,7 +335,7 @@ class MapRule(BaseEstimator):
             raise ValueError(f"target[{i}] must hold labels 0..{classes - 1}, or ignore_index; got {odd}.")
         return np.where(out, -1, found)
 
-    def _drawn(self, logits: Any, target: Any, n: int) -> "Drawn":
+    def _drawn(self, logits: Any, target: Any, n: int) -> "PixelSample":
         """Some pixels of each map; checks all maps, and keeps what :meth:`shift` compares."""
         if hasattr(self, "n_classes_"):
             del self.n_classes_
@@ -366,31 +366,31 @@ class MapRule(BaseEstimator):
         self._seen = np.array(seen)
         sizes = np.array([len(y) for _, y, _ in parts])
         q, y, weight = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return Drawn(q, y, np.repeat(np.arange(n), sizes), weight, n)
+        return PixelSample(q, y, np.repeat(np.arange(n), sizes), weight, n)
 
     @property
     def _first(self) -> int:
         """The first class that counts."""
         return 1 if self.n_classes_ == 1 or not self.include_background else 0
 
-    def _measure(self, drawn: "Drawn") -> "Measure":
+    def _measure(self, drawn: "PixelSample") -> "MapMeasure":
         loss = as_loss(self.loss)
         assert isinstance(loss, CountLoss)
-        return Measure(loss, self.over, self._first)
+        return MapMeasure(loss, self.over, self._first)
 
-    def _rules(self, drawn: "Drawn", measure: "Measure") -> dict[str, Rule]:
+    def _rules(self, drawn: "PixelSample", measure: "MapMeasure") -> dict[str, PixelRule]:
         """The rules that fit some pixels."""
         k = drawn.q.shape[1]
-        found = {"plain": Rule(np.ones(k), np.zeros(k)), "whole": whole_rule(drawn, measure)}
+        found = {"plain": PixelRule(np.ones(k), np.zeros(k)), "whole": whole_rule(drawn, measure)}
         tuned = tuned_rule(drawn, measure)
         if self.n_classes_ > 1:
             return found | {"multipliers": tuned}
         return found | {"threshold": tuned, "presence": rule_with_presence(drawn, measure, tuned)}
 
-    def _choose(self, drawn: "Drawn", logits: Any, target: Any, owners: Ints) -> None:
+    def _choose(self, drawn: "PixelSample", logits: Any, target: Any, owners: Ints) -> None:
         measure, n = self._measure(drawn), drawn.maps
         kept = GroupKFold(self.cv)
-        rules: list[dict[str, Rule]] = [{} for _ in range(n)]
+        rules: list[dict[str, PixelRule]] = [{} for _ in range(n)]
         for train, test in kept.split(owners, groups=owners):
             fold = self._rules(drawn.of(train), measure)
             for i in test:
@@ -414,14 +414,14 @@ class MapRule(BaseEstimator):
             carriers = measure.carriers(tallies[0], tallies[j], owners)
             row: dict[str, Any] = {"rule": name, "gain": float(values[j] - values[0]), "se": se, "from": carriers}
             for over in OVERS:
-                row[over] = float(Measure(measure.loss, over, measure.first).values(tallies[j], np.ones((1, n)))[0])
+                row[over] = float(MapMeasure(measure.loss, over, measure.first).values(tallies[j], np.ones((1, n)))[0])
             self.table_.append(row | {"accuracy": float(right[j].mean())})
         good = [row for row in self.table_ if is_known(row["gain"], row["se"], row["from"])]
         best = max(good, key=lambda row: row["gain"], default=self.table_[0])
         self.gain_, self.gain_se_ = best["gain"], best["se"]
         self._take(best["rule"], self._rules(drawn, measure)[best["rule"]])
 
-    def _take(self, name: str, rule: Rule) -> None:
+    def _take(self, name: str, rule: PixelRule) -> None:
         self.rule_, self.a_, self.b_, self.least_area_ = name, rule.a, rule.b, rule.least
 
     def _apart(self, seen: Values) -> float:

@@ -21,13 +21,13 @@ from setwise.core.loss import Loss
 from setwise.core.pages import MEASURE_COST
 from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task
-from setwise.estimators.base import Names, Versioned, threads, warn_of_dropped_groups, warn_of_forgotten_groups
+from setwise.estimators.base import Names, VersionedEstimator, threads, warn_of_dropped_groups, warn_of_forgotten_groups
 from setwise.estimators.checkpoints import UNROUTED
 from setwise.estimators.selection import LEVERS, Lever, as_levers
 from setwise.estimators.selection.base_models import base_has, check_prefit, default_classifier, is_prefit
 from setwise.estimators.selection.choice import Choice, choose, repeated_choice
-from setwise.estimators.selection.out_of_fold import Fresh, OutOfFold, open_for_choice
-from setwise.estimators.selection.problem import Problem, problem_of
+from setwise.estimators.selection.out_of_fold import NewRowsEvidence, OutOfFoldBase, open_for_choice
+from setwise.estimators.selection.problem import SelectionProblem, problem_of
 from setwise.estimators.sets import as_ids, as_known
 from setwise.estimators.splits import Folds
 from setwise.losses import as_loss, plain_losses
@@ -37,7 +37,7 @@ OWN = "estimator"
 
 
 @final
-class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
+class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator):
     """A classifier with the threshold, or the other way to decide, of least out-of-fold loss of whole sets.
 
     The reference is ``estimator`` with a tuned threshold. It is left only for a candidate whose gain over it, on
@@ -242,7 +242,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
         if self._grouped and groups is None and self.rule_.joint:
             warn_of_forgotten_groups("predict")
         ids = None if groups is None else as_ids(groups, _num_samples(X))
-        evidence = Fresh(lambda _: self.estimator_, X, ids, self._method, self._positive, self._outputs)
+        evidence = NewRowsEvidence(lambda _: self.estimator_, X, ids, self._method, self._positive, self._outputs)
         labels = self.rule_.labels(evidence)
         if self._outputs is not None:
             return labels.astype(np.int64)
@@ -349,23 +349,23 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
                 self.gain_, self.gain_error_, self.gain_interval_ = found.gain, found.error, found.interval
         return choice.interrupted
 
-    def _folds(self, problem: Problem, seed: int) -> Folds:
+    def _folds(self, problem: SelectionProblem, seed: int) -> Folds:
         return problem.folds(5 if self.cv is None or is_prefit(self.cv) else self.cv, seed)
 
     def _bases(
-        self, problem: Problem, prefit: bool, folds: Folds, kept: OpenCheckpoint | None
-    ) -> Mapping[str, OutOfFold]:
+        self, problem: SelectionProblem, prefit: bool, folds: Folds, kept: OpenCheckpoint | None
+    ) -> Mapping[str, OutOfFoldBase]:
         base = self._base(problem.X)
         return {OWN: problem.out_of_fold(base, folds, self.response_method, self.n_jobs, prefit, kept)}
 
-    def _decide(self, bases: Mapping[str, OutOfFold], task: Task, levers: tuple[Lever, ...], seed: int) -> Choice:
+    def _decide(self, bases: Mapping[str, OutOfFoldBase], task: Task, levers: tuple[Lever, ...], seed: int) -> Choice:
         reference = next((lever for lever in levers if lever.name == "threshold"), LEVERS["threshold"]())
         return choose(bases, task, levers, reference=reference, seed=seed)
 
     def _base(self, X: Any) -> Any:
         return default_classifier(X) if self.estimator is None else self.estimator
 
-    def _keep(self, problem: Problem, base: OutOfFold, choice: Choice, loss: Loss) -> None:
+    def _keep(self, problem: SelectionProblem, base: OutOfFoldBase, choice: Choice, loss: Loss) -> None:
         """Store the result of a choice in the attributes."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)

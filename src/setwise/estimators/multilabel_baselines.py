@@ -26,9 +26,9 @@ from setwise.core.pages import LABEL_SPACES
 from setwise.core.single_labels import FlipCosts, Flips
 from setwise.core.surrogate import Evaluation, Evaluator, Surrogate
 from setwise.estimators.base import CONSTRAINTS, Names, as_matrix, linear_scores
-from setwise.estimators.label_predictor import LabelPredictor, Objective
+from setwise.estimators.label_predictor import LabelPredictor, TrainingObjective
 from setwise.estimators.label_training import LabelProblem, LargeLabelProblem, lowered, right_pairs
-from setwise.estimators.linear_training import Trained, radius, solve
+from setwise.estimators.linear_training import LinearFit, radius, solve
 from setwise.estimators.multilabel_structured_predictor import LinearBaseline
 from setwise.estimators.sets import Grouping
 from setwise.inference.auto import Auto
@@ -83,16 +83,16 @@ class IndependentSVMs(LinearBaseline):
     [[], ['warm'], ['warm', 'hot']]
     """
 
-    def _objective(self, loss: Loss) -> Objective:
-        return Objective(MarginRescaling(SumLoss()), kernel=self.kernel, alone=True)
+    def _objective(self, loss: Loss) -> TrainingObjective:
+        return TrainingObjective(MarginRescaling(SumLoss()), kernel=self.kernel, alone=True)
 
-    def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem | LargeLabelProblem, Trained]:
+    def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem | LargeLabelProblem, LinearFit]:
         with self._unchanged_by_errors():
             problem = self._problem(X, Y)
             assert isinstance(problem, LabelProblem)
             if isinstance(problem.model.basis, PairBasis):
                 return problem, solve(self, problem, None)
-            found: list[Trained] = []
+            found: list[LinearFit] = []
             for j in range(len(problem.model.names)):
                 found.append(solve(self, _alone(problem, j), None))
                 if found[-1].fit.status == "interrupted":
@@ -109,7 +109,7 @@ def _alone(problem: LabelProblem, j: int) -> LabelProblem:
     return replace(problem, alone=alone, model=model, bound=model.of_coordinates(alone.X))
 
 
-def _joined(problem: LabelProblem, found: list[Trained], names: Any) -> Trained:
+def _joined(problem: LabelProblem, found: list[LinearFit], names: Any) -> LinearFit:
     """The result of all labels; those that Ctrl-C has left out have weights of 0, where each hinge is 1."""
     C, p, fits = found[0].C, len(names), [one.fit for one in found]
     left = C * np.arange(p)[::-1]
@@ -131,7 +131,7 @@ def _joined(problem: LabelProblem, found: list[Trained], names: Any) -> Trained:
     split = W.shape[1] - bool(problem.model.bias)
     w = np.append(W[:, :split], W[:, split:])
     fit = Fit(w, end.objective, end.lower_bound, end.upper_bound, end.gap, status, words, tuple(history))
-    return Trained(w, C, fit, found[0].surrogate, radius(fit, convex=True))
+    return LinearFit(w, C, fit, found[0].surrogate, radius(fit, convex=True))
 
 
 @final
@@ -176,8 +176,8 @@ class PowersetSSVM(LinearBaseline):
     True
     """
 
-    def _objective(self, loss: Loss) -> Objective:
-        return Objective(MarginRescaling(loss), kernel=self.kernel)
+    def _objective(self, loss: Loss) -> TrainingObjective:
+        return TrainingObjective(MarginRescaling(loss), kernel=self.kernel)
 
 
 @final
@@ -209,12 +209,12 @@ class LabelRanking(Surrogate):
         if isinstance(batch, Flips):
             # Windows are searched under slack rescaling alone, with costs of 0 and 1.
             slack = Auto().refuses(structure) is not None
-            return _RankedLarge(batch, Auto().prepare(structure, slack=slack))
-        return _Ranked(batch, structure.marginals(structure.batch.labels))
+            return _LargeRankingHinge(batch, Auto().prepare(structure, slack=slack))
+        return _RankingHinge(batch, structure.marginals(structure.batch.labels))
 
 
 @final
-class _Ranked(Evaluator):
+class _RankingHinge(Evaluator):
     """The hinge of each set, where a false label costs ``costs`` (total,)."""
 
     def __init__(self, batch: Batch, costs: Values) -> None:
@@ -236,15 +236,15 @@ class _Ranked(Evaluator):
         gradient[first[number > 0]] += number[number > 0]
         return Evaluation(values, gradient, values, np.ones(len(batch), dtype=bool))
 
-    def take(self, parts: Ints) -> "_Ranked":
-        return _Ranked(self.batch.take(parts), self.costs[self.batch.decisions(parts)])
+    def take(self, parts: Ints) -> "_RankingHinge":
+        return _RankingHinge(self.batch.take(parts), self.costs[self.batch.decisions(parts)])
 
     def __repr__(self) -> str:
         return "the hinge of true labels against false ones"
 
 
 @final
-class _RankedLarge(Evaluator):
+class _LargeRankingHinge(Evaluator):
     """The hinge of each input of a large space, by one search for the worst false label."""
 
     def __init__(self, batch: Flips, maximizer: Maximizer) -> None:
@@ -272,8 +272,8 @@ class _RankedLarge(Evaluator):
                 gradient[span] += (costs[i] if slack else 1.0) * (one.indicators(rival) - one.indicators(label + 1))
         return Evaluation(values, gradient.astype(scores.dtype), upper, found.exact | ~rivals)
 
-    def take(self, parts: Ints) -> "_RankedLarge":
-        return _RankedLarge(self.flips.take(parts), self.maximizer.take(parts))
+    def take(self, parts: Ints) -> "_LargeRankingHinge":
+        return _LargeRankingHinge(self.flips.take(parts), self.maximizer.take(parts))
 
     def __repr__(self) -> str:
         return "the hinge of right labels against others of a large space"
@@ -327,8 +327,8 @@ class SSVM(LinearBaseline):
         "space": [Space, LargeSpace]
     }
 
-    def _objective(self, loss: Loss) -> Objective:
-        return Objective(LabelRanking(loss), kernel=self.kernel)
+    def _objective(self, loss: Loss) -> TrainingObjective:
+        return TrainingObjective(LabelRanking(loss), kernel=self.kernel)
 
 
 @final

@@ -13,7 +13,7 @@ from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.surrogate import Surrogate
 from setwise.estimators.base import CONSTRAINTS, Names
-from setwise.estimators.label_predictor import LinearLabelPredictor, Objective
+from setwise.estimators.label_predictor import LinearLabelPredictor, TrainingObjective
 from setwise.models.kernel_features import JointKernel, Kernel
 from setwise.spaces import Space
 from setwise.spaces.large_space import LargeSpace
@@ -142,9 +142,9 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _objective(self, loss: Loss) -> Objective:
+    def _objective(self, loss: Loss) -> TrainingObjective:
         rescaling: Any = self.rescaling
-        return Objective(self.surrogate, rescaling, self.start, self.kernel)
+        return TrainingObjective(self.surrogate, rescaling, self.start, self.kernel)
 
 
 _SAME_OF_BASELINES = ("loss", "learner", "tol", "max_iter", "fit_intercept", "intercept_scaling")

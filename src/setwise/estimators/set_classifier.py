@@ -19,7 +19,7 @@ from setwise.core.pages import AFTER_A_FIT
 from setwise.core.surrogate import Surrogate
 from setwise.estimators.base import (
     CONSTRAINTS,
-    Versioned,
+    VersionedEstimator,
     as_matrix,
     linear_scores,
     warn_of_dropped_groups,
@@ -27,14 +27,14 @@ from setwise.estimators.base import (
     warn_of_forgotten_groups,
 )
 from setwise.estimators.checkpoints import UNROUTED
-from setwise.estimators.linear_training import Trained, certain, keep_certificates, shift_of, solve
-from setwise.estimators.set_training import Keep, Problem, held_out_thresholds, keeper, no_file, problem_of
+from setwise.estimators.linear_training import LinearFit, certain, keep_certificates, shift_of, solve
+from setwise.estimators.set_training import Keep, SetProblem, held_out_thresholds, keeper, no_file, problem_of
 from setwise.estimators.sets import as_target, group
 from setwise.models.rows import check_rows
 
 
 @final
-class SetClassifier(ClassifierMixin, Versioned):
+class SetClassifier(ClassifierMixin, VersionedEstimator):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)``.
 
     The loss evaluates all decisions of a set together. The target says what a set is:
@@ -371,7 +371,7 @@ class SetClassifier(ClassifierMixin, Versioned):
             last = np.column_stack([last, (self.intercept_ + self.threshold_) / self.intercept_scaling])
         return last.ravel() if last.size == size else None
 
-    def _keep(self, problem: Problem, trained: Trained, shift: Any, grouped: bool) -> None:
+    def _keep(self, problem: SetProblem, trained: LinearFit, shift: Any, grouped: bool) -> None:
         """Store the result of a fit in the attributes."""
         grouping = problem.grouping
         weights = trained.w.reshape(grouping.outputs, -1)

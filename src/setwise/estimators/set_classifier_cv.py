@@ -20,14 +20,14 @@ from sklearn.utils.validation import check_is_fitted
 from setwise.core.checks import Values, as_reals, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import NAMES_AND_OBJECTS
-from setwise.estimators.base import Versioned, warn_of_dropped_groups
+from setwise.estimators.base import VersionedEstimator, warn_of_dropped_groups
 from setwise.estimators.linear_training import VacuousBoundWarning, solve
 from setwise.estimators.objective import may_ramp
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.set_training import (
     CS,
-    Logistic,
-    Problem,
+    LogisticRegressions,
+    SetProblem,
     cross_fitted_scores,
     plain_logistic,
     problem_of,
@@ -39,7 +39,7 @@ from setwise.surrogates import Ramp
 
 
 def tried(
-    model: SetClassifier, problem: Problem, Cs: Values, groups: Any, sample_weight: Any, splits: list[Split]
+    model: SetClassifier, problem: SetProblem, Cs: Values, groups: Any, sample_weight: Any, splits: list[Split]
 ) -> list[tuple[SetClassifier, Values]]:
     """Copies of ``model`` that differ in the surrogate and its start, each with the values of C to fit it with.
 
@@ -59,7 +59,7 @@ def tried(
     return found
 
 
-def surrogates(model: SetClassifier, problem: Problem) -> tuple[Any, ...]:
+def surrogates(model: SetClassifier, problem: SetProblem) -> tuple[Any, ...]:
     """The surrogates that are tried: for ``"auto"`` the ramp, and for several sets the convex one too.
 
     For losses of rankings, for starts at w = 0, and where the ramp is refused, each fit decides for itself.
@@ -70,7 +70,7 @@ def surrogates(model: SetClassifier, problem: Problem) -> tuple[Any, ...]:
 
 
 def tuned_start(
-    model: SetClassifier, problem: Problem, groups: Any, sample_weight: Any, splits: list[Split]
+    model: SetClassifier, problem: SetProblem, groups: Any, sample_weight: Any, splits: list[Split]
 ) -> LogisticRegression:
     """Logistic regression whose scores of held-out rows lose least with their best thresholds.
 
@@ -86,7 +86,9 @@ def tuned_start(
         X, y, sets, weights = (None if whole is None else whole[train] for whole in given)
         part = problem_of(clone(model), X, y, sets, weights, model._intercept)
         for one, scores in zip(models, held_out, strict=True):
-            found = Logistic(part.X, part.grouping, part.target, part.row_weights, part.intercept != 0.0, one)
+            found = LogisticRegressions(
+                part.X, part.grouping, part.target, part.row_weights, part.intercept != 0.0, one
+            )
             scores[test] = found.scores(problem.X[test])
     moved = [scores - thresholds(loss, grouping, problem.average, scores) for scores in held_out]
     losses = [grouping.mean_loss(loss, scores, sample_weight) for scores in moved]
@@ -126,7 +128,7 @@ POWERS = tuple(10.0**k for k in range(7))
 
 
 @final
-class SetClassifierCV(ClassifierMixin, Versioned):
+class SetClassifierCV(ClassifierMixin, VersionedEstimator):
     """``SetClassifier`` with the smallest C whose score on held-out folds is within one standard error of the best.
 
     Where fits start at logistic regression, this is tried first, as C = 0. It is left only for a gain that is more than
@@ -339,7 +341,7 @@ class SetClassifierCV(ClassifierMixin, Versioned):
 
 def _judge(
     candidates: list[tuple[SetClassifier, Values]],
-    problem: Problem,
+    problem: SetProblem,
     groups: Any,
     sample_weight: Any,
     splits: list[Split],

@@ -28,7 +28,7 @@ from setwise.core.surrogate import Surrogate
 from setwise.decisions import best_threshold, label_thresholds
 from setwise.estimators.base import as_matrix, largest_number, threads, way_from_constant
 from setwise.estimators.checkpoints import described, of_rows
-from setwise.estimators.linear_training import Trained, Training, VacuousBoundWarning, certain, least_constant_loss
+from setwise.estimators.linear_training import LinearFit, Training, VacuousBoundWarning, certain, least_constant_loss
 from setwise.estimators.objective import (
     class_weights,
     convex_surrogate,
@@ -57,7 +57,7 @@ NARROW = 300
 
 
 @final
-class Logistic:
+class LogisticRegressions:
     """Logistic regression of each output on scaled features, as weights for features that are not scaled.
 
     For a vector or a label matrix there is one model for each column; for k > 2 classes one multinomial model. A column
@@ -248,7 +248,7 @@ CONVEX = ("convex", "lovasz", "margin", "slack")
 
 @final
 @dataclass(frozen=True, eq=False)
-class Problem(Training):
+class SetProblem(Training):
     """What is trained on, bound once; :meth:`solve` may be called for several weights C.
 
     Attributes
@@ -292,7 +292,7 @@ class Problem(Training):
         shape: tuple[int, ...] = self.target.shape
         return shape if self.grouping.is_matrix else shape[:1]
 
-    def in_order(self, in_folds: bool = False) -> "Problem":
+    def in_order(self, in_folds: bool = False) -> "SetProblem":
         """The same problem with its rows in an order that follows from the rows, whatever order they are given in.
 
         Then neither folds nor ties nor rounding depend on that order. Rows whose order means something to the loss keep
@@ -350,9 +350,11 @@ class Problem(Training):
         return w, size
 
     @cached_property
-    def _regression(self) -> Logistic:
+    def _regression(self) -> LogisticRegressions:
         rows = self.X, self.grouping, self.target, self.row_weights
-        return Logistic(*rows, self.intercept != 0.0, None if isinstance(self.start, str) else self.start, self.plain)
+        return LogisticRegressions(
+            *rows, self.intercept != 0.0, None if isinstance(self.start, str) else self.start, self.plain
+        )
 
     @property
     def bare_start(self) -> Values:
@@ -360,7 +362,7 @@ class Problem(Training):
         coef, intercept = self._regression.coef, self._regression.intercept
         return np.ravel(np.column_stack([coef, intercept / self.intercept]) if self.intercept else coef)
 
-    def _at_threshold(self, found: Logistic, scores: Values, chosen_on: Values) -> tuple[Values, float]:
+    def _at_threshold(self, found: LogisticRegressions, scores: Values, chosen_on: Values) -> tuple[Values, float]:
         """The weights with the best threshold of the scores ``chosen_on``, and the mean size of ``scores`` with it."""
         if self.intercept == 0.0:
             return found.coef.ravel(), float(np.abs(scores).mean())
@@ -394,7 +396,7 @@ class Problem(Training):
         """The start :attr:`logistic`, at a scale that suits the risk."""
         return scaled(risk, *self.logistic)
 
-    def certain_share(self, trained: Trained, shift: Any) -> float:
+    def certain_share(self, trained: LinearFit, shift: Any) -> float:
         """The share of the training decisions, from scores less ``shift``, that no optimization changes any more."""
         if np.isnan(trained.radius):
             return np.nan
@@ -424,7 +426,7 @@ class Problem(Training):
 
 def problem_of(
     model: Any, X: Any, y: Any, groups: Any, sample_weight: Any, intercept: float, path: bool = False
-) -> Problem:
+) -> SetProblem:
     """The problem of the arguments of ``model.fit``, which are checked here.
 
     Raises ValueError, TypeError, OverflowError and Refusal, each with a sentence, for what does not fit.
@@ -443,10 +445,10 @@ def problem_of(
     train = train_loss(model.surrogate, loss, class_weights(model.class_weight, grouping, target))
     ids = None if groups is None else as_ids(groups, len(target))
     more = model.surrogate, model.start, model.average, intercept, sample_weight, threads(model.n_jobs), path
-    return Problem(X, target, grouping, loss, train, *more, bare=model.threshold == "exact", ids=ids)
+    return SetProblem(X, target, grouping, loss, train, *more, bare=model.threshold == "exact", ids=ids)
 
 
-def refuse_without_threshold(problem: Problem) -> None:
+def refuse_without_threshold(problem: SetProblem) -> None:
     """Refusal where ``threshold="exact"`` has no threshold to choose: several classes, and losses of rankings."""
     loss, grouping = problem.loss, problem.grouping
     if grouping.layout == "classes" or loss.reads != "labels":
@@ -454,7 +456,7 @@ def refuse_without_threshold(problem: Problem) -> None:
         raise Refusal(f"threshold='exact' refuses {what}. Use threshold='zero'.", EXACT_THRESHOLD)
 
 
-def held_out_thresholds(model: Any, problem: Problem, checkpoint: OpenCheckpoint | None = None) -> Values | float:
+def held_out_thresholds(model: Any, problem: SetProblem, checkpoint: OpenCheckpoint | None = None) -> Values | float:
     """The best thresholds of scores that models like ``model`` give to rows held out of their training.
 
     There are 5 folds, or fewer where the rarest class, or the groups, are fewer. Each is a part of the checkpoint.
@@ -477,7 +479,7 @@ def held_out_thresholds(model: Any, problem: Problem, checkpoint: OpenCheckpoint
 
 
 def cross_fitted_scores(
-    problem: Problem, groups: Any, sample_weight: Any, held_out: Values, splits: list[Split]
+    problem: SetProblem, groups: Any, sample_weight: Any, held_out: Values, splits: list[Split]
 ) -> Values:
     """The score of each fold, (folds, m), for m models' scores of held-out rows (m, n) or (m, n, p).
 
@@ -504,11 +506,11 @@ NOT_SAID = frozenset(
 )
 """Parameters that may change from a fit to the one that goes on; the loss is said with what it became for the data."""
 
-Keep = Callable[[Problem], OpenCheckpoint | None]
+Keep = Callable[[SetProblem], OpenCheckpoint | None]
 """A function that gives the checkpoint of a problem, or None."""
 
 
-def about(model: Any, problem: Problem, groups: Any, sample_weight: Any) -> dict[str, str]:
+def about(model: Any, problem: SetProblem, groups: Any, sample_weight: Any) -> dict[str, str]:
     """The texts by which a checkpoint knows the fit of ``model`` again; O(n d)."""
     return about_rows(model, of_rows(problem.X, problem.target, groups, sample_weight), problem.score_loss)
 
@@ -527,11 +529,11 @@ def about_rows(model: Any, rows: dict[str, str], loss: Loss) -> dict[str, str]:
 def keeper(model: Any, groups: Any, sample_weight: Any, checkpoint: Any, resume: bool) -> Keep:
     """The function that opens what ``fit(checkpoint=..., resume=...)`` of ``model`` asks for."""
 
-    def keep(problem: Problem) -> OpenCheckpoint | None:
+    def keep(problem: SetProblem) -> OpenCheckpoint | None:
         return opened(checkpoint, resume, lambda: about(model, problem, groups, sample_weight))
 
     return keep
 
 
-def no_file(problem: Problem) -> None:
+def no_file(problem: SetProblem) -> None:
     """The checkpoint of a fit that writes none."""

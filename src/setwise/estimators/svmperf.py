@@ -15,7 +15,7 @@ from setwise.core.checks import as_factor
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import QUANTIFICATION
-from setwise.estimators.base import CONSTRAINTS, Names, Versioned, as_matrix
+from setwise.estimators.base import CONSTRAINTS, Names, VersionedEstimator, as_matrix
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.sets import as_target, classes_of
 from setwise.losses import AE, KLD, NKLD, QF1, QGM, RAE, FBeta, Q, QAcc, ZeroOne
@@ -37,7 +37,7 @@ NAMED: dict[str, Loss] = {
 
 
 @final
-class SVMperf(ClassifierMixin, Versioned):
+class SVMperf(ClassifierMixin, VersionedEstimator):
     """``0.5 |w|^2 + C max_z [100 loss(y, z) + (100 / n) sum_i (z_i - y_i) f(x_i)]``, with ``f(x) = w x + b``.
 
     This is the objective of SVM^perf (Joachims 2005) for a sample of n rows with labels y of 0 and 1, and this class

@@ -24,7 +24,7 @@ from setwise.inference.components import each_component
 from setwise.inference.max_flow import BLOCK, FlowNetwork, MaxFlow, attracting, block_ends, unfit_for_graphs, wirings
 from setwise.inference.message_passing import PairwiseProblem, TreeReweighted, stronger, unfit_for_networks
 from setwise.kernels.cuts import accept, cut, cut_bounds, cut_losses, nest, propose, read_labels
-from setwise.kernels.max_flow import Forest, new_forest
+from setwise.kernels.max_flow import SearchForest, new_forest
 from setwise.kernels.networks import Arcs, arcs
 from setwise.kernels.segments import count_true, segment_sums
 from setwise.kernels.threads import map_units
@@ -377,7 +377,7 @@ class _OneWayCut(Maximizer):
         self._edge_places: Ints = batch.edge_places if isinstance(batch, Graphs) else np.zeros(0, np.int64)
 
     @cached_property
-    def _network(self) -> tuple[Arcs, Ints, Forest]:
+    def _network(self) -> tuple[Arcs, Ints, SearchForest]:
         network, places = arcs(np.vstack([self._edges, self._pairs]), self._batch.total)
         return network, places, new_forest(network, self._batch.total)
 

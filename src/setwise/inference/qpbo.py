@@ -19,7 +19,7 @@ from setwise.inference.components import each_component
 from setwise.inference.max_flow import block_ends
 from setwise.inference.message_passing import label_costs, stronger, unfit_for_networks
 from setwise.kernels.cuts import close, cut, cut_bounds, double, persistent, recut, settle
-from setwise.kernels.max_flow import Forest, new_forest
+from setwise.kernels.max_flow import SearchForest, new_forest
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.threads import map_units
 
@@ -225,7 +225,7 @@ class _MateBlock:
             return
         if self._weights is None or not np.array_equal(self._weights < 0.0, pairs < 0.0):
             self._network, self._places, self._mirrors = double(self._ends, pairs >= 0.0, self._n)
-            self._forest: Forest = new_forest(self._network, 2 * self._n)
+            self._forest: SearchForest = new_forest(self._network, 2 * self._n)
             self._capacities = np.empty(len(self._forest.capacities))
         self._capacities[self._places] = np.abs(pairs)[:, None]
         cut(self._network, self._forest, self._capacities, self._scores)

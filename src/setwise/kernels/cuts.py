@@ -27,7 +27,7 @@ from setwise.kernels.max_flow import (
     SINK,
     SOURCE,
     TIME,
-    Forest,
+    SearchForest,
     adopt,
     maximize_flow,
     plant,
@@ -43,7 +43,7 @@ Array = NDArray[Any]
 
 
 @kernel
-def cut(network: Any, forest: Forest, capacities: Array, scores: Array) -> None:
+def cut(network: Any, forest: SearchForest, capacities: Array, scores: Array) -> None:
     """A minimum cut from nothing: of ``capacities`` (m,) >= 0 and the ``scores`` (n,) of label 1."""
     if len(scores) + 2 * network.pad != len(forest.residues) or len(capacities) != len(forest.capacities):
         raise ValueError("a network has other nodes than scores")
@@ -58,7 +58,7 @@ def cut(network: Any, forest: Forest, capacities: Array, scores: Array) -> None:
 
 
 @bare
-def recut(network: Any, forest: Forest, capacities: Array, scores: Array, changed: Array) -> None:
+def recut(network: Any, forest: SearchForest, capacities: Array, scores: Array, changed: Array) -> None:
     """The minimum cut for new ``scores`` (n,) from the flow and the trees before, where only ``changed`` ones are new.
 
     ``changed`` are different numbers of nodes, int64. Their residues are computed anew from the flow, so that rounding
@@ -79,7 +79,7 @@ def recut(network: Any, forest: Forest, capacities: Array, scores: Array, change
 
 
 @kernel
-def cut_many(network: Any, forest: Forest, capacities: Array, scores: Array, warm: bool, labels: Array) -> None:
+def cut_many(network: Any, forest: SearchForest, capacities: Array, scores: Array, warm: bool, labels: Array) -> None:
     """The labels (b, n) of minimum cuts for b rows of ``scores`` (b, n), one after another.
 
     With ``warm`` each begins with the flow of the one before, which is faster where few scores change, or all by
@@ -99,14 +99,14 @@ def cut_many(network: Any, forest: Forest, capacities: Array, scores: Array, war
 
 
 @bare
-def read_labels(network: Any, forest: Forest, labels: Array) -> None:
+def read_labels(network: Any, forest: SearchForest, labels: Array) -> None:
     """Writes the labels (n,) of the cut, bool: label 1 for nodes that a positive residue reaches."""
     for i in range(len(labels)):
         labels[i] = forest.trees[i + network.pad] == SOURCE
 
 
 @bare
-def cut_losses(network: Any, forest: Forest, capacities: Array, scores: Array, labels: Array, out: Array) -> None:
+def cut_losses(network: Any, forest: SearchForest, capacities: Array, scores: Array, labels: Array, out: Array) -> None:
     """Writes how much less the best value is where node i has not its label of ``labels``, (n,), for each i in turn.
 
     These are the differences of max-marginals. ``forest`` holds the minimum cut for ``scores``, whose ``labels`` (n,)
@@ -148,21 +148,21 @@ def cut_losses(network: Any, forest: Forest, capacities: Array, scores: Array, l
 
 
 @bare
-def _change(network: Any, forest: Forest, capacities: Array, scores: Array, i: Any) -> None:
+def _change(network: Any, forest: SearchForest, capacities: Array, scores: Array, i: Any) -> None:
     """Gives node i the residue of its score, and puts it where it then belongs."""
     _renew(network, forest, capacities, scores, i)
     reroot(network, forest, i + network.pad)
 
 
 @bare
-def _renew(network: Any, forest: Forest, capacities: Array, scores: Array, i: Any) -> None:
+def _renew(network: Any, forest: SearchForest, capacities: Array, scores: Array, i: Any) -> None:
     """Gives node i the residue of its score."""
     at = i + network.pad
     forest.residues[at & MASK] = scores[i & MASK] - _outflow(network, forest, capacities, at)
 
 
 @bare
-def _outflow(network: Any, forest: Forest, capacities: Array, i: int) -> float:
+def _outflow(network: Any, forest: SearchForest, capacities: Array, i: int) -> float:
     """The flow that leaves node i, less what enters it."""
     flow = 0.0
     for arc in range(begin(network, i), end(network, i)):
@@ -171,7 +171,9 @@ def _outflow(network: Any, forest: Forest, capacities: Array, i: int) -> float:
 
 
 @kernel
-def cut_bounds(network: Any, forest: Forest, capacities: Array, scores: Array, offsets: Array, bounds: Array) -> None:
+def cut_bounds(
+    network: Any, forest: SearchForest, capacities: Array, scores: Array, offsets: Array, bounds: Array
+) -> None:
     """Adds certified upper bounds of the value of all labels of each segment of nodes to ``bounds`` (k,), O(m).
 
     ``offsets`` (k + 1,) are those of the segments, between which there are no edges. The flow of each arc is put
@@ -209,7 +211,7 @@ def cut_bounds(network: Any, forest: Forest, capacities: Array, scores: Array, o
 
 @kernel
 def nest(
-    network: Any, forest: Forest, capacities: Array, scores: Array, part: Array, turned: Array, point: Array
+    network: Any, forest: SearchForest, capacities: Array, scores: Array, part: Array, turned: Array, point: Array
 ) -> None:
     """Writes the bias at which each node turns, ``turned`` (n,), and what flows out of it less its score, ``point``.
 
@@ -253,7 +255,7 @@ def nest(
 
 
 @bare
-def _cut(network: Any, forest: Forest, left: Array) -> None:
+def _cut(network: Any, forest: SearchForest, left: Array) -> None:
     """Goes on with the flow of the nodes ``left`` until it is maximal."""
     for i in left:
         push_from(network, forest, i + network.pad)
@@ -265,7 +267,7 @@ def _cut(network: Any, forest: Forest, left: Array) -> None:
 
 
 @bare
-def _outflow_of_kept_arcs(network: Any, forest: Forest, capacities: Array, i: Any) -> float:
+def _outflow_of_kept_arcs(network: Any, forest: SearchForest, capacities: Array, i: Any) -> float:
     """The flow that leaves node i, less what enters it, on arcs that were not cut."""
     flow = 0.0
     for arc in range(begin(network, i), end(network, i)):
@@ -274,7 +276,7 @@ def _outflow_of_kept_arcs(network: Any, forest: Forest, capacities: Array, i: An
 
 
 @bare
-def _part(network: Any, forest: Forest, capacities: Array, own: Array, i: Any) -> None:
+def _part(network: Any, forest: SearchForest, capacities: Array, own: Array, i: Any) -> None:
     """Cuts the arcs between the positive node i and others that are not: they are scores of their ends from now on."""
     for arc in range(begin(network, i), end(network, i)):
         j = head(network, i, arc)
@@ -288,7 +290,7 @@ def _part(network: Any, forest: Forest, capacities: Array, own: Array, i: Any) -
 
 @bare
 def _renumber(
-    forest: Forest, left: Array, count: int, part: Array, sizes: Array, ones: Array, names: Array, pad: int
+    forest: SearchForest, left: Array, count: int, part: Array, sizes: Array, ones: Array, names: Array, pad: int
 ) -> tuple[int, int]:
     """Numbers the parts of sets that were cut, and moves their nodes to the front of ``left``; how many of both."""
     kept, fresh = 0, 0
@@ -308,7 +310,7 @@ def _renumber(
 
 
 @bare
-def _settle(network: Any, forest: Forest, capacities: Array, own: Array, point: Array) -> None:
+def _settle(network: Any, forest: SearchForest, capacities: Array, own: Array, point: Array) -> None:
     """What the flow carries out of each node less its score; the flow of each arc is put between its capacities."""
     n, pad = len(own), network.pad
     for i in range(n):
@@ -401,14 +403,14 @@ def double(ends: Array, attracts: Array, n: int) -> tuple[Arcs, Array, Array]:
 
 
 @bare
-def persistent(forest: Forest, labels: Array) -> None:
+def persistent(forest: SearchForest, labels: Array) -> None:
     """Writes the labels (n,) int8 that all best labelings have, and -1 where the cut leaves a node open, O(n)."""
     for i in range(len(labels)):
         labels[i] = _label(forest, i, len(labels))
 
 
 @bare
-def _label(forest: Forest, i: Any, n: int) -> Any:
+def _label(forest: SearchForest, i: Any, n: int) -> Any:
     """The label that the cut gives node i, -1 for none.
 
     Its mate is asked too: the flow can use up the scores of both sides together, and what rounding leaves of one of
@@ -421,7 +423,7 @@ def _label(forest: Forest, i: Any, n: int) -> Any:
 
 
 @bare
-def close(network: Any, forest: Forest, mirrors: Array, labels: Array, marks: Array, stack: Array) -> None:
+def close(network: Any, forest: SearchForest, mirrors: Array, labels: Array, marks: Array, stack: Array) -> None:
     """Labels nodes that are open, -1, where some optimum of the bound has these labels together.
 
     A node may be set with all that residual arcs of the flow and of its mirror image reach from it, unless that is a

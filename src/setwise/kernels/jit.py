@@ -46,7 +46,7 @@ _NEWS: list[Callable[[], None]] = []
 """What Numba is to be told before that."""
 
 
-class Kernel:
+class CompiledFunction:
     """A function that Numba compiles for the types of its arguments when it is first called with them; others load it.
 
     Numba is imported then, so that who needs no kernel does not wait for it. Kernels may call one another.
@@ -77,7 +77,7 @@ class Kernel:
     def is_on_disk(self) -> bool:
         """Whether code of it, for some types, was kept on disk by an earlier process, or by this one."""
         cache = getattr(self.compiled, "_cache", None)
-        return isinstance(cache, _Kept) and cache.has_code()
+        return isinstance(cache, _DiskCache) and cache.has_code()
 
     def __reduce__(self) -> str:
         return str(self.function.__qualname__)
@@ -99,7 +99,7 @@ class Kernel:
         return self.function
 
 
-class Twinned:
+class FunctionWithTwin:
     """A kernel, or a function that calls some, with a plain twin, which is called until that took ``patience`` seconds.
 
     Less where the kernel is on disk, and Numba was imported for another one.
@@ -114,7 +114,7 @@ class Twinned:
 
     def __init__(self, kernel: Any, twin: Callable[..., Any], patience: float) -> None:
         self.kernel, self.twin, self.left = kernel, twin, 0.0 if DEBUGGED else patience
-        self.look_at = patience - GLANCE if isinstance(kernel, Kernel) else -math.inf
+        self.look_at = patience - GLANCE if isinstance(kernel, CompiledFunction) else -math.inf
         update_wrapper(self, kernel, updated=())
 
     def __call__(self, *arguments: Any) -> Any:  # noqa: D102
@@ -140,7 +140,7 @@ class Twinned:
 
 def _options(**more: Any) -> Callable[[Called], Called]:
     # To type checkers a kernel is the function that it is made of.
-    return cast("Callable[[Called], Called]", partial(Kernel, options=more))
+    return cast("Callable[[Called], Called]", partial(CompiledFunction, options=more))
 
 
 # Division by zero gives inf or NaN as in NumPy: a test before every division would cost the vector instructions.
@@ -155,22 +155,22 @@ inlined = _options(inline="always", **UNCOUNTED)
 
 
 def plain_first(twin: Callable[..., Any], patience: float = PATIENCE) -> Callable[[Called], Called]:
-    """A decorator of kernels that have a twin in NumPy, and of functions that call some; see :class:`Twinned`."""
+    """A decorator of kernels with a twin in NumPy, and of functions that call some; see :class:`FunctionWithTwin`."""
 
     def decorated(kernel: Called) -> Called:
-        return cast("Called", Twinned(kernel, twin, patience))
+        return cast("Called", FunctionWithTwin(kernel, twin, patience))
 
     return decorated
 
 
 def interpreted_first(kernel: Called) -> Called:
     """A decorator of kernels whose twin is their own source, run by Python: they work on few numbers as a rule."""
-    return cast("Called", Twinned(kernel, source(kernel), PATIENCE))
+    return cast("Called", FunctionWithTwin(kernel, source(kernel), PATIENCE))
 
 
 def source(kernel: Called) -> Called:
     """The function of which a kernel is made, for calls by Python."""
-    return cast("Called", cast("Kernel", kernel).function)
+    return cast("Called", cast("CompiledFunction", kernel).function)
 
 
 def before_compiling(register: Callable[[], None]) -> None:
@@ -194,11 +194,11 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         _warn_once(str(error))
         return njit(**{**options, "cache": False})(function)
     if made is not function and options.get("cache"):
-        made._cache = _Kept(made._cache)
+        made._cache = _DiskCache(made._cache)
     return made
 
 
-class _Kept:
+class _DiskCache:
     """The code of a kernel on disk, as Numba keeps it; a failure of the disk is a warning, and no error."""
 
     def __init__(self, inner: Any) -> None:

@@ -39,7 +39,7 @@ FAR = 2**30
 """Larger than any distance."""
 
 
-class Forest(NamedTuple):
+class SearchForest(NamedTuple):
     """The state of a cut of n nodes with m arcs, those of the pads of a lattice among them.
 
     Attributes
@@ -70,16 +70,16 @@ def arcs_of(network: Lattice | Arcs, n: int) -> int:
     return (n + 2 * network.pad) * len(network.arity) if isinstance(network, Lattice) else len(network.heads)
 
 
-def new_forest(network: Lattice | Arcs, n: int) -> Forest:
+def new_forest(network: Lattice | Arcs, n: int) -> SearchForest:
     """A forest without trees or capacities, for a network of n nodes."""
     nodes, m = n + 2 * network.pad, arcs_of(network, n)
     parents, times, distances, following, orphans = (np.zeros(nodes, np.int32) for _ in range(5))
     trees, clock = np.zeros(nodes, np.int8), np.zeros(4, np.int64)
-    return Forest(np.zeros(m), np.zeros(nodes), trees, parents, times, distances, following, orphans, clock)
+    return SearchForest(np.zeros(m), np.zeros(nodes), trees, parents, times, distances, following, orphans, clock)
 
 
 @bare
-def tick(network: Any, forest: Forest) -> None:
+def tick(network: Any, forest: SearchForest) -> None:
     """Lets time go on by one; what is known of distances before is then out of date. There must be no orphans."""
     if forest.clock[TIME] >= LATEST:
         _rewind(network, forest)
@@ -87,7 +87,7 @@ def tick(network: Any, forest: Forest) -> None:
 
 
 @bare
-def _rewind(network: Any, forest: Forest) -> None:
+def _rewind(network: Any, forest: SearchForest) -> None:
     """Begins with time 1, at which all distances are right.
 
     Times order what is known: no node knows more than its parent, or else a node could become its own ancestor.
@@ -101,7 +101,7 @@ def _rewind(network: Any, forest: Forest) -> None:
 
 
 @bare
-def adopt(network: Any, forest: Forest) -> None:
+def adopt(network: Any, forest: SearchForest) -> None:
     """Gives each orphan the parent that is nearest to a root; without one it becomes free, and its children orphans."""
     capacities, _, trees, parents, times, distances, following, orphans, clock = forest
     adopt_all(network, capacities, trees, parents, times, distances, following, orphans, clock)
@@ -218,7 +218,7 @@ def orphan(parents: Array, orphans: Array, clock: Array, i: Any) -> None:
 
 
 @bare
-def push_across(network: Any, forest: Forest) -> None:
+def push_across(network: Any, forest: SearchForest) -> None:
     """Pushes flow from each positive residue to the negative ones next to it, O(m).
 
     Most paths of a new cut are as short as this, and need no trees.
@@ -228,7 +228,7 @@ def push_across(network: Any, forest: Forest) -> None:
 
 
 @inlined
-def push_from(network: Any, forest: Forest, i: Any) -> None:
+def push_from(network: Any, forest: SearchForest, i: Any) -> None:
     """Pushes flow from node i, if its residue is positive, to the negative ones next to it."""
     capacities, residues = forest.capacities, forest.residues
     if residues[i & MASK] > 0.0:
@@ -244,7 +244,7 @@ def push_from(network: Any, forest: Forest, i: Any) -> None:
 
 
 @bare
-def plant(forest: Forest) -> None:
+def plant(forest: SearchForest) -> None:
     """Begins the trees anew: each residue is a root."""
     clock = forest.clock
     clock[FIRST] = clock[LAST] = -1
@@ -255,7 +255,7 @@ def plant(forest: Forest) -> None:
 
 
 @inlined
-def plant_node(forest: Forest, i: Any) -> None:
+def plant_node(forest: SearchForest, i: Any) -> None:
     """Takes node i out of its tree, and makes it an active root if it has a residue; it must not wait in the queue."""
     forest.times[i & MASK], forest.distances[i & MASK] = 0, 1
     if forest.residues[i & MASK] == 0.0:
@@ -267,7 +267,7 @@ def plant_node(forest: Forest, i: Any) -> None:
 
 
 @bare
-def reroot(network: Any, forest: Forest, i: Any) -> None:
+def reroot(network: Any, forest: SearchForest, i: Any) -> None:
     """Puts node i, whose residue has changed, where it belongs. Call :func:`adopt` after all changes."""
     capacities, residues, trees, parents, times, distances, following, orphans, clock = forest
     if residues[i & MASK] == 0.0:
@@ -296,7 +296,7 @@ def reroot(network: Any, forest: Forest, i: Any) -> None:
 
 
 @bare
-def maximize_flow(network: Any, forest: Forest) -> Any:
+def maximize_flow(network: Any, forest: SearchForest) -> Any:
     """Augments until the flow is maximal; returns how much was added to it."""
     capacities, residues, trees, parents, times, distances, following, orphans, clock = forest
     added, current = 0.0, np.int64(-1)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from setwise.kernels.cuts import cut
 from setwise.kernels.jit import bare, kernel
-from setwise.kernels.max_flow import SOURCE, Forest
+from setwise.kernels.max_flow import SOURCE, SearchForest
 from setwise.kernels.networks import MASK, begin, end, head
 
 Array = NDArray[Any]
@@ -77,7 +77,7 @@ def draws(kind: int, seed: Any, unit: Any, first: int, out: Array) -> None:
 @kernel
 def perturbed_cuts(
     network: Any,
-    forest: Forest,
+    forest: SearchForest,
     capacities: Array,
     unary: Array,
     given: Array,
@@ -125,7 +125,7 @@ def perturbed_cuts(
 
 
 @bare
-def _count(network: Any, forest: Forest, capacities: Array, scores: Array, ones: Array, apart: Array) -> float:
+def _count(network: Any, forest: SearchForest, capacities: Array, scores: Array, ones: Array, apart: Array) -> float:
     """The value of the labels of a cut, which are counted."""
     value = 0.0
     for i in range(len(scores)):
@@ -289,7 +289,7 @@ def continued(
                 _sweep(network, weights, unary, gains, key, labels[k], labels[k])
 
 
-class Data(NamedTuple):
+class LabelingData(NamedTuple):
     """What is known of n labelings of p nodes.
 
     Attributes
@@ -321,7 +321,7 @@ class State(NamedTuple):
     done: Array
 
 
-class Plan(NamedTuple):
+class StepPlan(NamedTuple):
     """How the steps are made.
 
     Attributes
@@ -345,7 +345,9 @@ class Plan(NamedTuple):
 
 
 @kernel
-def descend(network: Any, forest: Forest, data: Data, plan: Plan, order: Array, first: int, state: State) -> None:
+def descend(
+    network: Any, forest: SearchForest, data: LabelingData, plan: StepPlan, order: Array, first: int, state: State
+) -> None:
     """Steps number ``first``, ``first + 1``, .. with the labelings ``order`` (steps,), in place.
 
     Step h draws ``z`` and finds ``y* = argmax <z + t + c q, y> - sum_k alpha_k f_k(y)``. The gradients are ``y* - y``
@@ -403,7 +405,7 @@ def _force(network: Any, capacities: Array, labels: Array, scores: Array) -> Non
 
 
 @bare
-def _read(network: Any, forest: Forest, base: Array, labels: Array, functions: Array) -> None:
+def _read(network: Any, forest: SearchForest, base: Array, labels: Array, functions: Array) -> None:
     """The labels of a cut, and the values of the base functions there."""
     functions[:] = 0.0
     for d in range(len(labels)):
@@ -418,7 +420,15 @@ def _read(network: Any, forest: Forest, base: Array, labels: Array, functions: A
 
 @bare
 def _move(
-    data: Data, plan: Plan, i: int, h: int, found: Array, functions: Array, known: Array, truth: Array, state: State
+    data: LabelingData,
+    plan: StepPlan,
+    i: int,
+    h: int,
+    found: Array,
+    functions: Array,
+    known: Array,
+    truth: Array,
+    state: State,
 ) -> None:
     """One step of all weights."""
     p, c, width = len(found), state.observation[0, 0], state.unary.shape[1]
@@ -448,7 +458,15 @@ def _move(
 
 @kernel
 def move(
-    data: Data, plan: Plan, i: int, h: int, found: Array, functions: Array, known: Array, truth: Array, state: State
+    data: LabelingData,
+    plan: StepPlan,
+    i: int,
+    h: int,
+    found: Array,
+    functions: Array,
+    known: Array,
+    truth: Array,
+    state: State,
 ) -> None:
     """Step number ``h``, on labeling ``i``, in place, for a maximum with labels ``found`` (p,) and ``functions`` (K,).
 

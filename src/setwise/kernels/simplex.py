@@ -19,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import Twinned, kernel, plain_first
+from setwise.kernels.jit import FunctionWithTwin, kernel, plain_first
 
 Array = NDArray[Any]
 
@@ -302,7 +302,9 @@ def _plain_solve_simplex(
     gram: Array, offsets: Array, scale: float, alpha: Array, bounded: Array, low: Array, tol: float, rounds: int
 ) -> float:
     if len(low):
-        return float(cast("Twinned", solve_simplex).kernel(gram, offsets, scale, alpha, bounded, low, tol, rounds))
+        return float(
+            cast("FunctionWithTwin", solve_simplex).kernel(gram, offsets, scale, alpha, bounded, low, tol, rounds)
+        )
     t, gap = len(alpha), np.inf
     gram = gram[:t, :t]
     for turn in range(rounds + 1):

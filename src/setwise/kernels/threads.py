@@ -13,11 +13,11 @@ _local = threading.local()
 
 
 def available() -> int:
-    """Returns how many threads the calling code may use: what :func:`allowed` has set, else 1."""
+    """Returns how many threads the calling code may use: what :func:`thread_limit` has set, else 1."""
     return int(getattr(_local, "threads", 1))
 
 
-class allowed:  # noqa: N801  (it reads as a verb)
+class thread_limit:  # noqa: N801  (it is called as a function)
     """Allows the code in the ``with`` block to use this number of threads."""
 
     def __init__(self, threads: int) -> None:
@@ -73,7 +73,7 @@ def share_units(worker: Callable[[Iterator[Unit]], Found], units: Sequence[Unit]
     others = [threading.Thread(target=work, args=(future,), daemon=True) for future in found[1:]]
     for one in others:
         one.start()
-    with allowed(1):
+    with thread_limit(1):
         work(found[0])
     for one in others:
         one.join()

@@ -123,7 +123,7 @@ class Grid(NamedTuple):
     columns: Array
 
 
-class Room(NamedTuple):
+class SearchArrays(NamedTuple):
     """Arrays for the search between two rows of a grid of w columns, with n boxes at most that forbid windows.
 
     Attributes
@@ -224,12 +224,12 @@ def row_pair_values(sums: Array) -> Array:
 
 
 @kernel
-def new_room(w: int, n: int) -> Room:
+def new_room(w: int, n: int) -> SearchArrays:
     """Returns the arrays of a search in w columns with at most n boxes."""
     levels = 1
     while 2**levels <= w + 1:
         levels += 1
-    return Room(
+    return SearchArrays(
         np.empty(w + 1, np.float64),
         np.empty(w + 1, np.float64),
         np.empty(w + 1, np.int64),
@@ -243,7 +243,7 @@ def new_room(w: int, n: int) -> Room:
 
 @kernel
 def between_rows(
-    grid: Grid, room: Room, top: int, bottom: int, boxes: Array, limits: Array, n: int, floor: float
+    grid: Grid, room: SearchArrays, top: int, bottom: int, boxes: Array, limits: Array, n: int, floor: float
 ) -> tuple[Any, Any, Any]:
     """Returns the best allowed window between two row lines as (sum, left, right); left is -1 if none is above floor.
 

@@ -9,7 +9,7 @@ import numpy as np
 from setwise.core.checks import Ints, Values, as_count, as_number, as_random_state
 from setwise.core.learner import Learner, Step
 from setwise.core.risk import Risk
-from setwise.learners.masters import Blocks, batch_size, batches
+from setwise.learners.masters import BlockMaster, batch_size, batches
 
 SHARE = 32
 """The number of batches of a pass; the planes of a batch are all made at one point."""
@@ -76,7 +76,7 @@ class BlockFrankWolfe(Learner):
     def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
         """Yields after each pass; the first planes are made at ``w0``."""
         rng = np.random.default_rng(self.random_state)
-        blocks = Blocks("BlockFrankWolfe", risk, self.C, self.planes, self.memory)
+        blocks = BlockMaster("BlockFrankWolfe", risk, self.C, self.planes, self.memory)
         n, size = risk.n_parts, batch_size(risk, SHARE)
         step = None
         # Where the master starts at w0 itself, w may move while the first planes are made.
@@ -104,7 +104,7 @@ class BlockFrankWolfe(Learner):
             stalled = full and gap <= 0.1 * self.close_to(self.objective(step.w, step.cut, step.known))
             yield Step(step.w, step.cut, step.known, blocks.lower, stalled, bundle=blocks.bundle)
 
-    def _evaluate(self, risk: Risk, blocks: Blocks, w: Values, objective: float) -> Step:
+    def _evaluate(self, risk: Risk, blocks: BlockMaster, w: Values, objective: float) -> Step:
         # The planes of the parts bound the value of the risk from below, where inference is not exact.
         known = float(blocks.plane_maxima(w, np.arange(risk.n_parts)).sum())
         return Step(w, risk.cut(w, self.tolerance(objective)), known, blocks.lower, bundle=blocks.bundle)

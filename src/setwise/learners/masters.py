@@ -18,7 +18,7 @@ ROUNDING = 1e-14
 
 
 @final
-class Bounded:
+class LowerBounds:
     """The weights of a risk that have a least value: ``places`` (r,) and ``low`` (r,)."""
 
     def __init__(self, risk: Risk) -> None:
@@ -36,7 +36,7 @@ class Bounded:
 
 
 @final
-class Planes:
+class PlaneMaster:
     """The master ``min_w 0.5 |w|^2 + C max_t (b_t + <a_t, w>)`` over t planes, for ``w >= lower``.
 
     ``w = max(-C sum_t alpha_t a_t, lower)`` with alpha in the simplex. For every such alpha the dual value lies below
@@ -53,7 +53,7 @@ class Planes:
     """A plane may be dropped after this number of solutions in which it has no weight."""
 
     def __init__(self, risk: Risk, C: float, start: Values) -> None:
-        self.C, self.count, self._bounds = C, 0, Bounded(risk)
+        self.C, self.count, self._bounds = C, 0, LowerBounds(risk)
         self._slopes, self._gram, self._offsets = np.zeros((8, risk.size)), np.zeros((8, 8)), np.zeros(8)
         self._bounded = np.zeros((8, len(self._bounds.low)))
         self._rounding, self._moved = np.zeros(8), np.zeros(8)
@@ -163,7 +163,7 @@ SWEEPS = 20
 
 
 @final
-class Blocks:
+class BlockMaster:
     """The master ``min_w 0.5 |w|^2 + C sum_i max_t (b_it + <a_it, w>)`` over at most K planes for each of n parts.
 
     ``w = max(-C sum_i sum_t alpha_it a_it, least values)`` with each ``alpha_i`` in a simplex. :attr:`lower` is the
@@ -188,7 +188,7 @@ class Blocks:
                 LEARNERS,
             )
         K = min(planes, most)
-        self.C, self.gaps, self._bounds = C, np.full(n, np.inf), Bounded(risk)
+        self.C, self.gaps, self._bounds = C, np.full(n, np.inf), LowerBounds(risk)
         self._slopes, self._offsets, self._grams = np.zeros((n, K, d)), np.zeros((n, K)), np.zeros((n, K, K))
         self._alpha, self._counts = np.zeros((n, K)), np.zeros(n, dtype=np.int64)
         self.w, self._free = np.zeros(d), np.zeros(len(self._bounds.low))

@@ -10,7 +10,7 @@ from setwise.core.checks import Values, as_number
 from setwise.core.learner import Learner, Step
 from setwise.core.promises import padded, refuse_planes_above
 from setwise.core.risk import CuttingPlane, Risk
-from setwise.learners.masters import Blocks, batch_size, batches
+from setwise.learners.masters import BlockMaster, batch_size, batches
 
 PLANES = 50
 """The largest number of planes of a part."""
@@ -72,7 +72,7 @@ class NSlack(Learner):
 
     def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
         """Yields after each iteration: new planes for all parts, then the master over all planes."""
-        blocks = Blocks("NSlack", risk, self.C, PLANES, self.memory)
+        blocks = BlockMaster("NSlack", risk, self.C, PLANES, self.memory)
         all_parts, size = np.arange(risk.n_parts), batch_size(risk, 1)
         w, lowest, last, share = w0, np.inf, np.inf, SHARE
         while True:

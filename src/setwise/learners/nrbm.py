@@ -10,7 +10,7 @@ from setwise.core.checks import Values
 from setwise.core.learner import Learner, Step
 from setwise.core.promises import padded
 from setwise.core.risk import CuttingPlane, Risk
-from setwise.learners.masters import Planes
+from setwise.learners.masters import PlaneMaster
 from setwise.learners.one_slack import MASTER_SHARE, SHORTEST, OneSlack
 
 
@@ -69,7 +69,7 @@ class NRBM(Learner):
         if risk.convex:
             yield from OneSlack(self.C, self.tol, self.max_iter).steps(risk, w0)
             return
-        planes, x, best = Planes(risk, self.C, w0), w0, w0
+        planes, x, best = PlaneMaster(risk, self.C, w0), w0, w0
         lowest = begun = np.inf
         tangent: CuttingPlane | None = None
         share = 0.5
@@ -91,7 +91,7 @@ class NRBM(Learner):
             yield Step(x, cut, risk.floor, -np.inf, local=closed and begun - lowest <= self.close_to(lowest))
             if closed and tangent is not None:
                 # Changed planes may hide a way down, so only a bundle that is made afresh may end the method.
-                planes, begun, share = Planes(risk, self.C, best), lowest, 0.5
+                planes, begun, share = PlaneMaster(risk, self.C, best), lowest, 0.5
                 planes.add(tangent)
                 planes.solve(MASTER_SHARE * self.close_to(lowest))
             x = planes.w if share == 1.0 else best + share * (padded(planes.w, risk.size) - best)

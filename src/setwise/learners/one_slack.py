@@ -10,7 +10,7 @@ from setwise.core.checks import Values
 from setwise.core.learner import Learner, Step
 from setwise.core.promises import padded
 from setwise.core.risk import Risk
-from setwise.learners.masters import Planes
+from setwise.learners.masters import PlaneMaster
 
 SHORTEST = 0.05
 """The least share of the way from the best point to the master's solution at which the next plane is made."""
@@ -66,7 +66,7 @@ class OneSlack(Learner):
 
     def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
         """Yields after each iteration: one plane, then the master over all planes."""
-        planes = Planes(risk, self.C, w0)
+        planes = PlaneMaster(risk, self.C, w0)
         x = best = w0
         lowest, share, stalled = np.inf, 0.5, False
         while True:

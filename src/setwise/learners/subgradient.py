@@ -11,7 +11,7 @@ from setwise.core.checks import Values, as_random_state
 from setwise.core.learner import Learner, Step
 from setwise.core.promises import padded
 from setwise.core.risk import Risk
-from setwise.learners.masters import Planes, batch_size, batches
+from setwise.learners.masters import PlaneMaster, batch_size, batches
 
 SHARE = 32
 """The number of batches of an epoch; each batch gives one step."""
@@ -70,7 +70,7 @@ class Subgradient(Learner):
     def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
         """Yields after each evaluation, then takes the steps of one epoch."""
         rng = np.random.default_rng(self.random_state)
-        planes, size = Planes(risk, self.C, w0), batch_size(risk, SHARE)
+        planes, size = PlaneMaster(risk, self.C, w0), batch_size(risk, SHARE)
         w = mean = best = w0
         # A fit that goes on takes steps as short as those before it.
         lowest, t = np.inf, risk.iterations * -(-risk.n_parts // size)

@@ -130,9 +130,9 @@ class BoxFullness(Loss):
         if batch.known is None:
             return BoundLoss(batch, (outside,))
         numbers = np.where(batch.known, -1, 0) if self.boxes is None else self.boxes
-        return BoundLoss(batch, (outside, *self._inside(_Boxes.of(batch, numbers), batch, unit)))
+        return BoundLoss(batch, (outside, *self._inside(_BoxMembers.of(batch, numbers), batch, unit)))
 
-    def _inside(self, boxes: "_Boxes", batch: Batch, unit: Values) -> list[Term]:
+    def _inside(self, boxes: "_BoxMembers", batch: Batch, unit: Values) -> list[Term]:
         """The terms of the boxes: maxima of linear functions where these are few, else functions of counts."""
         counts, sizes = boxes.grid()
         if callable(self.ratio):
@@ -167,7 +167,7 @@ class BoxFullness(Loss):
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Boxes:
+class _BoxMembers:
     """The boxes of a batch, by set: the unknown ``members`` of each, its ``sizes`` and its ``given`` positives."""
 
     members: Ints
@@ -178,7 +178,7 @@ class _Boxes:
     numbers: Ints
 
     @classmethod
-    def of(cls, batch: Batch, numbers: Ints) -> "_Boxes":
+    def of(cls, batch: Batch, numbers: Ints) -> "_BoxMembers":
         inside = np.flatnonzero(numbers >= 0)
         most = 1 + numbers.max(initial=0)
         keys, box = np.unique(batch.owners[inside] * most + numbers[inside], return_inverse=True)

@@ -18,7 +18,7 @@ from setwise.kernels.sorting import sort_falling
 
 @final
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class ScoreRuns:
     """The numbers of labels in each run of equal scores, and in the runs before it, from the largest score down.
 
     A run holds all decisions of a set that have the same score. The four arrays (t,) of whole numbers go over the t
@@ -32,7 +32,7 @@ class Ranked:
     offsets: Ints
 
     @classmethod
-    def of(cls, sets: Sets, scores: NDArray[Any]) -> "Ranked":
+    def of(cls, sets: Sets, scores: NDArray[Any]) -> "ScoreRuns":
         """Sort the decisions of every set by ``scores`` (total,) and count the labels of each run."""
         _, labels, values, starts = sort_falling(np.asarray(scores), sets.truth, sets.offsets)
         # A run begins where the score changes, and at the beginning of each set.
@@ -86,7 +86,7 @@ class RocArea(Loss):
         return frozenset()
 
     def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
-        ranked = Ranked.of(batch, predictions)
+        ranked = ScoreRuns.of(batch, predictions)
         # All negatives of earlier runs of equal scores are above a positive; those of its own run count one half.
         swapped = ranked.positives * (ranked.negatives_before + 0.5 * ranked.negatives)
         pairs: Ints = batch.positives * batch.negatives
@@ -129,7 +129,7 @@ class AveragePrecision(Loss):
         return frozenset()
 
     def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
-        ranked = Ranked.of(batch, predictions)
+        ranked = ScoreRuns.of(batch, predictions)
         found = ranked.positives_before + ranked.positives
         # A run of equal scores has one precision, which counts the whole run.
         precision = found / (found + ranked.negatives_before + ranked.negatives)
@@ -192,7 +192,7 @@ class NDCG(Loss):
         return frozenset()
 
     def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
-        ranked = Ranked.of(batch, predictions)
+        ranked = ScoreRuns.of(batch, predictions)
         ideal = self._ideal(batch.positives)
         # The difference of two running sums is the sum of the discounts of a run of equal scores.
         sums = np.concatenate(([0.0], np.cumsum(self._discount(np.arange(1, batch.sizes.max() + 1)))))

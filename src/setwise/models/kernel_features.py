@@ -160,7 +160,7 @@ class PairBasis:
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Factor:
+class _KernelFactor:
     """``K = Phi Phi^T`` up to ``residual``, where the rows ``pivots`` of Phi are the lower triangle."""
 
     pivots: Ints
@@ -169,7 +169,7 @@ class _Factor:
     residual: float
 
 
-def _factor(m: int, block: Callable[[Ints, Ints], Values], kernel: Kernel | JointKernel) -> _Factor:
+def _factor(m: int, block: Callable[[Ints, Ints], Values], kernel: Kernel | JointKernel) -> _KernelFactor:
     """The pivoted Cholesky factorization of the kernel of m points, O(m r^2) and m r columns of it.
 
     The next pivot is the point whose kernel with itself is explained the least.
@@ -202,7 +202,7 @@ def _factor(m: int, block: Callable[[Ints, Ints], Values], kernel: Kernel | Join
     off = np.abs(block(some, some) - phi[some] @ phi[some].T)
     if left.min() < -SLIP * scale or (off > roots[:, None] * roots + SLIP * scale).any():
         raise _no_kernel()
-    return _Factor(pivots, phi, np.tril(phi[pivots]), max(float(left.max()), 0.0) / scale)
+    return _KernelFactor(pivots, phi, np.tril(phi[pivots]), max(float(left.max()), 0.0) / scale)
 
 
 def _no_kernel() -> ValueError:

@@ -1,6 +1,6 @@
 """Probabilities of labelings: log-supermodular (Shpakova and Bach 2016; LSM), and of bags whose counts are known."""
 
-from setwise.probabilistic.base_functions import BaseFunction, ConcaveOfSize, Cut, Modular, SetFunctionOf
+from setwise.probabilistic.base_functions import BaseFunction, ConcaveOfSize, Cut, ModularFunction, SetFunctionOf
 from setwise.probabilistic.counts import AllowedPartition, BagDivergence, CountLikelihood, ProportionLoss
 from setwise.probabilistic.energies import Energies
 from setwise.probabilistic.exact_sums import exact
@@ -24,7 +24,7 @@ __all__ = [
     "LogPartition",
     "LogSupermodular",
     "Maxima",
-    "Modular",
+    "ModularFunction",
     "PerturbedLikelihood",
     "ProportionLoss",
     "Samples",

@@ -20,7 +20,7 @@ from setwise.inference.max_flow import wirings
 from setwise.kernels.max_flow import arcs_of
 
 
-class Conditioned(NamedTuple):
+class ConditionalFunction(NamedTuple):
     """A function of the free labels: ``f(A + y) - f(A) = function(y) + <linear, y>``, where A are the labels set to 1.
 
     Attributes
@@ -78,7 +78,7 @@ class BaseFunction(ABC):
         return float(np.abs(self.gains(np.arange(self.total))).sum())
 
     @abstractmethod
-    def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
+    def condition(self, fixed: NDArray[np.int8]) -> ConditionalFunction:
         """The function of the labels that are -1 in ``fixed`` (p,), at least one, where the others are 0 and 1."""
 
 
@@ -224,7 +224,7 @@ class Cut(BaseFunction):
         gained = np.repeat(np.where(apart, -self.weights, self.weights), 2)
         return np.asarray(np.bincount(self.edges.ravel(), gained, self.total), dtype=np.float64)
 
-    def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
+    def condition(self, fixed: NDArray[np.int8]) -> ConditionalFunction:
         free = fixed < 0
         number = np.cumsum(free) - 1
         ends = free[self.edges]
@@ -236,7 +236,7 @@ class Cut(BaseFunction):
         linear = np.bincount(number[inner], sign * weights, int(free.sum())).astype(np.float64)
         rest = Cut(int(free.sum()), number[self.edges[both]], self.weights[both])
         constant = float(self.values((fixed == 1)[None])[0])
-        return Conditioned(rest, linear, constant)
+        return ConditionalFunction(rest, linear, constant)
 
 
 @final
@@ -315,15 +315,15 @@ class ConcaveOfSize(BaseFunction):
         k = int(labels.sum())
         return np.asarray(self.table[np.where(labels, k - 1, k + 1)] - self.table[k])
 
-    def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
+    def condition(self, fixed: NDArray[np.int8]) -> ConditionalFunction:
         free, ones = int((fixed < 0).sum()), int((fixed == 1).sum())
         rest = self._part(ones, ones + free)
-        return Conditioned(rest, np.zeros(free), float(self.table[ones]))
+        return ConditionalFunction(rest, np.zeros(free), float(self.table[ones]))
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Modular(BaseFunction):
+class ModularFunction(BaseFunction):
     """``f(y) = <slopes, y>``, as of an observation whose weight is learned (LSM 4.3).
 
     Parameters
@@ -337,9 +337,9 @@ class Modular(BaseFunction):
 
     Examples
     --------
-    >>> from setwise.probabilistic import Cut, LogSupermodular, Modular
+    >>> from setwise.probabilistic import Cut, LogSupermodular, ModularFunction
     >>> observed = np.array([1.0, -1.0, 1.0])  # 1 where a pixel was seen as positive, and -1
-    >>> model = LogSupermodular([Cut.grid(1, 3), Modular(-observed)], weights=[1.0, 2.0])
+    >>> model = LogSupermodular([Cut.grid(1, 3), ModularFunction(-observed)], weights=[1.0, 2.0])
     >>> model.minimum().labels.tolist()  # seen as negative: 2 to change, and 2 edges to keep
     [True, False, True]
     """
@@ -366,9 +366,11 @@ class Modular(BaseFunction):
     def turns(self, labels: Bools) -> Values:
         return np.asarray(np.where(labels, -self.slopes, self.slopes))
 
-    def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
+    def condition(self, fixed: NDArray[np.int8]) -> ConditionalFunction:
         free = fixed < 0
-        return Conditioned(Modular(self.slopes[free]), np.zeros(int(free.sum())), float(self.slopes @ (fixed == 1)))
+        return ConditionalFunction(
+            ModularFunction(self.slopes[free]), np.zeros(int(free.sum())), float(self.slopes @ (fixed == 1))
+        )
 
 
 @final
@@ -416,7 +418,7 @@ class SetFunctionOf(BaseFunction):
         none: float = self.__dict__["_none"]
         return np.array([float(as_reals(self.function(row), "function(labels)", ())) - none for row in labels])
 
-    def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
+    def condition(self, fixed: NDArray[np.int8]) -> ConditionalFunction:
         free, base = fixed < 0, fixed == 1
 
         def rest(labels: Bools) -> float:
@@ -426,7 +428,7 @@ class SetFunctionOf(BaseFunction):
 
         constant = float(self.values(base[None])[0])
         count = int(free.sum())
-        return Conditioned(SetFunctionOf(count, rest), np.zeros(count), constant)
+        return ConditionalFunction(SetFunctionOf(count, rest), np.zeros(count), constant)
 
 
 def as_sizes(values: Any, size: int, name: str) -> Values:
@@ -461,20 +463,20 @@ def joined(total: int, cuts: Sequence[Cut], factors: Values) -> tuple[Graphs, Va
     return graph_of(total, pairs), sums
 
 
-class Wiring(NamedTuple):
+class CutNetwork(NamedTuple):
     """The network of the cuts among some base functions, and the capacities of each, (K, arcs); 0 for all others."""
 
     network: Any
     capacities: Values
 
 
-def wiring_of(terms: Sequence[BaseFunction], p: int) -> Wiring | None:
+def wiring_of(terms: Sequence[BaseFunction], p: int) -> CutNetwork | None:
     """The cuts among the terms as one network; None if a term is neither a cut nor modular."""
-    if not all(isinstance(one, Cut | Modular) for one in terms):
+    if not all(isinstance(one, Cut | ModularFunction) for one in terms):
         return None
     cuts = [one for one in terms if isinstance(one, Cut)]
     (wires,) = wirings(joined(p, cuts, np.ones(len(cuts)))[0], p)
     capacities = np.zeros((len(terms), arcs_of(wires.network, p)))
     for row, own in zip(np.flatnonzero([isinstance(one, Cut) for one in terms]), np.eye(len(cuts)), strict=True):
         wires.place(joined(p, cuts, own)[1], capacities[row])
-    return Wiring(wires.network, capacities)
+    return CutNetwork(wires.network, capacities)

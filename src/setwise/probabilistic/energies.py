@@ -25,7 +25,7 @@ from setwise.inference.max_flow import FlowNetwork, MaxFlow, attracting, wirings
 from setwise.kernels.max_flow import new_forest
 from setwise.kernels.sampling import perturbed_cuts
 from setwise.kernels.threads import map_units
-from setwise.probabilistic.base_functions import BaseFunction, Modular, Wiring, as_rows, wiring_of
+from setwise.probabilistic.base_functions import BaseFunction, CutNetwork, ModularFunction, as_rows, wiring_of
 from setwise.probabilistic.log_supermodular import LogSupermodular
 from setwise.probabilistic.perturbations import noise_of
 
@@ -130,7 +130,7 @@ class Energies(Batch):
         p = functions[0].total
         if q.ndim != 2 or q.shape[1] != p or not len(q):
             raise ValueError(f"observed must have shape (n, {p}), a row for each labeling; got shape {q.shape}.")
-        each = [(*functions, Modular(-row)) for row in q]
+        each = [(*functions, ModularFunction(-row)) for row in q]
         n_scores = len(q) * (p + len(functions) + 1)
         return cls(each, np.full(q.size, -1, np.int8), np.arange(len(q) + 1) * p, np.zeros(n_scores))
 
@@ -266,7 +266,7 @@ class MeanMaxima(ABC):
 def mean_maxima_of(batch: Batch) -> MeanMaxima:
     """By cuts for ``Graphs`` and ``Energies``; for other binary decisions by the inference that ``Auto`` takes."""
     if isinstance(batch, Energies):
-        return _OfEnergies(batch, {})
+        return _EnergyMaxima(batch, {})
     unary = batch.unary
     if not batch.binary or unary is None or (unary[:, 0] >= 0).any():
         kind = type(batch).__name__
@@ -277,11 +277,11 @@ def mean_maxima_of(batch: Batch) -> MeanMaxima:
     if isinstance(batch, Graphs) and isinstance(maximizer.method, MaxFlow):
         wires = [wirings(batch.take(np.array([i])), int(batch.sizes[i])) for i in range(len(batch))]
         if all(len(own) == 1 for own in wires):
-            return _OfGraphs(batch, [own for (own,) in wires])
-    return _ByInference(maximizer)
+            return _GraphMaxima(batch, [own for (own,) in wires])
+    return _InferenceMaxima(maximizer)
 
 
-class _BySamples(MeanMaxima):
+class _SampleMaxima(MeanMaxima):
     """The samples of a set are independent, and threads share them."""
 
     def means(self, scores: Floats, source: Source, tol: Values) -> Means:
@@ -304,14 +304,14 @@ class _BySamples(MeanMaxima):
 
 
 @final
-class _OfGraphs(_BySamples):
+class _GraphMaxima(_SampleMaxima):
     """By minimum cuts inside one kernel, for graphs each of which is one network."""
 
     def __init__(self, batch: Graphs, wires: Sequence[FlowNetwork]) -> None:
         self.batch, self._wires = batch, wires
 
-    def take(self, parts: Ints) -> "_OfGraphs":
-        return _OfGraphs(self.batch.take(parts), [self._wires[i] for i in parts])
+    def take(self, parts: Ints) -> "_GraphMaxima":
+        return _GraphMaxima(self.batch.take(parts), [self._wires[i] for i in parts])
 
     def _run(self, scores: Values, source: Source, i: int, first: int, last: int) -> tuple[float, Values]:
         p, wires = int(self.batch.sizes[i]), self._wires[i]
@@ -333,21 +333,21 @@ class _OfGraphs(_BySamples):
 
 
 @final
-class _OfEnergies(_BySamples):
+class _EnergyMaxima(_SampleMaxima):
     """By minimum cuts inside one kernel, or by the exact minimizers of set functions."""
 
-    def __init__(self, batch: Energies, wirings: dict[tuple[int, ...], Wiring | None]) -> None:
+    def __init__(self, batch: Energies, wirings: dict[tuple[int, ...], CutNetwork | None]) -> None:
         self.batch, self._wirings = batch, wirings
         self._keys = []
         for each, p in zip(batch.terms, batch.sizes.tolist(), strict=True):
             # Sets of the same cuts share one network; what is modular differs, and has no arcs.
-            key = (p, *(0 if isinstance(one, Modular) else id(one) for one in each))
+            key = (p, *(0 if isinstance(one, ModularFunction) else id(one) for one in each))
             self._keys.append(key)
             if key not in wirings:
                 wirings[key] = wiring_of(each, p)
 
-    def take(self, parts: Ints) -> "_OfEnergies":
-        return _OfEnergies(self.batch.take(parts), self._wirings)
+    def take(self, parts: Ints) -> "_EnergyMaxima":
+        return _EnergyMaxima(self.batch.take(parts), self._wirings)
 
     def _run(self, scores: Values, source: Source, i: int, first: int, last: int) -> tuple[float, Values]:
         model, wiring, p = self.batch.model(i, scores), self._wirings[self._keys[i]], int(self.batch.sizes[i])
@@ -363,7 +363,7 @@ class _OfEnergies(_BySamples):
         )  # fmt: skip
         functions = wiring.capacities @ apart
         for k, one in enumerate(model.terms):
-            if isinstance(one, Modular):
+            if isinstance(one, ModularFunction):
                 functions[k] = one.slopes @ ones
         return float(values.sum()), _phi(ones, functions)
 
@@ -373,7 +373,7 @@ def _phi(ones: Any, functions: Any) -> Values:
 
 
 @final
-class _ByInference(MeanMaxima):
+class _InferenceMaxima(MeanMaxima):
     """By the maximization of the score alone."""
 
     def __init__(self, maximizer: Maximizer) -> None:
@@ -395,5 +395,5 @@ class _ByInference(MeanMaxima):
         count = source.samples
         return Means(values / count, upper / count, phi / count, exact)
 
-    def take(self, parts: Ints) -> "_ByInference":
-        return _ByInference(self._maximizer.take(parts))
+    def take(self, parts: Ints) -> "_InferenceMaxima":
+        return _InferenceMaxima(self._maximizer.take(parts))

@@ -18,7 +18,7 @@ from setwise.probabilistic.variational_bounds import EXAMPLE, LogPartition, cert
 Scope = tuple[int, ...]
 
 
-class Factor(NamedTuple):
+class TableFactor(NamedTuple):
     """A function of some labels: ``table`` has one axis of length 2 for each label of ``scope``."""
 
     scope: Scope
@@ -70,17 +70,17 @@ class Elimination:
     of the labels that are left. Time and memory are ``O(p 2^width)``.
     """
 
-    def __init__(self, factors: list[Factor], order: list[int]) -> None:
+    def __init__(self, factors: list[TableFactor], order: list[int]) -> None:
         self._order, self._place = order, {label: k for k, label in enumerate(order)}
         # The factors of each bucket, with the label whose message they are, if they are one.
-        self._buckets: list[list[tuple[Factor, int | None]]] = [[] for _ in order]
+        self._buckets: list[list[tuple[TableFactor, int | None]]] = [[] for _ in order]
         for factor in factors:
             self._put(factor)
         self.log_z = 0.0
         for k in range(len(order)):
             whole = self._whole(k)
             # The label that is eliminated is the first axis.
-            message = Factor(whole.scope[1:], np.logaddexp(whole.table[0], whole.table[1]))
+            message = TableFactor(whole.scope[1:], np.logaddexp(whole.table[0], whole.table[1]))
             if message.scope:
                 self._put(message, k)
             else:
@@ -96,32 +96,32 @@ class Elimination:
             for factor, source in self._buckets[k]:
                 if source is not None:
                     # What all other factors say of the labels of a message.
-                    above[source] = _summed(Factor(scope, table), factor.scope) - factor.table
+                    above[source] = _summed(TableFactor(scope, table), factor.scope) - factor.table
             whole = np.logaddexp.reduce(table.reshape(2, -1), axis=1)
             out[self._order[k]] = float(np.exp(whole[1] - np.logaddexp(*whole)))
         return out
 
-    def _put(self, factor: Factor, source: int | None = None) -> None:
+    def _put(self, factor: TableFactor, source: int | None = None) -> None:
         """Into the bucket of its label that is eliminated first."""
         self._buckets[min(self._place[i] for i in factor.scope)].append((factor, source))
 
-    def _whole(self, k: int) -> Factor:
+    def _whole(self, k: int) -> TableFactor:
         """The sum of a bucket; its labels are in the order of elimination."""
         labels = {i for factor, _ in self._buckets[k] for i in factor.scope}
         scope = tuple(sorted(labels, key=self._place.__getitem__))
         table = np.zeros((2,) * len(scope))
         for factor, _ in self._buckets[k]:
             table += self._spread(factor, scope)
-        return Factor(scope, table)
+        return TableFactor(scope, table)
 
-    def _spread(self, factor: Factor, scope: Scope) -> Values:
+    def _spread(self, factor: TableFactor, scope: Scope) -> Values:
         """The table of a factor with an axis for each label of a larger scope."""
         order = np.argsort([self._place[i] for i in factor.scope])
         shape = tuple(2 if i in factor.scope else 1 for i in scope)
         return factor.table.transpose(order).reshape(shape)
 
 
-def _summed(factor: Factor, scope: Scope) -> Values:
+def _summed(factor: TableFactor, scope: Scope) -> Values:
     """The factor, summed over all labels that are not in the scope; both are in the order of elimination."""
     rest = tuple(k for k, i in enumerate(factor.scope) if i not in scope)
     return np.asarray(np.logaddexp.reduce(factor.table, axis=rest) if rest else factor.table)
@@ -178,9 +178,9 @@ def exact(model: LogSupermodular, max_width: int = 21) -> LogPartition:
             f"exact refuses {model!r}: its graph has a width above {most}. Use l_field or tree_reweighted.",
             DISTRIBUTIONS,
         )
-    factors = [Factor((i,), np.array([0.0, t])) for i, t in enumerate(model.scores.tolist())]
+    factors = [TableFactor((i,), np.array([0.0, t])) for i, t in enumerate(model.scores.tolist())]
     factors += [
-        Factor((a, b), np.array([[0.0, -w], [-w, 0.0]]))
+        TableFactor((a, b), np.array([[0.0, -w], [-w, 0.0]]))
         for (a, b), w in zip(edges.tolist(), weights.tolist(), strict=True)
     ]
     found = Elimination(factors, order)

@@ -13,7 +13,7 @@ from setwise.core.checks import Floats, Ints, Values, as_count, as_kind
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import LIKELIHOOD
 from setwise.core.surrogate import Difference, Evaluation, Evaluator, Surrogate
-from setwise.probabilistic.base_functions import Modular
+from setwise.probabilistic.base_functions import ModularFunction
 from setwise.probabilistic.energies import Energies, MeanMaxima, Source, mean_maxima_of
 from setwise.probabilistic.log_supermodular import LogSupermodular
 from setwise.probabilistic.perturbations import kind_of, seed_of
@@ -34,7 +34,7 @@ def check_known(batch: Known) -> Known:
 
 
 @final
-class Perturbed(Evaluator):
+class PerturbedPartition(Evaluator):
     """``mean over z of max_y [<z, y> + <s, phi(y)>] - <s, target>``, with frozen noise z. Convex.
 
     The gradient is ``mean phi - target``. Noise is a function of (seed, set, sample), so that parts, threads and order
@@ -56,11 +56,11 @@ class Perturbed(Evaluator):
         gradient = (found.phi - self.batch.target).astype(scores.dtype, copy=False)
         return Evaluation(found.values - base, gradient, found.upper - base, found.exact)
 
-    def take(self, parts: Ints) -> "Perturbed":
-        return Perturbed(self.maxima.take(parts), self.source._replace(units=self.source.units[parts]))
+    def take(self, parts: Ints) -> "PerturbedPartition":
+        return PerturbedPartition(self.maxima.take(parts), self.source._replace(units=self.source.units[parts]))
 
-    def redrawn(self, seed: int) -> "Perturbed":
-        return Perturbed(self.maxima, self.source._replace(seed=seed_of(seed, "seed")))
+    def redrawn(self, seed: int) -> "PerturbedPartition":
+        return PerturbedPartition(self.maxima, self.source._replace(seed=seed_of(seed, "seed")))
 
     def __repr__(self) -> str:
         return f"the perturbed likelihood of {type(self.batch).__name__}"
@@ -114,7 +114,7 @@ class PerturbedLikelihood(Surrogate):
 
     def on(self, batch: Any) -> Evaluator:
         check_known(as_kind(batch, "batch", Batch, "Energies.joint([Cut.grid(5, 5)], rows)"))
-        return Perturbed(mean_maxima_of(batch), self.source(batch))
+        return PerturbedPartition(mean_maxima_of(batch), self.source(batch))
 
 
 @final
@@ -225,24 +225,24 @@ class HiddenLikelihood(Surrogate):
 
     def on(self, batch: Any) -> Evaluator:
         as_kind(batch, "batch", Energies, EXAMPLE)
-        if not all(isinstance(each[-1], Modular) for each in batch.terms) or batch.target.any():
+        if not all(isinstance(each[-1], ModularFunction) for each in batch.terms) or batch.target.any():
             raise Refusal(
                 f"HiddenLikelihood refuses these Energies: they hold no observations. Use {EXAMPLE}.", LIKELIHOOD
             )
         bound: PerturbedLikelihood = self.__dict__["_bound"]
         with_labels = bound.on(batch)
-        return Difference(_Unobserved(with_labels, batch), with_labels)
+        return Difference(_UnobservedPartition(with_labels, batch), with_labels)
 
 
 @final
-class _Unobserved(Evaluator):
+class _UnobservedPartition(Evaluator):
     """``A(t) + sum_d log(1 + exp(c q_d))``: the observations do not act on the labels. Convex."""
 
     batch: Energies
 
     def __init__(self, bound: Evaluator, batch: Energies) -> None:
         self.bound, self.batch, self.floor = bound, batch, 0.0
-        self._observed = [-each[-1].slopes for each in batch.terms if isinstance(each[-1], Modular)]
+        self._observed = [-each[-1].slopes for each in batch.terms if isinstance(each[-1], ModularFunction)]
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         batch, last = self.batch, self.batch.term_places[:, -1]
@@ -256,11 +256,11 @@ class _Unobserved(Evaluator):
         gradient[last] = np.add.reduceat(q * (0.5 + 0.5 * np.tanh(0.5 * weighted)), batch.offsets[:-1])
         return Evaluation(found.values + more, gradient, found.upper + more, found.exact)
 
-    def take(self, parts: Ints) -> "_Unobserved":
-        return _Unobserved(self.bound.take(parts), self.batch.take(parts))
+    def take(self, parts: Ints) -> "_UnobservedPartition":
+        return _UnobservedPartition(self.bound.take(parts), self.batch.take(parts))
 
-    def redrawn(self, seed: int) -> "_Unobserved":
-        return _Unobserved(self.bound.redrawn(seed), self.batch)
+    def redrawn(self, seed: int) -> "_UnobservedPartition":
+        return _UnobservedPartition(self.bound.redrawn(seed), self.batch)
 
     def __repr__(self) -> str:
         return f"{self.bound!r} without observations"

@@ -15,11 +15,19 @@ from setwise.core.pages import DISTRIBUTIONS
 from setwise.inference.max_flow import wirings
 from setwise.kernels.max_flow import arcs_of
 from setwise.kernels.networks import Arcs, Lattice
-from setwise.probabilistic.base_functions import BaseFunction, ConcaveOfSize, Cut, Modular, as_rows, as_sizes, joined
+from setwise.probabilistic.base_functions import (
+    BaseFunction,
+    ConcaveOfSize,
+    Cut,
+    ModularFunction,
+    as_rows,
+    as_sizes,
+    joined,
+)
 from setwise.probabilistic.minimizers import Minimizer, Minimum, Oracle, minimizer_of
 
 
-class Pairwise(NamedTuple):
+class CutGraph(NamedTuple):
     """All cuts of a distribution as one graph, with the weights (m,) of its edges, 0 or above."""
 
     graphs: Graphs
@@ -47,7 +55,7 @@ class LogSupermodular:
 
     Parameters
     ----------
-    terms : the base functions f_k, one or more: ``Cut``, ``ConcaveOfSize``, ``Modular``, ``SetFunctionOf``
+    terms : the base functions f_k, one or more: ``Cut``, ``ConcaveOfSize``, ``ModularFunction``, ``SetFunctionOf``
     unary : t, (p,) finite; None takes 0
     weights : alpha, (K,) finite, 0 or above; None takes 1 for each
     constant : f(0), in the unit of f (nats), in a larger distribution, from which this one was made by conditioning
@@ -166,15 +174,15 @@ class LogSupermodular:
         """What each label of 1 takes off f alone: t, less the modular terms, (p,)."""
         out = self.unary.copy()
         for weight, one in zip(self.weights, self.terms, strict=True):
-            if isinstance(one, Modular):
+            if isinstance(one, ModularFunction):
                 out -= weight * one.slopes
         return np.asarray(out)
 
     @cached_property
-    def pairwise(self) -> Pairwise | None:
+    def pairwise(self) -> CutGraph | None:
         """All terms that are not modular as one cut; None where one of them is no cut."""
         active = [one for w, one in zip(self.weights, self.terms, strict=True) if w > 0.0]
-        if not all(isinstance(one, Cut | Modular) for one in active):
+        if not all(isinstance(one, Cut | ModularFunction) for one in active):
             return None
         return self.cuts
 
@@ -183,17 +191,17 @@ class LogSupermodular:
         """The sum of all concave functions of the size, (p + 1,); None where a term is none of those."""
         out = np.zeros(self.total + 1)
         for weight, term in zip(self.weights, self.terms, strict=True):
-            if weight > 0.0 and not isinstance(term, Cut | Modular):
+            if weight > 0.0 and not isinstance(term, Cut | ModularFunction):
                 if not isinstance(term, ConcaveOfSize):
                     return None
                 out += weight * term.table
         return out
 
     @cached_property
-    def cuts(self) -> Pairwise:
+    def cuts(self) -> CutGraph:
         """The cuts among the terms as one."""
         found = [(w, one) for w, one in zip(self.weights, self.terms, strict=True) if isinstance(one, Cut) and w > 0.0]
-        return Pairwise(*joined(self.total, [one for _, one in found], np.array([w for w, _ in found])))
+        return CutGraph(*joined(self.total, [one for _, one in found], np.array([w for w, _ in found])))
 
     @cached_property
     def wired(self) -> tuple[Arcs | Lattice, Values]:

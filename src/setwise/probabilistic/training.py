@@ -12,7 +12,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.learner import plain_interrupts
 from setwise.core.pages import LIKELIHOOD_OF_IMAGES
 from setwise.kernels.max_flow import new_forest
-from setwise.kernels.sampling import LOGISTIC, Data, Plan, State, descend, move
+from setwise.kernels.sampling import LOGISTIC, LabelingData, State, StepPlan, descend, move
 from setwise.probabilistic.base_functions import BaseFunction, Cut, joined, wiring_of
 from setwise.probabilistic.log_supermodular import LogSupermodular
 from setwise.probabilistic.perturbations import noise_of
@@ -57,7 +57,7 @@ class Rates(NamedTuple):
     adaptive: bool = True
 
 
-class Learned(NamedTuple):
+class LearningResult(NamedTuple):
     """The average of the weights, the steps that were made, and whether Ctrl-C ended them."""
 
     weights: Weights
@@ -66,7 +66,7 @@ class Learned(NamedTuple):
 
 
 @final
-class Labelings:
+class CutLabelings:
     """Labelings with the same cuts as base functions, ready to be learned from.
 
     Parameters
@@ -85,10 +85,12 @@ class Labelings:
         self.network, self.forest = wiring.network, new_forest(wiring.network, p)
         known = np.full((n, p), -1.0) if labels is None else labels
         functions = np.stack([one.values(known > 0.5) for one in cuts], axis=1)
-        self.data = Data(np.zeros((n, p)) if observed is None else observed, known, functions, wiring.capacities)
+        self.data = LabelingData(
+            np.zeros((n, p)) if observed is None else observed, known, functions, wiring.capacities
+        )
 
     @classmethod
-    def joint(cls, cuts: Sequence[Cut], rows: Bools) -> "Labelings":
+    def joint(cls, cuts: Sequence[Cut], rows: Bools) -> "CutLabelings":
         """All rows as one labeling of their means: what the joint likelihood needs of them (LSM Eq. 5)."""
         made = cls(cuts, rows.mean(axis=0)[None], None)
         means = np.array([[float(one.values(rows).mean()) for one in cuts]])
@@ -99,13 +101,13 @@ class Labelings:
         """The number of labelings."""
         return len(self.data.labels)
 
-    def descend(self, plan: Plan, order: Ints, first: int, state: State) -> None:
+    def descend(self, plan: StepPlan, order: Ints, first: int, state: State) -> None:
         """Make the steps ``first``, ``first + 1``, .. with the labelings ``order``."""
         descend(self.network, self.forest, self.data, plan, order, first, state)
 
 
 @final
-class AnyLabelings:
+class GeneralLabelings:
     """Labelings with any base functions, whose maxima are found one by one; no label is hidden.
 
     Parameters
@@ -118,13 +120,13 @@ class AnyLabelings:
         self.terms = terms
         means = np.array([[float(one.values(rows).mean()) for one in terms]])
         p = rows.shape[1]
-        self.data = Data(np.zeros((1, p)), rows.mean(axis=0)[None], means, np.zeros((len(terms), 0)))
+        self.data = LabelingData(np.zeros((1, p)), rows.mean(axis=0)[None], means, np.zeros((len(terms), 0)))
 
     def __len__(self) -> int:
         """The number of labelings."""
         return len(self.data.labels)
 
-    def descend(self, plan: Plan, order: Ints, first: int, state: State) -> None:
+    def descend(self, plan: StepPlan, order: Ints, first: int, state: State) -> None:
         """Make the steps ``first``, ``first + 1``, .. with the labelings ``order``."""
         p = self.data.labels.shape[1]
         for h, i in enumerate(order.tolist(), first):
@@ -136,13 +138,13 @@ class AnyLabelings:
             move(self.data, plan, i, h, labels * 1.0, functions, self.data.labels[i], self.data.functions[i], state)
 
 
-Group = Labelings | AnyLabelings
+Group = CutLabelings | GeneralLabelings
 
 
 def joint(terms: Sequence[BaseFunction], rows: Bools) -> Group:
     """All rows as one labeling, for the joint likelihood; cuts alone are minimized inside the kernel of the steps."""
     cuts = [one for one in terms if isinstance(one, Cut)]
-    return Labelings.joint(cuts, rows) if len(cuts) == len(terms) else AnyLabelings(terms, rows)
+    return CutLabelings.joint(cuts, rows) if len(cuts) == len(terms) else GeneralLabelings(terms, rows)
 
 
 def learn(
@@ -153,7 +155,7 @@ def learn(
     hidden: bool = False,
     learned: bool = False,
     advance: Callable[[int], None] = lambda _: None,
-) -> Learned:
+) -> LearningResult:
     """The average of the weights over ``rates.steps`` stochastic gradient steps, later ones weighing more.
 
     Parameters
@@ -173,7 +175,7 @@ def learn(
     state, interrupted = State(unary, observation, couplings, np.zeros(1, np.int64)), False
     owners, places = _order(groups, rates)
     lengths, ridges = np.array(rates.lengths), np.array(rates.ridges)
-    plan = Plan(LOGISTIC, np.uint64(rates.seed), hidden, learned, lengths, ridges, rates.adaptive)
+    plan = StepPlan(LOGISTIC, np.uint64(rates.seed), hidden, learned, lengths, ridges, rates.adaptive)
     try:
         for first, last in _runs(owners):
             with plain_interrupts():
@@ -184,7 +186,7 @@ def learn(
         if not state.done[0]:
             raise  # there are no weights to keep
     done = int(state.done[0])
-    return Learned(Weights(state.unary[1], float(state.observation[1, 0]), state.weights[1]), done, interrupted)
+    return LearningResult(Weights(state.unary[1], float(state.observation[1, 0]), state.weights[1]), done, interrupted)
 
 
 def _order(groups: Sequence[Group], rates: Rates) -> tuple[Ints, Ints]:
@@ -214,7 +216,7 @@ def learn_exactly(
     start: Weights,
     learned: bool = False,
     budget: int = 1 << 14,
-) -> Learned:
+) -> LearningResult:
     """The average of the weights over stochastic gradient steps of the likelihood, later ones weighing more.
 
     The gradient of ``log p(y | x)`` by the scores is ``phi(y) - E phi``. A step takes one labeling in random order, and
@@ -267,4 +269,4 @@ def learn_exactly(
         x -= lengths * gradient / np.sqrt(squares)
         x[width:] = np.maximum(x[width:], 0.0)
         average += 2.0 / (h + 2.0) * (x - average)
-    return Learned(Weights(average[:width], float(average[width]), average[width + 1 :]), rates.steps, False)
+    return LearningResult(Weights(average[:width], float(average[width]), average[width + 1 :]), rates.steps, False)

@@ -18,7 +18,7 @@ from setwise.probabilistic.log_supermodular import LogSupermodular
 from setwise.probabilistic.variational_bounds import EPSILON, EXAMPLE, LogPartition, certain
 
 
-class Forest(NamedTuple):
+class LabelForest(NamedTuple):
     """A forest on p labels.
 
     Attributes
@@ -33,9 +33,9 @@ class Forest(NamedTuple):
     edges: Ints
 
 
-def covering_forests(edges: Ints, p: int) -> list[Forest]:
+def covering_forests(edges: Ints, p: int) -> list[LabelForest]:
     """Spanning forests that cover each edge (m, 2) once or more; each takes the edges that were taken least so far."""
-    seen, found = np.zeros(len(edges)), list[Forest]()
+    seen, found = np.zeros(len(edges)), list[LabelForest]()
     while not found or not seen.all():
         # Minimum spanning trees leave weights of 0 out.
         costs = coo_array((1.0 + seen, edges.T), shape=(p, p)).tocsr()
@@ -46,7 +46,7 @@ def covering_forests(edges: Ints, p: int) -> list[Forest]:
     return found
 
 
-def _rooted(tree: coo_array, edges: Ints, p: int) -> Forest:
+def _rooted(tree: coo_array, edges: Ints, p: int) -> LabelForest:
     """The forest with a root in each component."""
     number = {(min(a, b), max(a, b)): e for e, (a, b) in enumerate(edges.tolist())}
     order, parents = np.empty(0, np.int64), np.full(p, -1)
@@ -59,7 +59,7 @@ def _rooted(tree: coo_array, edges: Ints, p: int) -> Forest:
     for i, j in enumerate(parents.tolist()):
         if j >= 0:
             own[i] = number[min(i, j), max(i, j)]
-    return Forest(order, parents, own)
+    return LabelForest(order, parents, own)
 
 
 def tree_reweighted(model: LogSupermodular, max_iter: int = 500) -> LogPartition:

@@ -181,7 +181,7 @@ def _proved(model: LogSupermodular, point: Values) -> BasePoint:
     return BasePoint(point, above + 8.0 * EPSILON * (len(point) + 4) * size)
 
 
-class Touching(NamedTuple):
+class ModularUpperBound(NamedTuple):
     """A modular function ``f(X) + sum_(j not in X) g_j y_j - sum_(j in X) g_j (1 - y_j)`` that is nowhere below f."""
 
     at: Bools
@@ -231,7 +231,7 @@ def superdifferential(model: LogSupermodular) -> LogPartition:
     return certain(rounded_down(model, best.bound), "lower", best.probabilities)
 
 
-def best_touching(model: LogSupermodular) -> Touching:
+def best_touching(model: LogSupermodular) -> ModularUpperBound:
     """The modular function above f with the largest sum of ``exp(-g)`` among the three at the best X."""
     as_kind(model, "model", LogSupermodular, EXAMPLE)
     first, last = model.singles
@@ -243,7 +243,7 @@ def best_touching(model: LogSupermodular) -> Touching:
     # Without j where j is in X, and with j where it is not.
     inside, outside = -turned, turned
     ways = ((last, first), (inside, first), (last, outside))
-    return max((Touching(X, value, np.where(X, a, b)) for a, b in ways), key=lambda one: one.bound)
+    return max((ModularUpperBound(X, value, np.where(X, a, b)) for a, b in ways), key=lambda one: one.bound)
 
 
 def rounded_down(model: LogSupermodular, value: float) -> float:

@@ -2,6 +2,6 @@
 
 from setwise.core.risk import Risk
 from setwise.risks.distributed_risk import DistributedRisk
-from setwise.risks.mean import MeanRisk, Remembering, Shifted
+from setwise.risks.mean import MeanRisk, RiskWithPlanes, ShiftedRisk
 
-__all__ = ["DistributedRisk", "MeanRisk", "Remembering", "Risk", "Shifted"]
+__all__ = ["DistributedRisk", "MeanRisk", "Risk", "RiskWithPlanes", "ShiftedRisk"]

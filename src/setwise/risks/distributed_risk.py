@@ -20,7 +20,7 @@ from setwise.core.risk import CuttingPlane, PartPlanes, Risk
 from setwise.core.surrogate import Evaluation, Evaluator, Piece, PiecedEvaluation, PiecedEvaluator, Question, Surrogate
 from setwise.models.rows import RowBlock
 from setwise.risks.mean import EPSILON
-from setwise.risks.places import Each, Kept, Places
+from setwise.risks.places import PlaceArguments, PlacedObjects, Places
 
 FEW, MOST = 1 << 16, 1 << 24
 """Sets of at most so many rows are gathered where they span places. Larger ones are, up to the second number, where
@@ -72,7 +72,7 @@ def joined_ids(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return joined
 
 
-class Plan(NamedTuple):
+class PlaceSets(NamedTuple):
     """How the sets of a place are evaluated, in the order of their ids, (m,) each.
 
     ``numbers`` are those of the sets in the whole data set; ``kinds`` are :data:`WHOLE`, :data:`GATHERED` or
@@ -139,10 +139,10 @@ class Census:
                 self.kinds[i] = GATHERED
         return found
 
-    def plan(self, k: int) -> Plan:
+    def plan(self, k: int) -> PlaceSets:
         """How the sets of place k are evaluated."""
         numbers = self.numbers[k]
-        return Plan(numbers, self.kinds[numbers], self.weights[numbers])
+        return PlaceSets(numbers, self.kinds[numbers], self.weights[numbers])
 
     @cached_property
     def holders(self) -> dict[int, list[int]]:
@@ -150,7 +150,7 @@ class Census:
         return {i: [k for k, numbers in enumerate(self.numbers) if (numbers == i).any()] for i in self.spread}
 
 
-class Brief(NamedTuple):
+class PlaceValue(NamedTuple):
     """The sums of the values and of the bounds of the whole sets, and the scores of the rows that are gathered."""
 
     value: float
@@ -158,7 +158,7 @@ class Brief(NamedTuple):
     scores: Values
 
 
-class Ended(NamedTuple):
+class PlacePlane(NamedTuple):
     """The plane of a place: its slope, ``<g, s - base>``, and a bound of the digits that were lost over ``|w|``."""
 
     slope: Values
@@ -168,7 +168,7 @@ class Ended(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Share:
+class Shard:
     """The labels of the rows of a place, in the order of the kinds of their sets, and the evaluator of the whole ones.
 
     The rows themselves are not among it: they are passed to what needs them, and may be read anew for that.
@@ -193,7 +193,7 @@ class Share:
     evaluator: Evaluator | None
 
     @classmethod
-    def of(cls, rows: RowBlock, truth: Bools, ids: Any, plan: Plan, surrogate: Surrogate) -> "Share":
+    def of(cls, rows: RowBlock, truth: Bools, ids: Any, plan: PlaceSets, surrogate: Surrogate) -> "Shard":
         """The share of a place whose rows belong to the sets ``ids``, in an order of its own."""
         if len(rows.lengths) != len(truth):
             raise ValueError(f"truth must have one label for each row, {len(rows.lengths)}; got {len(truth)}.")
@@ -227,11 +227,11 @@ class Share:
         """The evaluation of the whole sets."""
         return None if self.evaluator is None else self.evaluator(scores[: self._end(WHOLE)], tol)
 
-    def brief(self, scores: Values, begun: Evaluation | None) -> Brief:
+    def brief(self, scores: Values, begun: Evaluation | None) -> PlaceValue:
         """What the place sends before anything is known of sets that span places."""
         part, weights = slice(self._end(WHOLE), self._end(GATHERED)), self.weights[self.kinds == WHOLE]
         sums = (0.0, 0.0) if begun is None else (float(weights @ begun.values), float(weights @ begun.upper))
-        return Brief(*sums, scores[part])
+        return PlaceValue(*sums, scores[part])
 
     def gathered(self) -> tuple[Bools, Ints]:
         """The labels of the rows that are gathered, and the numbers of their sets."""
@@ -258,7 +258,7 @@ class Share:
         begun: Evaluation | None,
         gathered: Values,
         gradients: dict[int, Question],
-    ) -> Ended:
+    ) -> PlacePlane:
         """The plane of all rows, from the weighted gradient of the gathered rows, and the gradients of spread sets."""
         parts = []
         if begun is not None:
@@ -273,7 +273,7 @@ class Share:
         if self.order is not None:
             ordered, gradient = gradient, np.empty_like(gradient)
             gradient[self.order] = ordered
-        return Ended(rows.pullback(gradient), inner, float(np.abs(gradient) @ rows.lengths))
+        return PlacePlane(rows.pullback(gradient), inner, float(np.abs(gradient) @ rows.lengths))
 
     def _pieces(self, scores: Values) -> list[tuple[int, Piece]]:
         """The numbers of the spread sets and their pieces."""
@@ -290,7 +290,7 @@ class Share:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Meeting:
+class GatheredSets:
     """The gathered sets of all places, in one batch.
 
     Parameters
@@ -307,7 +307,7 @@ class Meeting:
     ends: Ints
 
     @classmethod
-    def of(cls, census: Census, rows: Sequence[tuple[Bools, Ints]], surrogate: Surrogate) -> "Meeting":
+    def of(cls, census: Census, rows: Sequence[tuple[Bools, Ints]], surrogate: Surrogate) -> "GatheredSets":
         """The meeting of the gathered rows of each place, given by their labels and the numbers of their sets."""
         truth, numbers = (np.concatenate(column) for column in zip(*rows, strict=True))
         ends = np.cumsum([len(labels) for labels, _ in rows])
@@ -369,11 +369,11 @@ class DistributedRisk(Risk):
     --------
     >>> from setwise.models import RowBlock
     >>> from setwise.risks import DistributedRisk
-    >>> from setwise.risks.places import Here, KeptHere
+    >>> from setwise.risks.places import LocalObjects, LocalPlaces
     >>> from setwise.surrogates import LovaszHinge
-    >>> rows = KeptHere([RowBlock([[1.0], [2.0]], intercept=0.0), RowBlock([[3.0]], intercept=0.0)])
-    >>> truth = KeptHere([np.array([True, False]), np.array([True])])  # one set that lies in two places
-    >>> risk = DistributedRisk(Here(2), rows, truth, LovaszHinge("hamming"))
+    >>> rows = LocalObjects([RowBlock([[1.0], [2.0]], intercept=0.0), RowBlock([[3.0]], intercept=0.0)])
+    >>> truth = LocalObjects([np.array([True, False]), np.array([True])])  # one set that lies in two places
+    >>> risk = DistributedRisk(LocalPlaces(2), rows, truth, LovaszHinge("hamming"))
     >>> risk.cut(np.array([0.25])).value  # max(0, 1 - 0.25) + max(0, 1 + 0.5) + max(0, 1 - 0.75)
     2.5
     """
@@ -381,18 +381,18 @@ class DistributedRisk(Risk):
     def __init__(
         self,
         places: Places,
-        rows: Kept,
-        truth: Kept,
+        rows: PlacedObjects,
+        truth: PlacedObjects,
         surrogate: Surrogate,
-        ids: Kept | None = None,
+        ids: PlacedObjects | None = None,
         weights: ArrayLike | None = None,
     ) -> None:
-        self.places = as_kind(places, "places", Places, "Here(8)")
+        self.places = as_kind(places, "places", Places, "LocalPlaces(8)")
         self.surrogate = as_kind(surrogate, "surrogate", Surrogate, "MarginRescaling(loss)")
-        as_kind(rows, "rows", Kept, "KeptHere(list of RowBlock)")
-        as_kind(truth, "truth", Kept, "KeptHere(list of bool arrays)")
+        as_kind(rows, "rows", PlacedObjects, "LocalObjects(list of RowBlock)")
+        as_kind(truth, "truth", PlacedObjects, "LocalObjects(list of bool arrays)")
         if ids is not None:
-            as_kind(ids, "ids", Kept, "None, or KeptHere(list of arrays)")
+            as_kind(ids, "ids", PlacedObjects, "None, or LocalObjects(list of arrays)")
         self.census = Census(places.tell(extent_of, truth, ids), surrogate, weights)
         gathered = int(self.census.sizes[self.census.kinds == GATHERED].sum())
         if gathered > places.room:
@@ -401,16 +401,16 @@ class DistributedRisk(Risk):
                 f"{places.room}: give more memory, or sort the rows by set, so that few sets span places.",
                 PLACES_REFUSE,
             )
-        plans = Each([self.census.plan(k) for k in range(places.count)])
-        self._rows, self._shares = rows, places.keep(Share.of, rows, truth, ids, plans, surrogate)
-        sizes = set(places.tell(Share.width, self._shares))
+        plans = PlaceArguments([self.census.plan(k) for k in range(places.count)])
+        self._rows, self._shares = rows, places.keep(Shard.of, rows, truth, ids, plans, surrogate)
+        sizes = set(places.tell(Shard.width, self._shares))
         if len(sizes) > 1:
             raise ValueError(f"rows must have the same features in all places; got {sorted(sizes)} weights.")
         self.size, self.n_parts = sizes.pop(), 1
-        self._meeting = Meeting.of(self.census, places.tell(Share.gathered, self._shares), surrogate)
+        self._meeting = GatheredSets.of(self.census, places.tell(Shard.gathered, self._shares), surrogate)
         parts = [one for one in (self._meeting.evaluator, *self.census.spread.values()) if one is not None]
-        self.convex = all(places.tell(Share.convex, self._shares)) and all(one.convex for one in parts)
-        floors = [*places.tell(Share.floor, self._shares), self._meeting.floor]
+        self.convex = all(places.tell(Shard.convex, self._shares)) and all(one.convex for one in parts)
+        floors = [*places.tell(Shard.floor, self._shares), self._meeting.floor]
         floors += [one.floor for one in self.census.spread.values()]
         # Where the surrogate has a floor, the risk has one, and learners begin with it.
         self.floors = None if min(floors) == -np.inf else np.array([min(floors)])
@@ -418,13 +418,13 @@ class DistributedRisk(Risk):
     def cut(self, w: Values, tol: float = 0.0) -> CuttingPlane:
         """Returns the plane ``sum_i omega_i (B_i(s_i) + <g_i, Phi_i v - Phi_i w>)``, a function of v."""
         w, tol, places = as_point(w, self.size), as_number(tol, "tol", low=0.0), self.places
-        scores = places.keep(Share.scores, self._shares, self._rows, w)
-        begun = places.keep(Share.begin, self._shares, scores, tol)
-        briefs = places.tell(Share.brief, self._shares, scores, begun)
+        scores = places.keep(Shard.scores, self._shares, self._rows, w)
+        begun = places.keep(Shard.begin, self._shares, scores, tol)
+        briefs = places.tell(Shard.brief, self._shares, scores, begun)
         found, gathered = self._meeting.evaluate([brief.scores for brief in briefs], tol)
         spread = self._spread(scores, tol)
-        gradients = Each(gathered), Each(self._gradients(spread))
-        ends = places.tell(Share.end, self._shares, self._rows, scores, begun, *gradients)
+        gradients = PlaceArguments(gathered), PlaceArguments(self._gradients(spread))
+        ends = places.tell(Shard.end, self._shares, self._rows, scores, begun, *gradients)
         slope, inner, lost = (tree_sum([end[k] for end in ends]) for k in range(3))
         weights = self.census.weights
         values = [brief.value for brief in briefs] + [found[0]] + [weights[i] * one.value for i, one in spread.items()]
@@ -439,7 +439,7 @@ class DistributedRisk(Risk):
         offset, value, upper, rounding = (np.array([x]) for x in (cut.offset, cut.value, cut.upper, cut.rounding))
         return PartPlanes(offset, cut.slope[None, :], value, upper, rounding)
 
-    def _spread(self, scores: Kept, tol: float) -> dict[int, PiecedEvaluation]:
+    def _spread(self, scores: PlacedObjects, tol: float) -> dict[int, PiecedEvaluation]:
         """The evaluations of the spread sets, whose dialogues go on side by side."""
         dialogues = {i: one.search(tol) for i, one in self.census.spread.items()}
         found: dict[int, PiecedEvaluation] = {}
@@ -454,7 +454,7 @@ class DistributedRisk(Risk):
                     found[i] = end.value
             if not questions:
                 break
-            answers = self.places.tell(Share.answer, self._shares, scores, questions)
+            answers = self.places.tell(Shard.answer, self._shares, scores, questions)
             replies = {i: [answers[k][i] for k in self.census.holders[i]] for i in questions}
         return found
 

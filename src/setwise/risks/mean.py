@@ -17,7 +17,7 @@ from setwise.core.pages import NOT_CONVEX
 from setwise.core.promises import ROUNDING
 from setwise.core.risk import CuttingPlane, Features, PartPlanes, Risk, SetCache
 from setwise.core.surrogate import Evaluation, Evaluator
-from setwise.kernels.threads import allowed, map_units
+from setwise.kernels.threads import map_units, thread_limit
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -119,7 +119,7 @@ class MeanRisk(Risk):
         evaluator = self.evaluator if all_parts else self._singles.of(parts, self.evaluator.take)
         scores, offsets = self.features.scores(w, chosen), evaluator.batch.score_offsets
         omega = self.weights[parts]
-        with allowed(self.n_jobs):
+        with thread_limit(self.n_jobs):
             found = evaluator(scores, tol)
         gradient = found.gradient * self._spread(omega, offsets)
         values = omega * found.values
@@ -141,7 +141,7 @@ class MeanRisk(Risk):
 
     def _evaluate(self, scores: Floats, tol: float) -> Evaluation:
         """Evaluates all sets, in chunks that the threads share."""
-        with allowed(self.n_jobs):
+        with thread_limit(self.n_jobs):
             if len(self._chunks) == 1:
                 return self.evaluator(scores, tol)
             ends = self.batch.score_offsets
@@ -168,7 +168,7 @@ def _runs(offsets: Ints, size: int) -> list[Ints]:
 
 
 @final
-class Shifted(Risk):
+class ShiftedRisk(Risk):
     """``R(origin + v)``, a function of v.
 
     Source: this library.
@@ -187,10 +187,10 @@ class Shifted(Risk):
     --------
     >>> from setwise.core.batch import Sets
     >>> from setwise.models import Independent
-    >>> from setwise.risks import MeanRisk, Shifted
+    >>> from setwise.risks import MeanRisk, ShiftedRisk
     >>> from setwise.surrogates import LovaszHinge
     >>> inner = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
-    >>> risk = Shifted(inner, origin=[2.0])
+    >>> risk = ShiftedRisk(inner, origin=[2.0])
     >>> inner.cut(np.array([0.5])).value, risk.cut(np.array([-1.5])).value  # both at w = 0.5
     (0.5, 0.5)
     """
@@ -211,8 +211,8 @@ class Shifted(Risk):
         cuts = self.inner.cuts(self.origin + as_point(w, self.size), parts, tol)
         return replace(cuts, offsets=cuts.offsets + cuts.slopes @ self.origin)
 
-    def majorant(self, w: Values) -> "Shifted":
-        return Shifted(self.inner.majorant(self.origin + as_point(w, self.size)), self.origin)
+    def majorant(self, w: Values) -> "ShiftedRisk":
+        return ShiftedRisk(self.inner.majorant(self.origin + as_point(w, self.size)), self.origin)
 
 
 MOST = 100
@@ -220,7 +220,7 @@ MOST = 100
 
 
 @final
-class Remembering(Risk):
+class RiskWithPlanes(Risk):
     """The same convex risk, whose ``planes`` are those that were made of it; offsets and slopes do not depend on C.
 
     Along a path of C each fit begins with the planes of the fits before it, and needs few new ones. Between two fits
@@ -242,10 +242,10 @@ class Remembering(Risk):
     >>> from setwise.core.batch import Sets
     >>> from setwise.learners import OneSlack
     >>> from setwise.models import Independent
-    >>> from setwise.risks import MeanRisk, Remembering
+    >>> from setwise.risks import MeanRisk, RiskWithPlanes
     >>> from setwise.surrogates import LovaszHinge
     >>> inner = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
-    >>> risk = Remembering(inner)
+    >>> risk = RiskWithPlanes(inner)
     >>> risk.keep(OneSlack(C=0.5).minimize(risk).w)
     >>> warm, cold = OneSlack(C=0.6).minimize(risk), OneSlack(C=0.6).minimize(inner)
     >>> len(warm.history) <= len(cold.history), round(warm.objective, 3), round(cold.objective, 3)

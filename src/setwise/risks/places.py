@@ -12,17 +12,17 @@ from typing import Any, final
 import numpy as np
 
 from setwise.core.checks import Values, as_count
-from setwise.kernels.threads import allowed, map_units
+from setwise.kernels.threads import map_units, thread_limit
 from setwise.models.rows import RowBlock
 
 
-class Kept:
+class PlacedObjects:
     """What stays at the places: one object at each."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Each:
+class PlaceArguments:
     """What is sent to the places: one small object to each, in their order."""
 
     values: Sequence[Any]
@@ -31,8 +31,9 @@ class Each:
 class Places(ABC):
     """Where data lie, in a fixed order. A function is called once for each place.
 
-    An argument that is :class:`Kept` or :class:`Each` stands for the object of the place, and any other one is sent to
-    all places. Functions have no state of their own, so that a place that was lost can be made again elsewhere.
+    An argument that is :class:`PlacedObjects` or :class:`PlaceArguments` stands for the object of the place, and any
+    other one is sent to all places. Functions have no state of their own, so that a place that was lost can be made
+    again elsewhere.
 
     Attributes
     ----------
@@ -44,28 +45,28 @@ class Places(ABC):
     room: float = np.inf
 
     @abstractmethod
-    def keep(self, function: Callable[..., Any], *arguments: Any) -> Kept:
+    def keep(self, function: Callable[..., Any], *arguments: Any) -> PlacedObjects:
         """Call the function at every place, and leave its results there."""
 
     @abstractmethod
     def tell(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call the function at every place, and return its results, which should be small, in the order of places."""
 
-    def rows(self, X: Kept, intercept: float) -> Kept:
+    def rows(self, X: PlacedObjects, intercept: float) -> PlacedObjects:
         """The :class:`~setwise.models.RowBlock` of the matrix of each place."""
         return self.keep(RowBlock, X, intercept)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class KeptHere(Kept):
+class LocalObjects(PlacedObjects):
     """Objects of this process."""
 
     values: list[Any]
 
 
 @final
-class Here(Places):
+class LocalPlaces(Places):
     """Places that are parts of the memory of this process.
 
     Parameters
@@ -77,23 +78,23 @@ class Here(Places):
     def __init__(self, count: int, n_jobs: int = 1) -> None:
         self.count, self.n_jobs = as_count(count, "count"), as_count(n_jobs, "n_jobs")
 
-    def keep(self, function: Callable[..., Any], *arguments: Any) -> KeptHere:
-        return KeptHere(self.tell(function, *arguments))
+    def keep(self, function: Callable[..., Any], *arguments: Any) -> LocalObjects:
+        return LocalObjects(self.tell(function, *arguments))
 
     def tell(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         calls = [tuple(_at(each, k) for each in arguments) for k in range(self.count)]
-        with allowed(self.n_jobs):
+        with thread_limit(self.n_jobs):
             return map_units(lambda call: function(*call), calls)
 
 
 def _at(argument: Any, k: int) -> Any:
     """What an argument is at place k."""
-    return argument.values[k] if isinstance(argument, KeptHere | Each) else argument
+    return argument.values[k] if isinstance(argument, LocalObjects | PlaceArguments) else argument
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Stored(Kept):
+class FileObjects(PlacedObjects):
     """What lies in a file: ``read(k)`` reads what place k has of it."""
 
     read: Callable[[int], Any]
@@ -101,7 +102,7 @@ class Stored(Kept):
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _RowReader:
     """Reads the rows of a place; what was computed when they were first read is kept, 8 bytes a row."""
 
     read: Callable[[int], Any]
@@ -115,8 +116,8 @@ class _Rows:
 
 
 @final
-class Blocks(Places):
-    """Places whose large objects are :class:`Stored`, and whose small ones are in the memory of this process.
+class FilePlaces(Places):
+    """Places whose large objects are :class:`FileObjects`, and whose small ones are in the memory of this process.
 
     Functions of stored objects are called one after another, while a thread reads what the next call needs. So there
     are two blocks at most, beside what one of them is read from. Successive passes go forwards and backwards in turn,
@@ -131,16 +132,16 @@ class Blocks(Places):
     """
 
     def __init__(self, count: int, n_jobs: int = 1, room: float = float("inf")) -> None:
-        self._here, self.room, self._backwards = Here(as_count(count, "count"), n_jobs), room, False
+        self._here, self.room, self._backwards = LocalPlaces(as_count(count, "count"), n_jobs), room, False
         self.count = self._here.count
 
-    def keep(self, function: Callable[..., Any], *arguments: Any) -> KeptHere:
+    def keep(self, function: Callable[..., Any], *arguments: Any) -> LocalObjects:
         """Call the function at every place, and keep its results, which should be small."""
-        return KeptHere(self.tell(function, *arguments))
+        return LocalObjects(self.tell(function, *arguments))
 
     def tell(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call the function at every place, and return its results in the order of places."""
-        if not any(isinstance(each, Stored) for each in arguments):
+        if not any(isinstance(each, FileObjects) for each in arguments):
             return self._here.tell(function, *arguments)
         found: list[Any] = [None] * self.count
         order = range(self.count)[:: -1 if self._backwards else 1]
@@ -155,19 +156,19 @@ class Blocks(Places):
                 del call
         return found
 
-    def rows(self, X: Kept, intercept: float) -> Kept:
+    def rows(self, X: PlacedObjects, intercept: float) -> PlacedObjects:
         """The rows of each block, which are read anew for each pass; those of a single block stay in memory."""
-        if not isinstance(X, Stored) or self.count == 1:
+        if not isinstance(X, FileObjects) or self.count == 1:
             return self.keep(RowBlock, X, intercept)
-        return Stored(_Rows(X.read, intercept))
+        return FileObjects(_RowReader(X.read, intercept))
 
 
 def _all_at(arguments: Sequence[Any], k: int) -> list[Any]:
     """What the arguments are at place k."""
     found = []
     for each in arguments:
-        if isinstance(each, Stored):
+        if isinstance(each, FileObjects):
             found.append(each.read(k))
         else:
-            found.append(each.values[k] if isinstance(each, KeptHere | Each) else each)
+            found.append(each.values[k] if isinstance(each, LocalObjects | PlaceArguments) else each)
     return found

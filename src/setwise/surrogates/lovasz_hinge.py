@@ -98,7 +98,7 @@ class LovaszHinge(Surrogate):
         self._require_submodular(structure)
         # Tables may show that a loss increases though it does not promise it, so the bound loss is asked.
         increases = Trait.INCREASING in structure.traits
-        whole = Lovasz(structure, increases if self.increasing is None else self.increasing)
+        whole = LovaszExtension(structure, increases if self.increasing is None else self.increasing)
         return of_large_set(self, batch, whole)
 
     def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
@@ -129,7 +129,7 @@ class LovaszHinge(Surrogate):
 
 
 @final
-class Lovasz(Evaluator):
+class LovaszExtension(Evaluator):
     """The Lovász extension of a bound loss at the margin errors, with each error or the whole sum clipped at 0.
 
     The extension of a sum of losses is the sum of their extensions. So the modular part is computed without a sort, and
@@ -189,8 +189,8 @@ class Lovasz(Evaluator):
         values = lovasz_values(ordered, gains, items, labels, starts, self._at_empty, gradient)
         return values, gradient
 
-    def take(self, parts: Ints) -> "Lovasz":
-        return Lovasz(self.structure.take(parts), self.thresholded)
+    def take(self, parts: Ints) -> "LovaszExtension":
+        return LovaszExtension(self.structure.take(parts), self.thresholded)
 
     def __repr__(self) -> str:
         return f"the Lovász hinge of {self.structure!r}"

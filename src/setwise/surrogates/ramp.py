@@ -94,11 +94,11 @@ def _of_single_labels(structure: BoundLoss) -> Evaluator:
     """
     hinge = Slack(Auto().prepare(structure, slack=True))
     cost = sum(term.factor for term in structure.terms if isinstance(term, FlipCosts))
-    return Difference(hinge, _Excess(hinge, cost), floor=0.0)
+    return Difference(hinge, _ClippedDifference(hinge, cost), floor=0.0)
 
 
 @final
-class _Excess(Evaluator):
+class _ClippedDifference(Evaluator):
     """``max(0, inner - cost)``, which is convex where ``inner`` is."""
 
     def __init__(self, inner: Evaluator, cost: float) -> None:
@@ -110,8 +110,8 @@ class _Excess(Evaluator):
         above = np.repeat(found.values > self.cost, np.diff(self.batch.score_offsets))
         return Evaluation(values, np.where(above, found.gradient, 0.0).astype(scores.dtype), upper, found.exact)
 
-    def take(self, parts: Ints) -> "_Excess":
-        return _Excess(self.inner.take(parts), self.cost)
+    def take(self, parts: Ints) -> "_ClippedDifference":
+        return _ClippedDifference(self.inner.take(parts), self.cost)
 
     def __repr__(self) -> str:
         return f"the excess of {self.inner!r} over {self.cost:g}"

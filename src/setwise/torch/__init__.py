@@ -19,7 +19,7 @@ from setwise.core.attributes import lazily
 if TYPE_CHECKING:
     from setwise.torch.arguments import Arguments as Arguments
     from setwise.torch.criterion import Criterion as Criterion
-    from setwise.torch.decisions import Decision as Decision
+    from setwise.torch.decisions import TensorDecision as TensorDecision
     from setwise.torch.decisions import decide as decide
     from setwise.torch.grid_decisions import marginals as marginals
     from setwise.torch.grid_decisions import max_marginals as max_marginals
@@ -50,7 +50,7 @@ _HOMES = {
     "Arguments": "arguments",
     "AveragePrecisionLoss": "ranking",
     "Criterion": "criterion",
-    "Decision": "decisions",
+    "TensorDecision": "decisions",
     "GridCriterion": "grids",
     "LogSupermodularLoss": "grids",
     "LovaszHingeLoss": "lovasz",

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from setwise.core.checks import as_choice, as_number, shown
 from setwise.core.loss import Loss
 from setwise.kernels.pixels import ALIKE, shares
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.torch import operators
 from setwise.torch.arguments import (
     Arguments,
@@ -27,14 +27,14 @@ from setwise.torch.arguments import (
     warn_of_probabilities,
     worded,
 )
-from setwise.torch.distributed import Rows, Sync, as_sync, group_of, shared
+from setwise.torch.distributed import ScoreRows, Sync, as_sync, group_of, shared
 from setwise.torch.layout import as_scores, lay, lay_scores
 from setwise.torch.operators import NO_SECOND, Form, array_of, registered, totals_of
 
 Reduction = Literal["none", "mean", "sum"]
 
 
-class Options(TypedDict, total=False):
+class CriterionOptions(TypedDict, total=False):
     """The arguments that all losses take by name; see :class:`Arguments` and :class:`setwise.torch.Criterion`."""
 
     ignore_index: int | None
@@ -136,7 +136,7 @@ def is_eager(scores: Tensor) -> bool:
 
 
 @dataclass
-class Job:
+class CriterionJob:
     """What the scores (N, C, ...) of a batch are evaluated with, and what is left for the way back.
 
     ``weight_of`` tells the weights of the classes, once the shape of the scores is known to be right. ``gradient`` is
@@ -156,14 +156,14 @@ class Job:
     def total(self, scores: Tensor) -> Tensor:
         """What the operators of :mod:`setwise.torch.operators` and ``reduced`` make of the scores."""
         # The first way is 30 us faster, for PyTorch inspects the signature of the second at each call.
-        way = _Transformed if torch._C._are_functorch_transforms_active() else _Total
+        way = _FunctionalTotalLoss if torch._C._are_functorch_transforms_active() else _TotalLoss
         found: Tensor = way.apply(as_scores(scores), self)  # type: ignore[no-untyped-call]
         return found
 
     def run(self, scores: Tensor) -> Tensor:
         """The same without a graph."""
         rows, codes, shape = lay_scores(scores, self.target, self.mask, self.arguments)
-        with allowed(torch.get_num_threads()):
+        with thread_limit(torch.get_num_threads()):
             values, gradient, known = worded(self.form.on_host, array_of(rows), array_of(codes))
         totals = totals_of(codes).numpy() if known is None else known
         given = self.weight_of(scores)
@@ -178,9 +178,9 @@ class Job:
         return torch.from_numpy(np.asarray(total, values.dtype))
 
 
-class _Total(torch.autograd.Function):
+class _TotalLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, job: Job) -> Tensor:
+    def forward(ctx: Any, scores: Tensor, job: CriterionJob) -> Tensor:
         found = job.run(scores)
         # Their numbers are not read again, so they may change: a saved tensor may not.
         ctx.scores, ctx.arguments = scores, job.arguments
@@ -197,15 +197,15 @@ class _Total(torch.autograd.Function):
         return once(found, source), None
 
 
-class _Transformed(_Total):
+class _FunctionalTotalLoss(_TotalLoss):
     """The same in the form that ``torch.func.grad`` asks for."""
 
     @staticmethod
-    def forward(scores: Tensor, job: Job) -> Tensor:  # type: ignore[override]
+    def forward(scores: Tensor, job: CriterionJob) -> Tensor:  # type: ignore[override]
         return job.run(scores)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Job], output: Tensor) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Tensor, CriterionJob], output: Tensor) -> None:
         scores, job = inputs
         ctx.arguments = job.arguments
         ctx.save_for_backward(job.gradient, job.factors, scores)
@@ -236,11 +236,11 @@ def once(gradient: Tensor, *sources: Tensor) -> Tensor:
     """A gradient that was found from the ``sources``, of which no further one can be taken."""
     if not torch.is_grad_enabled():
         return gradient
-    found: Tensor = _Once.apply(gradient, *sources)  # type: ignore[no-untyped-call]
+    found: Tensor = _SingleGradient.apply(gradient, *sources)  # type: ignore[no-untyped-call]
     return found
 
 
-class _Once(torch.autograd.Function):
+class _SingleGradient(torch.autograd.Function):
     """A gradient as it is, whose own gradient is refused, also with respect to the tensors from which it was found."""
 
     @staticmethod
@@ -368,7 +368,7 @@ class Criterion(nn.Module):
         if is_eager(scores):
             if not self._looked:
                 self._look(logits)
-            return Job(target, mask, self.form, self.arguments, self._weight, self.reduction).total(scores)
+            return CriterionJob(target, mask, self.form, self.arguments, self._weight, self.reduction).total(scores)
         laid = lay(scores, target, mask, self.arguments)
         values, counts = self._values(laid.scores, laid.codes)
         return reduced(values, counts, laid.shape, self._weight(logits), self.reduction)
@@ -391,15 +391,15 @@ class Criterion(nn.Module):
     ) -> tuple[Tensor, Tensor, tuple[int, ...]]:
         """The values of the sets of all ranks, which of them count, and the shape in which they are returned."""
 
-        def own() -> Rows:
+        def own() -> ScoreRows:
             self._weight(logits)
             self.check(logits, target, mask)
             laid = lay(self.scores(logits), target, mask, self.arguments)
             if not self.arguments.per_image:
-                return Rows(laid.scores, laid.codes)
+                return ScoreRows(laid.scores, laid.codes)
             # An image is whole on its rank, so its values are shared: one row of them for each class.
             values, counts = self._values(laid.scores, laid.codes)
-            return Rows(values.reshape(laid.shape).T, counts.reshape(laid.shape).T.to(torch.int8))
+            return ScoreRows(values.reshape(laid.shape).T, counts.reshape(laid.shape).T.to(torch.int8))
 
         found = shared(own, self.arguments, group)
         if not self.arguments.per_image:

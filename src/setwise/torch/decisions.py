@@ -14,7 +14,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import ARGUMENTS, FROM_LOGITS, MAP_RULES
 from setwise.decisions import least_expected_loss, least_expected_loss_of_map
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.losses import Jaccard
 from setwise.torch.arguments import (
     Arguments,
@@ -37,7 +37,7 @@ BLOCK = 1 << 22
 
 
 @final
-class Decision(NamedTuple):
+class TensorDecision(NamedTuple):
     """Labels with ``bounds <= least expected loss <= values``; equal, up to rounding, where ``exact``.
 
     All are tensors of the device of the logits. ``values``, ``bounds`` and ``exact`` are those of the sets: (N,), or
@@ -81,7 +81,7 @@ def decide(
     overlapping: bool = False,
     from_logits: bool = True,
     tol: float = 1e-3,
-) -> Decision:
+) -> TensorDecision:
     """``argmin over h of E[loss(y, h)]`` of every set, where the pixels are independent given their probabilities.
 
     The probabilities are the sigmoid of the logits, and their softmax in multiclass mode. In binary and multilabel mode
@@ -118,9 +118,9 @@ def decide(
 
     Returns
     -------
-    decision : the labels, their expected loss, and a lower bound of it for each set, a :class:`setwise.torch.Decision`.
-        Compare ``values.mean()`` with the true loss on held-out images; far below it, the network is too sure of
-        itself, and ``decide`` gains little
+    decision : the labels, their expected loss, and a lower bound of it for each set, as
+        :class:`setwise.torch.TensorDecision`. Compare ``values.mean()`` with the true loss on held-out
+        images; far below it, the network is too sure of itself, and ``decide`` gains little
 
     Raises
     ------
@@ -151,14 +151,14 @@ def decide(
         # One level more, for the decorator.
         warn_of_probabilities("decide takes it for logits: give from_logits=False for probabilities", 4)
     masks, chosen = overlapping or mode != "multiclass", arguments.channels(channels)
-    task = _Task(_loss(loss, arguments), as_number(tol, "tol", low=0.0), chosen, masks)
+    task = _PixelTask(_loss(loss, arguments), as_number(tol, "tol", low=0.0), chosen, masks)
     flat = logits.detach().reshape(images, channels, pixels)
     counts = _as_mask(mask, logits, (images, channels, pixels), masks)
     labels = torch.empty((images, channels if masks else 1, pixels), dtype=torch.bool if masks else torch.int64)
     presence = Presence()
     numbers = np.zeros((2, images if per_image else 1, len(chosen) if masks else 1))
     step = max(1, BLOCK // max(channels * pixels, 1)) if per_image else max(images, 1)
-    with allowed(torch.get_num_threads()):
+    with thread_limit(torch.get_num_threads()):
         for start in range(0, images if pixels else 0, step):
             part = slice(start, start + step)
             keep = counts[part].cpu().numpy()
@@ -176,11 +176,11 @@ def decide(
     if mode == "binary" or not masks:
         values, bounds = values[..., 0], bounds[..., 0]
     every = (labels.reshape(shape), values, bounds, bounds >= values)
-    return Decision(*(each.to(logits.device) for each in every))
+    return TensorDecision(*(each.to(logits.device) for each in every))
 
 
 @final
-class _Task(NamedTuple):
+class _PixelTask(NamedTuple):
     """What is decided: masks of the chosen classes, or one label for each pixel."""
 
     loss: Loss

@@ -18,7 +18,7 @@ from setwise.core.counts import Counts, Quotient
 from setwise.core.loss import Combination, CountLoss, Loss
 from setwise.core.terms import Trait
 from setwise.torch.device_array import DeviceArray
-from setwise.torch.operators import Evaluated
+from setwise.torch.operators import ValueAndGradient
 
 SIZES = [(P, N) for P in range(4) for N in range(4) if P + N] + [(6, 11), (40, 7), (1, 60), (60, 1), (25, 25)]
 """Numbers of positives and negatives at which each formula on tensors is compared with the loss itself."""
@@ -27,7 +27,7 @@ LARGE = (1 << 10, 1 << 17, 1 << 24)
 """Numbers of decisions at which it is compared with the formula of NumPy."""
 
 
-class Part(NamedTuple):
+class CountTerm(NamedTuple):
     """``factor`` times a loss of counts, and what its coefficients say.
 
     ``quotient`` says whether its coefficients are known on a device. By ``fixed_fp`` the loss is affine in fn where fp
@@ -46,7 +46,7 @@ class Part(NamedTuple):
 class DeviceCounts:
     """``sum of factor * f(fn, fp, P, N)`` on tensors of any device, without waiting for it."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[CountTerm, ...]
 
     @classmethod
     def of(cls, loss: Loss) -> "DeviceCounts | None":
@@ -99,7 +99,7 @@ class DeviceCounts:
         return reduce(torch.add, [x if c == 1.0 else c * x for c, x in zip(factors, each, strict=True)])
 
 
-def _gains(part: Part, fn: Tensor, fp: Tensor, P: Tensor, N: Tensor) -> Tensor:
+def _gains(part: CountTerm, fn: Tensor, fp: Tensor, P: Tensor, N: Tensor) -> Tensor:
     """The gains of one loss, for the counts (S, k + 1) before the first mistake and after each."""
     if not part.quotient:
         return _values(part.loss, fn, fp, P[:, None], N[:, None]).diff(dim=1)
@@ -135,18 +135,18 @@ def _quotient(loss: Loss, P: Tensor, N: Tensor) -> tuple[Tensor, Tensor]:
     return positives.as_tensor(found[0]), positives.as_tensor(found[1])
 
 
-def _part(factor: float, loss: Loss) -> Part:
+def _part(factor: float, loss: Loss) -> CountTerm:
     """One loss, compared with itself on the host; TypeError or whatever else is raised where it does not fit."""
     _compare(loss)
     P, N = _large_counts()[2:]
     modular = Trait.MODULAR in loss.traits
     if not isinstance(loss, CountLoss):
-        return Part(factor, loss, False, modular, modular)
+        return CountTerm(factor, loss, False, modular, modular)
     with np.errstate(all="ignore"):
         term = loss.counts(P, N)
     flat = term.quotient is not None and not term.quotient[1][:, 1].any()
     diagonal = term.affine is True
-    return Part(factor, loss, _knows_quotient(loss, term, P, N), modular or flat, modular or diagonal)
+    return CountTerm(factor, loss, _knows_quotient(loss, term, P, N), modular or flat, modular or diagonal)
 
 
 def _compare(loss: Loss) -> None:
@@ -283,7 +283,7 @@ MISTAKES = 1 << 21
 
 def extension(
     counts: DeviceCounts, errors: Tensor, codes: Tensor, clipped: bool, level: float = 0.0, folded: bool = False
-) -> Evaluated:
+) -> ValueAndGradient:
     """``(l(none) + sum_j e_(j) gain_j)_+`` along errors (S, p), sorted down, and its derivative by the errors.
 
     The errors e are ``level + errors``; a sum in float32 would round small scores to the same number. If they are
@@ -312,7 +312,7 @@ def extension(
     still = sums <= 0
     values = torch.where(still, 0.0, sums).to(errors.dtype)
     slopes = torch.where(still[:, None], 0.0, slopes) + (sums - sums)[:, None].to(errors.dtype)
-    return Evaluated(values, restored(slopes, order))
+    return ValueAndGradient(values, restored(slopes, order))
 
 
 LARGEST_TABLE = 1024
@@ -324,7 +324,7 @@ CELLS = 1 << 22
 
 @final
 @dataclass(frozen=True)
-class Objective:
+class DeviceObjective:
     """``f + won`` at the counts (fn, fp) of sets, or with ``slack`` ``f (1 + won)``; ``won`` is the score of mistakes.
 
     Without ``slack`` the score ``base`` of the mistakes that cost nothing is left out, as a huge one would bury the
@@ -351,7 +351,7 @@ class Objective:
 
 def rescaled(
     counts: DeviceCounts, scores: Tensor, codes: Tensor, increasing: bool, slack: bool = False, ramp: bool = False
-) -> Evaluated | None:
+) -> ValueAndGradient | None:
     """``max_h l(h) + <s, h - y>`` or with ``slack`` ``max_h l(h) (1 + <s, h - y>)``, with its gradient.
 
     With ``ramp`` the labeling of the largest score takes the place of y. All of it is float64. The best mistakes of
@@ -365,7 +365,7 @@ def rescaled(
         return None
     exact, positive = scores.double(), codes == 1
     misses, alarms = Ranks.of(exact, positive, increasing), Ranks.of(-exact, codes == 0, increasing)
-    objective = Objective(counts, misses, alarms, slack)
+    objective = DeviceObjective(counts, misses, alarms, slack)
     search = _of_tables if p <= LARGEST_TABLE else _of_rows if counts.fixed_fp else _of_diagonals
     fn, fp, found = search(objective)
     wrong = (misses.first(fn) | alarms.first(fp)).to(scores.dtype)
@@ -387,10 +387,10 @@ def rescaled(
     odd = (counted - counted).sum(dim=1)
     wrong = wrong + odd[:, None].to(wrong.dtype)
     values = torch.where(some, found, 0.0) + odd
-    return Evaluated(values.to(scores.dtype), torch.where(positive, -wrong, wrong))
+    return ValueAndGradient(values.to(scores.dtype), torch.where(positive, -wrong, wrong))
 
 
-def _of_tables(objective: Objective) -> tuple[Tensor, Tensor, Tensor]:
+def _of_tables(objective: DeviceObjective) -> tuple[Tensor, Tensor, Tensor]:
     """The best counts fn and fp and their objective, (S,) each, by a search of whole tables.
 
     A cell is numbered ``fn (N + 1) + fp``, less the mistakes that are made anyway; a table of p decisions has at most
@@ -415,7 +415,7 @@ def _of_tables(objective: Objective) -> tuple[Tensor, Tensor, Tensor]:
     return low[0] + fn, low[1] + where - fn * side, best
 
 
-def _of_rows(objective: Objective) -> tuple[Tensor, Tensor, Tensor]:
+def _of_rows(objective: DeviceObjective) -> tuple[Tensor, Tensor, Tensor]:
     """The same for losses that are affine in fn where fp is fixed: the misses of margins below the slope are made."""
     misses, alarms = objective.misses, objective.alarms
     fp = alarms.low[:, None] + torch.arange(misses.lost.shape[1], device=misses.lost.device)
@@ -427,7 +427,7 @@ def _of_rows(objective: Objective) -> tuple[Tensor, Tensor, Tensor]:
     return _best_of(objective, fn, fp)
 
 
-def _of_diagonals(objective: Objective) -> tuple[Tensor, Tensor, Tensor]:
+def _of_diagonals(objective: DeviceObjective) -> tuple[Tensor, Tensor, Tensor]:
     """The same for losses that are affine where ``fp - fn`` is fixed: the steps of margins below the slope are made.
 
     The margins of consecutive steps rise, so their number is found by bisection.
@@ -453,14 +453,16 @@ def _of_diagonals(objective: Objective) -> tuple[Tensor, Tensor, Tensor]:
     return _best_of(objective, first + low, first + low + shift)
 
 
-def _slopes(objective: Objective, first: tuple[Tensor, Tensor], last: tuple[Tensor, Tensor], steps: Tensor) -> Tensor:
+def _slopes(
+    objective: DeviceObjective, first: tuple[Tensor, Tensor], last: tuple[Tensor, Tensor], steps: Tensor
+) -> Tensor:
     """The loss that one step adds between two cells of a line, (S, K); 0 where there is no step."""
     totals = objective.misses.size[:, None].double(), objective.alarms.size[:, None].double()
     ends = [objective.counts(fn.double(), fp.double(), *totals) for fn, fp in (first, last)]
     return torch.where(steps > 0, (ends[1] - ends[0]) / steps.clamp(min=1), 0.0).contiguous()
 
 
-def _best_of(objective: Objective, fn: Tensor, fp: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _best_of(objective: DeviceObjective, fn: Tensor, fp: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The best of some cells (S, K)."""
     best, at = objective(fn, fp).max(dim=1, keepdim=True)
     return fn.gather(1, at)[:, 0], fp.gather(1, at)[:, 0], best[:, 0]

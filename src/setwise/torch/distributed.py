@@ -38,14 +38,14 @@ def exchanged(value: object, group: Any) -> list[Any]:
     return found
 
 
-class Rows(NamedTuple):
+class ScoreRows(NamedTuple):
     """Numbers (S, p), through which gradients go, and codes (S, p) int8."""
 
     numbers: Tensor
     codes: Tensor
 
 
-class _Part(NamedTuple):
+class _RankMessage(NamedTuple):
     """What a rank tells the others before it sends rows: what they look like, or why it has none."""
 
     refusal: str | None
@@ -57,7 +57,7 @@ class _Part(NamedTuple):
 
 
 @kept_out
-def shared(make: Callable[[], Rows], settings: Hashable, group: Any) -> Rows:
+def shared(make: Callable[[], ScoreRows], settings: Hashable, group: Any) -> ScoreRows:
     """The rows that ``make`` returns on the ranks of a group, end to end: (S, p_0 + p_1 + ...) on each of them.
 
     The gradient of the numbers of a rank is multiplied by the number of ranks, as DistributedDataParallel divides by
@@ -77,15 +77,15 @@ def shared(make: Callable[[], Rows], settings: Hashable, group: Any) -> Rows:
     return torch.compiler.disable(_shared)(make, settings, group)  # type: ignore[no-any-return, no-untyped-call]
 
 
-def _shared(make: Callable[[], Rows], settings: Hashable, group: Any) -> Rows:
+def _shared(make: Callable[[], ScoreRows], settings: Hashable, group: Any) -> ScoreRows:
     own, raised = None, None
     try:
         own = make()
         sets, size = own.codes.shape
-        part = _Part(None, sets, size, own.numbers.dtype, own.numbers.device.type, settings)
+        part = _RankMessage(None, sets, size, own.numbers.dtype, own.numbers.device.type, settings)
     except Exception as error:
         # A rank that left here would keep all others waiting for it.
-        raised, part = error, _Part(f"{type(error).__name__}: {error}")
+        raised, part = error, _RankMessage(f"{type(error).__name__}: {error}")
     parts = exchanged(part, group)
     if raised is not None:
         raise raised
@@ -93,11 +93,11 @@ def _shared(make: Callable[[], Rows], settings: Hashable, group: Any) -> Rows:
     _check(parts)
     sizes, rank = [each.size for each in parts], dist.get_rank(group)
     wide = torch.float64 if torch.float64 in {each.dtype for each in parts} else torch.float32
-    numbers: Tensor = _EndToEnd.apply(own.numbers, wide, sizes, rank, group)  # type: ignore[no-untyped-call]
-    return Rows(numbers, _end_to_end(own.codes, sizes, group))
+    numbers: Tensor = _Concatenation.apply(own.numbers, wide, sizes, rank, group)  # type: ignore[no-untyped-call]
+    return ScoreRows(numbers, _end_to_end(own.codes, sizes, group))
 
 
-def _check(parts: list[_Part]) -> None:
+def _check(parts: list[_RankMessage]) -> None:
     """Raise for parts that do not fit together; all ranks see the same parts, so all raise."""
     for rank, part in enumerate(parts):
         if part.refusal is not None:
@@ -113,7 +113,7 @@ def _check(parts: list[_Part]) -> None:
                 )
 
 
-class _EndToEnd(torch.autograd.Function):
+class _Concatenation(torch.autograd.Function):
     """The rows of all ranks end to end, with the gradient of the own ones times the number of ranks."""
 
     @staticmethod

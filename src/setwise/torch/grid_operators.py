@@ -17,13 +17,13 @@ from setwise.core.loss import Loss
 from setwise.core.networks import Graphs, Grids, boxes
 from setwise.core.pages import GRIDS
 from setwise.inference.auto import Auto
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.probabilistic import PerturbedLikelihood
 from setwise.surrogates.rescaling import Support
-from setwise.torch.operators import Keyed, form_of, pull_back
+from setwise.torch.operators import OperatorForm, form_of, pull_back
 
 
-class Columns(NamedTuple):
+class ScoreColumns(NamedTuple):
     """Where a row of flat scores is read: ``places`` among ``[unary | coupling]`` of a grid, and the ``ends`` of edges.
 
     The coupling has a number for each direction and pixel, of which those that lead beyond the border are not read.
@@ -34,12 +34,12 @@ class Columns(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def columns_of(shape: tuple[int, ...], neighbors: int) -> Columns:
+def columns_of(shape: tuple[int, ...], neighbors: int) -> ScoreColumns:
     """The columns of the grids of a shape."""
     pixels = np.arange(int(np.prod(shape)))
     starts = [pixels.reshape(shape)[box].ravel() for box in boxes(shape, neighbors)]
     places = [pixels, *((1 + way) * len(pixels) + own for way, own in enumerate(starts))]
-    return Columns(np.concatenate(places), Grids(np.array([shape], dtype=np.int64), neighbors).edges())
+    return ScoreColumns(np.concatenate(places), Grids(np.array([shape], dtype=np.int64), neighbors).edges())
 
 
 @final
@@ -108,7 +108,7 @@ class GridValues(NamedTuple):
     gradient: Floats
 
 
-class GridForm(Keyed):
+class GridForm(OperatorForm):
     """A function of the potentials of grids, with its gradient; 0 for a grid in which no pixel counts."""
 
     @abstractmethod
@@ -224,7 +224,7 @@ def evaluate_grids(
     if not codes.numel():
         return values, first, second
     rows = GridRows(unary.cpu(), coupling.cpu(), codes.cpu())
-    with allowed(torch.get_num_threads()):
+    with thread_limit(torch.get_num_threads()):
         found = form_of(form).on_host(rows, int(seed))
     first, second = rows.spread(found.gradient)
     return torch.from_numpy(found.values).to(values), first.to(unary.device), second.to(unary.device)
@@ -257,7 +257,7 @@ def cut_grids(unary: Tensor, coupling: Tensor) -> Tensor:
     """The most probable labels of grids, in the shape of unary (N, ...), bool."""
     if not unary.numel():
         return unary.new_zeros(unary.shape, dtype=torch.bool)
-    with allowed(torch.get_num_threads()):
+    with thread_limit(torch.get_num_threads()):
         found = most_probable_labels(_all_rows(unary, coupling))
     return torch.from_numpy(found).reshape(unary.shape).to(unary.device)
 
@@ -274,7 +274,7 @@ def max_marginals_of_grids(unary: Tensor, coupling: Tensor) -> Tensor:
     """The differences of the max-marginals of pixels, in the shape of unary (N, ...)."""
     if not unary.numel():
         return unary.new_zeros(unary.shape)
-    with allowed(torch.get_num_threads()):
+    with thread_limit(torch.get_num_threads()):
         found = margins_of(_all_rows(unary, coupling))
     return torch.from_numpy(found).reshape(unary.shape).to(unary)
 
@@ -293,7 +293,7 @@ def perturb_grids(unary: Tensor, coupling: Tensor, seed: Tensor, samples: int) -
     """The share of perturbed labelings in which each pixel of grids is positive, in the shape of unary (N, ...)."""
     if not unary.numel():
         return unary.new_zeros(unary.shape)
-    with allowed(torch.get_num_threads()):
+    with thread_limit(torch.get_num_threads()):
         found = perturbed_shares(_all_rows(unary, coupling), samples, int(seed))
     return torch.from_numpy(found).reshape(unary.shape).to(unary)
 

@@ -14,7 +14,7 @@ from setwise.probabilistic.perturbations import seed_of
 from setwise.surrogates.rescaling import check_scale
 from setwise.torch.arguments import Arguments, Empty, as_call, named, refuse_tracing
 from setwise.torch.criterion import Reduction, counted, reduced
-from setwise.torch.distributed import Rows, Sync, as_sync, group_of, shared
+from setwise.torch.distributed import ScoreRows, Sync, as_sync, group_of, shared
 from setwise.torch.grid_operators import GridForm, LikelihoodForm, MarginForm, evaluate_grids
 from setwise.torch.layout import as_scores, lay
 from setwise.torch.operators import registered
@@ -179,14 +179,14 @@ class GridCriterion(nn.Module):
         values, counts = images.numbers[0], images.codes[0] == 1
         return reduced(values, counts, (len(values),), None, self.reduction)
 
-    def _images(self, unary: Tensor, coupling: Tensor | float, target: Tensor, mask: Tensor | None) -> Rows:
+    def _images(self, unary: Tensor, coupling: Tensor | float, target: Tensor, mask: Tensor | None) -> ScoreRows:
         """The values of the images, and 1 for those that count, as one row."""
         fields, couplings = as_potentials(unary, coupling)
         codes = lay(unary, target, mask, self.arguments).codes
         seed = torch.zeros((), dtype=torch.int64) if self._seeds is None else self._seeds()
         values, _, _ = evaluate_grids(fields, couplings, codes, seed, self._number)
         totals = torch.stack([(codes == 0).sum(dim=1), (codes == 1).sum(dim=1)], dim=1)
-        return Rows(values[None], counted(totals, self.arguments)[None].to(torch.int8))
+        return ScoreRows(values[None], counted(totals, self.arguments)[None].to(torch.int8))
 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)  # type: ignore[no-untyped-call]

@@ -35,7 +35,7 @@ from setwise.surrogates.ramp import NUDGE
 from setwise.torch.arguments import worded
 from setwise.torch.device_forms import DeviceCounts, extension, rescaled
 from setwise.torch.layout import ragged
-from setwise.torch.operators import Codes, Evaluated, Form, OnHost
+from setwise.torch.operators import Codes, Form, HostValues, ValueAndGradient
 
 
 class Errors(Enum):
@@ -82,7 +82,7 @@ class LovaszForm(Form):
     def key(self) -> Hashable:
         return LovaszForm, self.loss, self.errors, self.only_present
 
-    def on_host(self, scores: Floats, codes: Codes) -> OnHost:
+    def on_host(self, scores: Floats, codes: Codes) -> HostValues:
         return self._of_quotient(scores, codes) or self._of_any(scores, codes)
 
     @cached_property
@@ -98,7 +98,7 @@ class LovaszForm(Form):
     def _line(self) -> tuple[Values, float, float]:
         return LINES[self.errors]
 
-    def _of_quotient(self, scores: Floats, codes: Codes) -> OnHost | None:
+    def _of_quotient(self, scores: Floats, codes: Codes) -> HostValues | None:
         """What a kernel finds for an increasing quotient of counts; None for other losses, and for odd scores."""
         loss = self._increasing_counts
         if loss is None:
@@ -117,19 +117,19 @@ class LovaszForm(Form):
         values, gradient, proper = quotient_extension(flat, labels, offsets, line, limits, *quotient, start, low, high)
         if not proper:
             return None
-        return OnHost(values.astype(flat.dtype), gradient.reshape(sets, size), counts[:2].T)
+        return HostValues(values.astype(flat.dtype), gradient.reshape(sets, size), counts[:2].T)
 
-    def _of_any(self, scores: Floats, codes: Codes) -> OnHost:
+    def _of_any(self, scores: Floats, codes: Codes) -> HostValues:
         """What is found for any submodular loss, from its gains."""
         found = ragged(codes)
         sets = found.sets
         if sets is None:
-            return OnHost(np.zeros_like(scores, shape=len(scores)), np.zeros_like(scores))
+            return HostValues(np.zeros_like(scores, shape=len(scores)), np.zeros_like(scores))
         flat = found.take(scores)
         self._check(flat)
         if self.errors is Errors.MARGIN:
             seen = LovaszHinge(self.loss).on(sets)(flat)
-            return OnHost(found.spread_rows(seen.values, scores), found.spread(seen.gradient, scores))
+            return HostValues(found.spread_rows(seen.values, scores), found.spread(seen.gradient, scores))
         structure = self.loss.structure(sets)
         if Trait.SUBMODULAR not in structure.traits:
             raise Refusal(
@@ -144,7 +144,7 @@ class LovaszForm(Form):
         values = lovasz_values(ordered, gains, items, labels, starts, structure.at_empty(), gradient)
         if self.errors is Errors.GIVEN:
             gradient[sets.truth] *= -1
-        return OnHost(found.spread_rows(values, scores), found.spread(gradient, scores))
+        return HostValues(found.spread_rows(values, scores), found.spread(gradient, scores))
 
     def _keys(self, flat: Floats, truth: Bools) -> Floats:
         """What rises with the errors of scores: the errors, and ``1 / (1 - e)`` of folded ones e above 1/2.
@@ -184,7 +184,7 @@ class LovaszForm(Form):
             return None
         return DeviceCounts.of(self.loss)
 
-    def on_device(self, scores: Tensor, codes: Tensor) -> Evaluated | None:
+    def on_device(self, scores: Tensor, codes: Tensor) -> ValueAndGradient | None:
         counts = self._counts
         if counts is None:
             return None
@@ -202,7 +202,7 @@ class LovaszForm(Form):
         else:
             found = extension(counts, torch.where(positive, 1 - scores, scores), codes, clipped=True)
         slopes = torch.where(positive, -found.gradient, found.gradient)
-        return Evaluated(found.values.to(scores.dtype), slopes.to(scores.dtype))
+        return ValueAndGradient(found.values.to(scores.dtype), slopes.to(scores.dtype))
 
     def __repr__(self) -> str:
         return f"the Lovász extension of {self.loss!r} at {self.errors.name.lower()} errors"
@@ -224,11 +224,11 @@ class SurrogateForm(Form):
     def key(self) -> Hashable:
         return SurrogateForm, type(self.surrogate), self._key
 
-    def on_host(self, scores: Floats, codes: Codes) -> OnHost:
+    def on_host(self, scores: Floats, codes: Codes) -> HostValues:
         found = ragged(codes)
         sets = found.sets
         if sets is None:
-            return OnHost(np.zeros_like(scores, shape=len(scores)), np.zeros_like(scores))
+            return HostValues(np.zeros_like(scores, shape=len(scores)), np.zeros_like(scores))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             seen = self.surrogate.on(sets)(found.take(scores))
             values = found.spread_rows(seen.values, scores)
@@ -243,7 +243,7 @@ class SurrogateForm(Form):
                 f"these sets are too large for an exact search.{EXACT_OR_BOUNDED.see}",
                 stacklevel=2,
             )
-        return OnHost(values, found.spread(seen.gradient, scores))
+        return HostValues(values, found.spread(seen.gradient, scores))
 
     @cached_property
     def _counts(self) -> DeviceCounts | None:
@@ -252,7 +252,7 @@ class SurrogateForm(Form):
             return None
         return DeviceCounts.of(self.surrogate.loss) if self.surrogate.inference is None else None
 
-    def on_device(self, scores: Tensor, codes: Tensor) -> Evaluated | None:
+    def on_device(self, scores: Tensor, codes: Tensor) -> ValueAndGradient | None:
         counts, surrogate = self._counts, self.surrogate
         if counts is None or not isinstance(surrogate, MarginRescaling | SlackRescaling | Ramp):
             return None
@@ -270,7 +270,7 @@ class SurrogateForm(Form):
         found = rescaled(counts, scaled, codes, increasing, ramp=ramp)
         if found is None:
             return None
-        return Evaluated(found.values.to(scores.dtype), (found.gradient / scale).to(scores.dtype))
+        return ValueAndGradient(found.values.to(scores.dtype), (found.gradient / scale).to(scores.dtype))
 
     def __repr__(self) -> str:
         return repr(self.surrogate)

@@ -26,7 +26,7 @@ LABELS |= {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 
 
 @final
-class Laid(NamedTuple):
+class SetRows(NamedTuple):
     """Sets of decisions as rows: ``scores`` (S, p) in float32 or float64, and ``codes`` (S, p) int8.
 
     A code is 1 for positives, 0 for negatives, and -1 for decisions that do not count. The sets are those of the
@@ -38,7 +38,7 @@ class Laid(NamedTuple):
     shape: tuple[int, ...]
 
 
-def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Laid:
+def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> SetRows:
     """The sets of logits (N, C, ...) and a target.
 
     In binary mode logits are (N, ...) or (N, 1, ...), and so is the target. In multiclass mode the target holds class
@@ -48,7 +48,7 @@ def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Argument
     return lay_scores(as_scores(logits), target, mask, arguments)
 
 
-def lay_scores(scores: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Laid:
+def lay_scores(scores: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> SetRows:
     """The same for logits that are known to be scores."""
     images, channels, pixels = size = _size_of(scores, arguments)
     chosen = arguments.channels(channels)
@@ -56,10 +56,10 @@ def lay_scores(scores: Tensor, target: Tensor, mask: Tensor | None, arguments: A
     shape = (images, len(chosen)) if arguments.per_image else (len(chosen),)
     if channels == 1:
         # The decisions of one channel are in the order of the codes.
-        return Laid(scores.reshape(codes.shape), codes, shape)
+        return SetRows(scores.reshape(codes.shape), codes, shape)
     taking = taken(scores.reshape(images, channels, pixels), chosen)
     rows = taking if arguments.per_image else taking.transpose(0, 1)
-    return Laid(rows.reshape(codes.shape), codes, shape)
+    return SetRows(rows.reshape(codes.shape), codes, shape)
 
 
 def check_sums(probabilities: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> None:
@@ -228,7 +228,7 @@ def kind_of(value: object) -> str:
     return f"a tensor of {value.dtype}" if isinstance(value, Tensor) else shown(value)
 
 
-class Ragged(NamedTuple):
+class RaggedRows(NamedTuple):
     """The decisions of S rows of p that count.
 
     ``sets`` is None where no decision counts. ``rows`` are the numbers of the rows that have one, and ``places`` the
@@ -260,16 +260,16 @@ class Ragged(NamedTuple):
         return out
 
 
-def ragged(codes: Codes) -> Ragged:
+def ragged(codes: Codes) -> RaggedRows:
     """The sets of codes (S, p) int8, where -1 marks what does not count."""
     counted: Bools = codes >= 0
     count, size = codes.shape
     if not counted.any():
-        return Ragged(None, np.empty(0, dtype=np.int64), None)
+        return RaggedRows(None, np.empty(0, dtype=np.int64), None)
     if counted.all():
-        return Ragged(Sets(codes.reshape(-1).view(np.bool_), np.arange(count + 1) * size), np.arange(count), None)
+        return RaggedRows(Sets(codes.reshape(-1).view(np.bool_), np.arange(count + 1) * size), np.arange(count), None)
     places = np.flatnonzero(counted)
     sizes = counted.sum(axis=1)
     rows = np.flatnonzero(sizes)
     offsets = np.concatenate(([0], np.cumsum(sizes[rows])))
-    return Ragged(Sets(codes.reshape(-1)[places].view(np.bool_), offsets), rows, places)
+    return RaggedRows(Sets(codes.reshape(-1)[places].view(np.bool_), offsets), rows, places)

@@ -14,10 +14,10 @@ from setwise.core.checks import as_flag, shown
 from setwise.core.loss import Loss
 from setwise.kernels.folding import BLOCK, softmax_gradient
 from setwise.kernels.folding import folded_softmax as softmax_of
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.torch import operators
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode, named, refuse_tracing
-from setwise.torch.criterion import Criterion, Options, Reduction, is_eager, once
+from setwise.torch.criterion import Criterion, CriterionOptions, Reduction, is_eager, once
 from setwise.torch.distributed import Sync
 from setwise.torch.host_forms import Errors, LovaszForm
 from setwise.torch.layout import as_scores, channels_of, check_sums
@@ -49,7 +49,7 @@ def folded_softmax(logits: Tensor) -> Tensor:
 class _FoldedSoftmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: Tensor) -> Tensor:
-        with allowed(torch.get_num_threads()):
+        with thread_limit(torch.get_num_threads()):
             found = _tensor(softmax_of(_array(logits)), logits.shape)
         ctx.save_for_backward(found)
         return found
@@ -57,7 +57,7 @@ class _FoldedSoftmax(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, change: Tensor) -> Tensor:
         (folded,) = ctx.saved_tensors
-        with allowed(torch.get_num_threads()):
+        with thread_limit(torch.get_num_threads()):
             slope = softmax_gradient(_array(folded), _array(change))
         return once(_tensor(slope, folded.shape), folded, change)
 
@@ -211,7 +211,7 @@ def lovasz_hinge_loss(
     mode: Mode = "binary",
     *,
     mask: Tensor | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[CriterionOptions],
 ) -> Tensor:
     """The Lovász hinge of logits (LH Def. 5), in one call of :class:`setwise.torch.LovaszHingeLoss`.
 
@@ -248,7 +248,7 @@ def lovasz_softmax_loss(
     *,
     mask: Tensor | None = None,
     from_logits: bool = True,
-    **options: Unpack[Options],
+    **options: Unpack[CriterionOptions],
 ) -> Tensor:
     """The Lovász extension at errors of probabilities, in one call of :class:`setwise.torch.LovaszSoftmaxLoss`.
 

@@ -20,20 +20,20 @@ from torch import Tensor
 from setwise.core.checks import Floats, Values
 from setwise.kernels.lovasz import count_codes
 from setwise.kernels.pixels import label_codes
-from setwise.kernels.threads import allowed
+from setwise.kernels.threads import thread_limit
 from setwise.torch.arguments import taken, worded
 
 Codes = NDArray[np.int8]
 
 
-class Evaluated(NamedTuple):
+class ValueAndGradient(NamedTuple):
     """The values (S,) of S sets, and their gradient (S, p) with respect to the scores."""
 
     values: torch.Tensor
     gradient: torch.Tensor
 
 
-class OnHost(NamedTuple):
+class HostValues(NamedTuple):
     """The same as arrays, and the numbers (S, 2) of negatives and positives, if they are known."""
 
     values: Floats
@@ -41,7 +41,7 @@ class OnHost(NamedTuple):
     totals: Values | None = None
 
 
-class Keyed(ABC):
+class OperatorForm(ABC):
     """What operators name by a number."""
 
     @property
@@ -50,7 +50,7 @@ class Keyed(ABC):
         """What tells forms apart; equal keys share a number."""
 
 
-class Form(Keyed):
+class Form(OperatorForm):
     """A function of the scores of sets, with its gradient.
 
     Scores are (S, p) float32 or float64. Codes are (S, p) int8: 1 for positives, 0 for negatives, and -1 for decisions
@@ -58,10 +58,10 @@ class Form(Keyed):
     """
 
     @abstractmethod
-    def on_host(self, scores: Floats, codes: Codes) -> OnHost:
+    def on_host(self, scores: Floats, codes: Codes) -> HostValues:
         """Values and gradient of arrays without gaps, in the type of the scores."""
 
-    def on_device(self, scores: torch.Tensor, codes: torch.Tensor) -> Evaluated | None:
+    def on_device(self, scores: torch.Tensor, codes: torch.Tensor) -> ValueAndGradient | None:
         """Values and gradient of tensors of any device by PyTorch alone, without waiting; None where there is no way.
 
         Nothing here may depend on a value on the host.
@@ -71,7 +71,7 @@ class Form(Keyed):
 
 Called = TypeVar("Called", bound=Callable[..., Any])
 
-Held = TypeVar("Held", bound=Keyed)
+Held = TypeVar("Held", bound=OperatorForm)
 
 KEPT = 16
 """So many forms of losses that can be compared are kept for functional twins, which hold theirs for one call only."""
@@ -335,7 +335,7 @@ def evaluate(scores: Tensor, codes: Tensor, form: int) -> tuple[Tensor, Tensor, 
     found = bound.on_device(scores.contiguous(), codes.contiguous()) if scores.is_cuda else None
     if found is not None:
         return *found, totals_of(codes)
-    with allowed(torch.get_num_threads()):
+    with thread_limit(torch.get_num_threads()):
         values, gradient, _ = worded(bound.on_host, array_of(scores.cpu()), array_of(codes.cpu()))
     return torch.from_numpy(values).to(scores.device), torch.from_numpy(gradient).to(scores.device), totals_of(codes)
 

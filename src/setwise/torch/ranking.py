@@ -8,7 +8,7 @@ from torch import Tensor
 from setwise.losses import AveragePrecision, RocArea
 from setwise.surrogates import MarginRescaling
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
-from setwise.torch.criterion import Criterion, Options, Reduction
+from setwise.torch.criterion import Criterion, CriterionOptions, Reduction
 from setwise.torch.distributed import Sync
 from setwise.torch.host_forms import SurrogateForm
 
@@ -106,7 +106,12 @@ class AveragePrecisionLoss(Criterion):
 
 
 def roc_area_loss(
-    logits: Tensor, target: Tensor, mode: Mode = "binary", *, mask: Tensor | None = None, **options: Unpack[Options]
+    logits: Tensor,
+    target: Tensor,
+    mode: Mode = "binary",
+    *,
+    mask: Tensor | None = None,
+    **options: Unpack[CriterionOptions],
 ) -> Tensor:
     """Margin rescaling of 1 - AUC (Joachims 2005), in one call of :class:`setwise.torch.RocAreaLoss`.
 
@@ -136,7 +141,12 @@ def roc_area_loss(
 
 
 def average_precision_loss(
-    logits: Tensor, target: Tensor, mode: Mode = "binary", *, mask: Tensor | None = None, **options: Unpack[Options]
+    logits: Tensor,
+    target: Tensor,
+    mode: Mode = "binary",
+    *,
+    mask: Tensor | None = None,
+    **options: Unpack[CriterionOptions],
 ) -> Tensor:
     """Margin rescaling of 1 - AP (Yue et al. 2007), in one call of :class:`setwise.torch.AveragePrecisionLoss`.
 

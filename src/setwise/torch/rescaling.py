@@ -8,7 +8,7 @@ from torch import Tensor
 from setwise.core.loss import Loss
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode, named
-from setwise.torch.criterion import Criterion, Options, Reduction
+from setwise.torch.criterion import Criterion, CriterionOptions, Reduction
 from setwise.torch.distributed import Sync
 from setwise.torch.host_forms import SurrogateForm
 
@@ -177,7 +177,7 @@ def margin_rescaling_loss(
     *,
     scale: float | str = 1.0,
     mask: Tensor | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[CriterionOptions],
 ) -> Tensor:
     """Margin rescaling of logits (LH Eq. 21), in one call of :class:`setwise.torch.MarginRescalingLoss`.
 
@@ -214,7 +214,7 @@ def slack_rescaling_loss(
     mode: Mode = "binary",
     *,
     mask: Tensor | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[CriterionOptions],
 ) -> Tensor:
     """Slack rescaling of logits (LH Eq. 22), in one call of :class:`setwise.torch.SlackRescalingLoss`.
 
@@ -252,7 +252,7 @@ def ramp_loss(
     *,
     scale: float | str = 1.0,
     mask: Tensor | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[CriterionOptions],
 ) -> Tensor:
     """The ramp of logits (Do et al. 2008), in one call of :class:`setwise.torch.RampLoss`.
 

@@ -19,7 +19,7 @@ from setwise.decisions import bagged_threshold
 from setwise.decisions.task import Task, formula_of, replicated_losses
 from setwise.estimators.base import base_threads
 from setwise.estimators.selection import LEVERS, as_levers
-from setwise.estimators.selection.base_models import LabelByLabel
+from setwise.estimators.selection.base_models import LabelwiseClassifier
 from setwise.estimators.selection.choice import choose, chosen_of, errors_needed, gain_of, repeated_choice
 from setwise.estimators.selection.problem import problem_of
 from setwise.losses import EarlyDetection, FBeta, Hamming, Jaccard, RocArea
@@ -291,14 +291,14 @@ def test_a_matrix_label_by_label():
     X, Y = rng.standard_normal((80, 3)), (rng.random((80, 3)) < 0.5).astype(int)
     Y[:, 1] = 1
     for base, method in ((LogisticRegression(), "predict_proba"), (LinearSVC(), "decision_function")):
-        model = LabelByLabel(base).fit(X, Y)
+        model = LabelwiseClassifier(base).fit(X, Y)
         assert model.predict(X).shape == getattr(model, method)(X).shape == (80, 3)
         assert model.predict(X)[:, 1].all()
         own = clone(base).fit(X, Y[:, 2])
         np.testing.assert_array_equal(model.predict(X)[:, 2], own.predict(X))
         assert model.n_features_in_ == 3
-    assert not hasattr(LabelByLabel(LinearSVC()), "predict_proba")
-    weighted = LabelByLabel(LogisticRegression()).fit(X, Y, sample_weight=np.arange(80.0))
+    assert not hasattr(LabelwiseClassifier(LinearSVC()), "predict_proba")
+    weighted = LabelwiseClassifier(LogisticRegression()).fit(X, Y, sample_weight=np.arange(80.0))
     own = LogisticRegression().fit(X, Y[:, 0], sample_weight=np.arange(80.0))
     np.testing.assert_allclose(weighted.predict_proba(X)[:, 0], own.predict_proba(X)[:, 1])
 

@@ -24,18 +24,18 @@ from setwise.decisions.task import Task
 from setwise.estimators.selection import (
     GFM,
     LEVERS,
+    BayesDecision,
     ClassWeight,
-    Decision,
-    LabelThresholds,
-    Ramp,
+    RampStack,
+    SingleThreshold,
     Stack,
-    Threshold,
+    ThresholdPerLabel,
     as_levers,
 )
 from setwise.estimators.selection.base_models import Response, isotonic, sigmoid
 from setwise.estimators.selection.choice import choose, cross_fitted
 from setwise.estimators.selection.levers import Evidence
-from setwise.estimators.selection.out_of_fold import Scaling, as_numbers
+from setwise.estimators.selection.out_of_fold import ColumnScaling, as_numbers
 from setwise.estimators.selection.problem import problem_of
 from setwise.losses import EarlyDetection, ErrorRate, FBeta, Hamming, Jaccard
 
@@ -72,7 +72,7 @@ def test_a_decision_on_one_set_is_the_best_threshold_in_expectation(loss, seed):
     scores = rng.choice([0.02, 0.2, 0.4, 0.7, 0.9], 7) if seed % 2 else rng.random(7)
     truth = rng.random(7) < 0.5
     truth[:2] = [True, False]
-    rule = Decision().tune(Given(scores), Task(truth, loss))
+    rule = BayesDecision().tune(Given(scores), Task(truth, loss))
     q = sigmoid(Response(truth, scores, True).log_odds(0.5 / 7), truth)(Response(truth, scores, True).log_odds(0.5 / 7))
     cuts = [np.inf, *np.unique(scores)]
     best = min(expected(loss, q, scores >= t) for t in cuts)
@@ -82,13 +82,13 @@ def test_a_decision_on_one_set_is_the_best_threshold_in_expectation(loss, seed):
 def test_decisions_of_rows_and_groups_are_the_best_labelings():
     rng = np.random.default_rng(0)
     Q, Y = rng.random((30, 4)), rng.random((30, 4)) < 0.4
-    rule = Decision().tune(Given(Q), Task(Y, Jaccard()))
+    rule = BayesDecision().tune(Given(Q), Task(Y, Jaccard()))
     calibrated = rule.calibration(Response(Y, Q, True).log_odds(rule.least))
     for row, labels in zip(calibrated[:8], rule.labels(Given(Q))[:8], strict=True):
         best = min(expected(Jaccard(), row, h) for h in product([0, 1], repeat=4))
         assert expected(Jaccard(), row, labels) == pytest.approx(best)
     q, y, groups = Q.ravel()[:40], Y.ravel()[:40], rng.permutation(np.repeat(np.arange(10), 4))
-    rule = Decision().tune(Given(q, groups), Task(y, FBeta(), groups))
+    rule = BayesDecision().tune(Given(q, groups), Task(y, FBeta(), groups))
     assert rule.joint
     calibrated = rule.calibration(Response(y, q, True).log_odds(rule.least))
     labels = rule.labels(Given(q, groups))
@@ -105,7 +105,7 @@ def test_decisions_of_columns_are_thresholds():
     Q = rng.random((60, 3))
     Y = rng.random((60, 3)) < Q
     for average in ("macro", "micro"):
-        rule = Decision("isotonic").tune(Given(Q), Task(Y, FBeta(), None, average))
+        rule = BayesDecision("isotonic").tune(Given(Q), Task(Y, FBeta(), None, average))
         assert np.shape(rule.threshold) == ((3,) if average == "macro" else ())
         np.testing.assert_array_equal(rule.labels(Given(Q)), rule.threshold <= Q)
 
@@ -144,7 +144,7 @@ def test_isotonic_is_that_of_scikit_learn():
 def test_label_thresholds_of_columns_are_theirs():
     rng = np.random.default_rng(5)
     Q, Y = rng.random((50, 3)), rng.random((50, 3)) < 0.4
-    rule = LabelThresholds().tune(Given(Q), Task(Y, FBeta(), None, "macro"))
+    rule = ThresholdPerLabel().tune(Given(Q), Task(Y, FBeta(), None, "macro"))
     for j in range(3):
         assert rule.threshold[j] == best_threshold(Y[:, j], Q[:, j], FBeta()).threshold
     np.testing.assert_array_equal(rule.labels(Given(Q)), rule.threshold <= Q)
@@ -184,11 +184,11 @@ def test_the_tuned_threshold_is_bagged_where_there_are_resamples():
     y = (X[:, 0] + rng.logistic(size=300) > 2).astype(int)
     groups = np.arange(300) // 10
     for many, loss, lever, by_hand in [
-        (None, FBeta(), Threshold(), bagged_threshold),
-        (groups, FBeta(), Threshold(), bagged_threshold),
-        (groups, EarlyDetection(), Threshold(), bagged_threshold),
-        (None, EarlyDetection(), Threshold(), best_threshold),
-        (None, FBeta(), Threshold(n_resamples=0), best_threshold),
+        (None, FBeta(), SingleThreshold(), bagged_threshold),
+        (groups, FBeta(), SingleThreshold(), bagged_threshold),
+        (groups, EarlyDetection(), SingleThreshold(), bagged_threshold),
+        (None, EarlyDetection(), SingleThreshold(), best_threshold),
+        (None, FBeta(), SingleThreshold(n_resamples=0), best_threshold),
     ]:
         problem = problem_of(X, y, loss, groups=many)
         base = problem.out_of_fold(LogisticRegression(), problem.folds(3, 0))
@@ -198,10 +198,10 @@ def test_the_tuned_threshold_is_bagged_where_there_are_resamples():
     problem = problem_of(X, Y, FBeta())
     base = problem.out_of_fold(LogisticRegression(), problem.folds(3, 0))
     best = best_threshold(problem.task.sets, base.response().scores.ravel(), FBeta())
-    assert Threshold().tune(base.held_out(), problem.task).threshold == best.threshold
+    assert SingleThreshold().tune(base.held_out(), problem.task).threshold == best.threshold
     for wrong in (-1, 2.5, True):
         with pytest.raises((TypeError, ValueError), match="n_resamples must be"):
-            Threshold(n_resamples=wrong)
+            SingleThreshold(n_resamples=wrong)
 
 
 def test_refusals():
@@ -211,11 +211,11 @@ def test_refusals():
     matrix = (rng.random((60, 3)) < 0.5).astype(int)
     near = KNeighborsClassifier()
     for lever, rows, target, part in [
-        (LabelThresholds(), X, y, "there is one label only"),
+        (ThresholdPerLabel(), X, y, "there is one label only"),
         (ClassWeight(), X, matrix, "refuses label matrices"),
         (ClassWeight(), X, y, "refuses KNeighborsClassifier"),
-        (Ramp(), words, y, "X must be a dense table of numbers"),
-        (Ramp(), rng.standard_normal((60, 300)), y, "200 columns at most"),
+        (RampStack(), words, y, "X must be a dense table of numbers"),
+        (RampStack(), rng.standard_normal((60, 300)), y, "200 columns at most"),
         (Stack(), X, y, "use 'ramp'"),
     ]:
         problem = problem_of(rows, target, FBeta())
@@ -225,7 +225,7 @@ def test_refusals():
     for wrong in (
         lambda: ClassWeight((0.0,)),
         lambda: ClassWeight(()),
-        lambda: Decision("magic"),
+        lambda: BayesDecision("magic"),
         lambda: Stack(C=0.0),
     ):
         with pytest.raises(ValueError, match=r".+"):
@@ -240,7 +240,7 @@ def test_a_stack_does_not_read_off_the_labels_it_is_judged_on():
         X, Y = rng.standard_normal((120, 15)), (rng.random(120) < 0.4).astype(int)
         problem = problem_of(X, Y, ErrorRate())
         base = problem.out_of_fold(LogisticRegression(C=100.0), problem.folds(5, 0))
-        lever = Ramp(C=100.0)
+        lever = RampStack(C=100.0)
         honest.append(problem.task.mean_loss(cross_fitted(lever, base, problem.task)))
         labels = np.zeros(Y.shape, bool)
         for train, test in base.folds:
@@ -258,11 +258,11 @@ def test_rows_for_a_stack():
     assert as_numbers(table.astype({"c": str})) is None
     assert as_numbers(np.array([[np.inf]])) is None
     assert as_numbers([["a"]]) is None
-    scaled = Scaling.of(as_numbers(table))(as_numbers(table))
+    scaled = ColumnScaling.of(as_numbers(table))(as_numbers(table))
     assert not np.isnan(scaled).any()
     assert scaled[1, 0] == 0.0
     np.testing.assert_allclose(scaled[:, 2], StandardScaler().fit_transform(table[["c"]])[:, 0])
-    constant = Scaling.of(np.full((4, 1), 0.1))
+    constant = ColumnScaling.of(np.full((4, 1), 0.1))
     assert (constant(np.array([[5.0]])) == 0.0).all()
 
 

@@ -16,7 +16,7 @@ from setwise.estimators.weak import methods
 from setwise.estimators.weak.bags import Bagging
 from setwise.estimators.weak.knowledge import Knowledge, Posterior
 from setwise.estimators.weak.methods import Completions
-from setwise.estimators.weak.problem import CONSTANT_FEATURE, Problem, Settings, Watch, descend_by_bundles
+from setwise.estimators.weak.problem import CONSTANT_FEATURE, BagProblem, FitProgress, FitSettings, descend_by_bundles
 from setwise.losses import MCC, AreaWeighted, BoxFullness, CountRange, FBeta, Hamming, PrecisionAtK
 from setwise.risks import MeanRisk
 from setwise.surrogates import LovaszHinge, MarginRescaling, MultilabelHinge, Ramp, SlackRescaling
@@ -93,7 +93,7 @@ def brute(knowledge, scores, labels, loss, rescaled):
     return np.array(found)
 
 
-class Recorded(Watch):
+class Recorded(FitProgress):
     """Keeps the objectives that are shown."""
 
     def __init__(self):
@@ -116,9 +116,9 @@ def test_rounds_of_completions_descend_on_what_enumeration_computes(surrogate, l
     for _ in range(20):
         knowledge = known_bags(rng)
         C = rng.choice([0.1, 1.0, 10.0])
-        problem = Problem(rng.standard_normal((len(knowledge.order), 2)), knowledge)
+        problem = BagProblem(rng.standard_normal((len(knowledge.order), 2)), knowledge)
         watch, bags = Recorded(), Completions(knowledge, surrogate)
-        found = methods.alternated(problem, 3 * rng.standard_normal(3), Settings(C, 0.0, 50, watch=watch), bags)
+        found = methods.alternated(problem, 3 * rng.standard_normal(3), FitSettings(C, 0.0, 50, watch=watch), bags)
         s, labels = found.scores(problem.X), bags.labels
         values = brute(knowledge, s, labels, loss, rescaled)
         np.testing.assert_allclose(found.objective, objective(found, values, C), rtol=1e-9)
@@ -179,9 +179,9 @@ def test_losses_that_say_what_is_known_are_judged_against_zero_completions(kind,
     rng = np.random.default_rng(2)
     for _ in range(30):
         knowledge = known_bags(rng)
-        problem = Problem(rng.standard_normal((len(knowledge.order), 2)), knowledge)
+        problem = BagProblem(rng.standard_normal((len(knowledge.order), 2)), knowledge)
         loss = knowledge.loss if named else 2 * knowledge.loss + Hamming()
-        found = descend_by_bundles(problem, kind(loss).on(knowledge.sets), rng.standard_normal(3), Settings(2.0))
+        found = descend_by_bundles(problem, kind(loss).on(knowledge.sets), rng.standard_normal(3), FitSettings(2.0))
         s, values = found.scores(problem.X), []
         for b in range(len(knowledge)):
             part = slice(knowledge.sets.offsets[b], knowledge.sets.offsets[b + 1])

@@ -101,7 +101,7 @@ def test_saving_keeps_everything(bags, tmp_path, monkeypatch, estimator):
 
 def interrupted_at(monkeypatch, evaluations):
     """Let Ctrl-C come after so many evaluations of an objective; returns a list with the number that is left."""
-    left, original = [evaluations], problem._Objective.__call__
+    left, original = [evaluations], problem._BagObjective.__call__
 
     def call(self, w):
         left[0] -= 1
@@ -109,7 +109,7 @@ def interrupted_at(monkeypatch, evaluations):
             raise KeyboardInterrupt
         return original(self, w)
 
-    monkeypatch.setattr(problem._Objective, "__call__", call)
+    monkeypatch.setattr(problem._BagObjective, "__call__", call)
     return left
 
 

@@ -44,9 +44,9 @@ def as_levers(levers: Any) -> tuple[Lever, ...]:
 
     Examples
     --------
-    >>> from setwise.estimators.selection import Decision, as_levers
-    >>> as_levers([Decision("isotonic"), "ramp"])
-    (Decision(calibration='isotonic'), Ramp(C=10000.0))
+    >>> from setwise.estimators.selection import BayesDecision, as_levers
+    >>> as_levers([BayesDecision("isotonic"), "ramp"])
+    (Decision(calibration='isotonic'), RampStack(C=10000.0))
     """
     if isinstance(levers, str) and levers == "auto":
         return tuple(kind() for kind in LEVERS.values())
@@ -64,7 +64,7 @@ def _as_lever(lever: Any) -> Lever:
     if isinstance(lever, Lever):
         return lever
     if not isinstance(lever, str):
-        raise TypeError(f"levers must hold names or levers, as 'threshold' or Threshold(); got {shown(lever)}.")
+        raise TypeError(f"levers must hold names or levers, as 'threshold' or SingleThreshold(); got {shown(lever)}.")
     if lever not in LEVERS:
         raise ValueError(f"there is no lever {shown(lever)}; levers must be 'auto' or among {', '.join(LEVERS)}.")
     return LEVERS[lever]()

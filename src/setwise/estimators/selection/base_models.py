@@ -142,7 +142,7 @@ def _has(name: str) -> Any:
 
 
 @final
-class LabelByLabel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class LabelwiseClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """One clone of ``estimator`` for each column of a label matrix (n, p) of 0 and 1.
 
     A column that is constant in training is predicted to be that constant. ``X`` goes to the clones untouched.
@@ -298,7 +298,7 @@ def routed(estimator: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _inner(estimator: Any) -> Any:
-    return estimator.estimator if isinstance(estimator, LabelByLabel) else estimator
+    return estimator.estimator if isinstance(estimator, LabelwiseClassifier) else estimator
 
 
 class Calibration(ABC):
@@ -311,7 +311,7 @@ class Calibration(ABC):
 
 @final
 @dataclass(frozen=True)
-class Sigmoid(Calibration):
+class SigmoidCalibration(Calibration):
     """``1 / (1 + exp(-(slope s + intercept)))`` with a slope of at least 0 (Platt 1999)."""
 
     slope: float
@@ -323,7 +323,7 @@ class Sigmoid(Calibration):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Isotonic(Calibration):
+class IsotonicCalibration(Calibration):
     """The steps of an isotonic regression, joined by lines, and constant outside of them.
 
     Parameters
@@ -339,14 +339,14 @@ class Isotonic(Calibration):
         return np.interp(scores, self.at, self.values)
 
 
-def sigmoid(scores: Values, truth: Bools) -> Sigmoid:
+def sigmoid(scores: Values, truth: Bools) -> SigmoidCalibration:
     """The sigmoid of least log loss, with the targets of Platt, that never are 0 or 1 (Platt 1999, section 2.2)."""
     P, N = int(truth.sum()), int((~truth).sum())
     target = np.where(truth, (P + 1) / (P + 2), 1 / (N + 2))
     center, scale = scores.mean(), scores.std()
     # Scores that do not differ have the share of positives for their probability.
     if not scale > 0:
-        return Sigmoid(0.0, float(np.log((P + 1) / (N + 1))))
+        return SigmoidCalibration(0.0, float(np.log((P + 1) / (N + 1))))
     z = (scores - center) / scale
 
     def objective(w: Values) -> tuple[float, Values]:
@@ -358,13 +358,13 @@ def sigmoid(scores: Values, truth: Bools) -> Sigmoid:
     start = np.array([1.0, np.log((P + 1) / (N + 1))])
     with base_threads(scores):
         found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None), (None, None)]).x
-    return Sigmoid(float(found[0] / scale), float(found[1] - found[0] * center / scale))
+    return SigmoidCalibration(float(found[0] / scale), float(found[1] - found[0] * center / scale))
 
 
-def isotonic(scores: Values, truth: Bools) -> Isotonic:
+def isotonic(scores: Values, truth: Bools) -> IsotonicCalibration:
     """The function that rises with the scores and has the least squared error."""
     model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, truth.astype(np.float64))
-    return Isotonic(np.asarray(model.X_thresholds_), np.asarray(model.y_thresholds_))
+    return IsotonicCalibration(np.asarray(model.X_thresholds_), np.asarray(model.y_thresholds_))
 
 
 CALIBRATIONS = {"sigmoid": sigmoid, "isotonic": isotonic}

@@ -15,8 +15,8 @@ from setwise.core.exceptions import Refusal
 from setwise.core.pages import LEVERS
 from setwise.decisions.task import Task, replicated_losses
 from setwise.estimators.selection.levers import Lever, Rule
-from setwise.estimators.selection.out_of_fold import OutOfFold
-from setwise.estimators.selection.problem import Problem
+from setwise.estimators.selection.out_of_fold import OutOfFoldBase
+from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.splits import Folds
 
 REFERENCE = "threshold"
@@ -87,7 +87,7 @@ class Choice:
 
 
 def choose(
-    bases: Mapping[str, OutOfFold],
+    bases: Mapping[str, OutOfFoldBase],
     task: Task,
     levers: Sequence[Lever],
     *,
@@ -146,7 +146,7 @@ def choose(
     return Choice(tuple(judged), labels, chosen, rule, base_rule, interrupted)
 
 
-def cross_fitted(lever: Lever, base: OutOfFold, task: Task) -> Bools:
+def cross_fitted(lever: Lever, base: OutOfFoldBase, task: Task) -> Bools:
     """The labels of all rows, each by the rule that was tuned without the row's fold."""
     lever = lever.bound(task)
     base.prepare(lever.fits)
@@ -157,7 +157,7 @@ def cross_fitted(lever: Lever, base: OutOfFold, task: Task) -> Bools:
     return labels
 
 
-def _tried(name: str, lever: Lever, base: OutOfFold, task: Task) -> tuple[Candidate, Bools | Refusal]:
+def _tried(name: str, lever: Lever, base: OutOfFoldBase, task: Task) -> tuple[Candidate, Bools | Refusal]:
     """A candidate that is not judged yet, and its cross-fitted labels, or why it is refused."""
     start = perf_counter()
     why = lever.refuses(task, base)
@@ -246,10 +246,10 @@ class Gain:
 
 
 def repeated_choice(
-    problem: Problem,
+    problem: SelectionProblem,
     folds: Folds,
-    bases: Callable[[Problem], Mapping[str, OutOfFold]],
-    decide: Callable[[Mapping[str, OutOfFold], Task], Choice],
+    bases: Callable[[SelectionProblem], Mapping[str, OutOfFoldBase]],
+    decide: Callable[[Mapping[str, OutOfFoldBase], Task], Choice],
     seed: int = 0,
 ) -> Gain:
     """The gain of the choice over the reference, from outer folds in each of which the whole choice is repeated.

@@ -16,14 +16,14 @@ from setwise.decisions.gfm import is_affine
 from setwise.decisions.task import Task
 from setwise.estimators.base import base_threads
 from setwise.estimators.selection.base_models import CALIBRATIONS, Calibration
-from setwise.estimators.selection.levers import AtLabelThresholds, AtThreshold, Base, Evidence, Lever, Rule
-from setwise.estimators.selection.out_of_fold import Scaling
+from setwise.estimators.selection.levers import Base, Evidence, Lever, Rule, SingleThresholdRule, ThresholdPerLabelRule
+from setwise.estimators.selection.out_of_fold import ColumnScaling
 from setwise.losses import FBeta
 
 
 @final
 @dataclass(frozen=True)
-class Decision(Lever):
+class BayesDecision(Lever):
     """``argmin over labelings h of E[loss(y, h)]`` for independent y with calibrated out-of-fold probabilities.
 
     The rows of a label matrix, and groups that are known when predicting, are decided as sets, each by itself. Where a
@@ -46,9 +46,10 @@ class Decision(Lever):
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> from setwise import MeasureClassifier
-    >>> from setwise.estimators.selection import Decision
+    >>> from setwise.estimators.selection import BayesDecision
     >>> X, y = make_classification(200, 4, weights=[0.8], class_sep=0.5, random_state=0)
-    >>> model = MeasureClassifier(LogisticRegression(), "f1", [Decision("isotonic")], cv=3, random_state=0).fit(X, y)
+    >>> model = MeasureClassifier(LogisticRegression(), "f1", [BayesDecision("isotonic")], cv=3, random_state=0)
+    >>> model = model.fit(X, y)
     >>> [candidate.lever for candidate in model.candidates_]
     ['threshold', 'decision']
     """
@@ -69,16 +70,16 @@ class Decision(Lever):
         q = calibrate(scores)
         if task.layout == "macro":
             pairs = zip(q.T, evidence.response().scores.T, strict=True)
-            return AtLabelThresholds(np.array([_cut(*pair, task.loss) for pair in pairs]))
+            return ThresholdPerLabelRule(np.array([_cut(*pair, task.loss) for pair in pairs]))
         if task.spans_rows:
-            return AtThreshold(_cut(q.ravel(), evidence.response().scores.ravel(), task.loss))
+            return SingleThresholdRule(_cut(q.ravel(), evidence.response().scores.ravel(), task.loss))
         alone = None if task.is_matrix else best_threshold(task.sets, task.flat(q), task.loss).threshold
-        return LeastExpectedLoss(task.loss, calibrate, _least(task), alone)
+        return ExpectedLossRule(task.loss, calibrate, _least(task), alone)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class LeastExpectedLoss(Rule):
+class ExpectedLossRule(Rule):
     """The labeling of least expected loss of each row of a label matrix, or of each group.
 
     Parameters
@@ -187,12 +188,12 @@ class GFM(Lever):
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         least = 0.5 / len(task.truth)
         odds = evidence.response().log_odds(least)
-        scaling = Scaling.of(odds)
+        scaling = ColumnScaling.of(odds)
         features, number = scaling(odds), task.truth.sum(axis=1)
         size = task.truth.shape[1] + 1
         targets = np.where(task.truth, number[:, None], 0)
         weights = np.stack([self._model(features, target, size) for target in targets.T])
-        return ByNumber(
+        return MultinomialRule(
             _affine(task.loss, task.truth.shape[1]),
             weights,
             self._model(features, (number == 0).astype(np.int64), 2),
@@ -226,7 +227,7 @@ def _affine(loss: Loss, p: int) -> Loss:
 
 @final
 @dataclass(frozen=True, eq=False)
-class ByNumber(Rule):
+class MultinomialRule(Rule):
     """The labeling of least expected loss for multinomial models of each label and the number of positives.
 
     Parameters
@@ -241,7 +242,7 @@ class ByNumber(Rule):
     loss: Loss
     weights: Values
     none: Values
-    scaling: Scaling
+    scaling: ColumnScaling
     least: float
 
     def labels(self, evidence: Evidence) -> Bools:

@@ -89,8 +89,8 @@ class Lever(ABC):
 
     Examples
     --------
-    >>> from setwise.estimators.selection import Lever, Ramp, Threshold
-    >>> levers: list[Lever] = [Threshold(), Ramp(C=100.0)]
+    >>> from setwise.estimators.selection import Lever, RampStack, SingleThreshold
+    >>> levers: list[Lever] = [SingleThreshold(), RampStack(C=100.0)]
     >>> [(lever.name, lever.many_numbers, lever.fits) for lever in levers]
     [('threshold', False, (1.0,)), ('ramp', True, (1.0,))]
     """
@@ -118,7 +118,7 @@ class Lever(ABC):
 
 @final
 @dataclass(frozen=True)
-class AsItIs(Lever):
+class OwnPrediction(Lever):
     """``estimator.predict(X)``, unchanged.
 
     Source: own; it tells what all else gains.
@@ -128,9 +128,9 @@ class AsItIs(Lever):
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> from setwise import MeasureClassifier
-    >>> from setwise.estimators.selection import AsItIs
+    >>> from setwise.estimators.selection import OwnPrediction
     >>> X, y = make_classification(200, 4, weights=[0.8], class_sep=0.5, random_state=0)
-    >>> model = MeasureClassifier(LogisticRegression(), "f1", [AsItIs()], cv=3, random_state=0).fit(X, y)
+    >>> model = MeasureClassifier(LogisticRegression(), "f1", [OwnPrediction()], cv=3, random_state=0).fit(X, y)
     >>> [candidate.lever for candidate in model.candidates_]
     ['threshold', 'as_it_is']
     """
@@ -141,12 +141,12 @@ class AsItIs(Lever):
         return None
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
-        return OwnLabels()
+        return OwnLabelsRule()
 
 
 @final
 @dataclass(frozen=True)
-class OwnLabels(Rule):
+class OwnLabelsRule(Rule):
     """The labels that the base model predicts."""
 
     def labels(self, evidence: Evidence) -> Bools:
@@ -155,7 +155,7 @@ class OwnLabels(Rule):
 
 @final
 @dataclass(frozen=True)
-class Threshold(Lever):
+class SingleThreshold(Lever):
     """``[score >= t]`` with one t for all out-of-fold scores, where their mean loss is least, steadied by bagging.
 
     This is the reference: the other levers must gain over it. The best of all cut points is partly the luck of the
@@ -179,10 +179,10 @@ class Threshold(Lever):
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> from setwise import MeasureClassifier
-    >>> from setwise.estimators.selection import Threshold
+    >>> from setwise.estimators.selection import SingleThreshold
     >>> X, y = make_classification(400, 4, weights=[0.8], class_sep=0.5, random_state=0)
     >>> for resamples in (0, 1000):
-    ...     model = MeasureClassifier(LogisticRegression(), "f1", [Threshold(resamples)], cv=3, random_state=0)
+    ...     model = MeasureClassifier(LogisticRegression(), "f1", [SingleThreshold(resamples)], cv=3, random_state=0)
     ...     print(round(model.fit(X, y).best_threshold_, 2))
     0.23
     0.25
@@ -199,7 +199,7 @@ class Threshold(Lever):
         return None
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
-        return AtThreshold(steady_threshold(task, evidence.response().scores, self.n_resamples))
+        return SingleThresholdRule(steady_threshold(task, evidence.response().scores, self.n_resamples))
 
 
 def steady_threshold(task: Task, scores: Floats, n_resamples: int) -> float:
@@ -216,7 +216,7 @@ def steady_threshold(task: Task, scores: Floats, n_resamples: int) -> float:
 
 @final
 @dataclass(frozen=True)
-class AtThreshold(Rule):
+class SingleThresholdRule(Rule):
     """``[score >= at]`` for the scores of the base model.
 
     Parameters
@@ -238,7 +238,7 @@ class AtThreshold(Rule):
 
 @final
 @dataclass(frozen=True)
-class LabelThresholds(Lever):
+class ThresholdPerLabel(Lever):
     """``[score_j >= t_j]`` with a threshold for each label j of a label matrix, by out-of-fold scores.
 
     Labels that are rare or that the base model ranks badly get thresholds of their own. For means over rows they are
@@ -251,9 +251,10 @@ class LabelThresholds(Lever):
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> from setwise import MeasureClassifier
-    >>> from setwise.estimators.selection import LabelThresholds
+    >>> from setwise.estimators.selection import ThresholdPerLabel
     >>> X, Y = make_multilabel_classification(100, n_features=5, n_classes=3, random_state=0)
-    >>> model = MeasureClassifier(LogisticRegression(), "jaccard", [LabelThresholds()], cv=3, random_state=0).fit(X, Y)
+    >>> model = MeasureClassifier(LogisticRegression(), "jaccard", [ThresholdPerLabel()], cv=3, random_state=0)
+    >>> model = model.fit(X, Y)
     >>> [candidate.lever for candidate in model.candidates_]
     ['threshold', 'label_thresholds']
     """
@@ -265,12 +266,12 @@ class LabelThresholds(Lever):
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         scores = evidence.response().scores
-        return AtLabelThresholds(label_thresholds(task.truth, scores, task.loss, task.average).thresholds)
+        return ThresholdPerLabelRule(label_thresholds(task.truth, scores, task.loss, task.average).thresholds)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class AtLabelThresholds(Rule):
+class ThresholdPerLabelRule(Rule):
     """``[score_j >= at_j]`` for the scores of the base model.
 
     Parameters
@@ -305,7 +306,7 @@ class ClassWeight(Lever):
     ----------
     weights : the weights w above 0, each of which needs a fit of the base model for each fold; None takes the default
     n_resamples : once w is chosen, t is steadied by so many resamples, as in
-        :class:`~setwise.estimators.selection.Threshold`
+        :class:`~setwise.estimators.selection.SingleThreshold`
 
     Raises
     ------
@@ -359,4 +360,4 @@ class ClassWeight(Lever):
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         flat = {weight: task.flat(evidence.response(weight).scores) for weight in self.fits}
         weight = min(flat, key=lambda w: best_threshold(task.sets, flat[w], task.loss).loss)
-        return AtThreshold(steady_threshold(task, evidence.response(weight).scores, self.n_resamples), weight)
+        return SingleThresholdRule(steady_threshold(task, evidence.response(weight).scores, self.n_resamples), weight)

@@ -72,7 +72,7 @@ def codes_of(estimator: Any) -> list[int]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Scaling:
+class ColumnScaling:
     """``(x - mean) / deviation`` for each column, with 0 where x is missing or the column was constant.
 
     Parameters
@@ -85,7 +85,7 @@ class Scaling:
     deviation: Values
 
     @classmethod
-    def of(cls, table: Values) -> "Scaling":
+    def of(cls, table: Values) -> "ColumnScaling":
         """The means and deviations of the columns of a table (n, d), gaps left out."""
         there = ~np.isnan(table)
         count = np.maximum(there.sum(axis=0), 1)
@@ -176,7 +176,7 @@ def _is(array: Any, kind: Any, shape: tuple[int, ...]) -> bool:
 
 
 @final
-class OutOfFold(Base):
+class OutOfFoldBase(Base):
     """The responses of a base model to each training row, from fits on the other folds; and its fit on all rows.
 
     Responses and fits are kept, also those of the models with weighted positives, so that no fit is made twice. They do
@@ -336,11 +336,11 @@ class OutOfFold(Base):
 
         With ``without`` these models did not see the test rows of that fold either.
         """
-        return HeldOut(self, np.arange(len(self.truth)) if rows is None else rows, without)
+        return HeldOutEvidence(self, np.arange(len(self.truth)) if rows is None else rows, without)
 
     def fresh(self, X: Any, groups: Ints | None = None) -> Evidence:
         """What the model of all rows says about new rows."""
-        return Fresh(self.fitted, X, groups, self.response_method, self.positive, self.outputs)
+        return NewRowsEvidence(self.fitted, X, groups, self.response_method, self.positive, self.outputs)
 
     def _respond(self, model: Any, X: Any) -> Response:
         return respond(model, X, self.response_method, self.positive, self.outputs)
@@ -357,7 +357,7 @@ class OutOfFold(Base):
         return {**self.__dict__, "_responses": {}, "_without": (), "_fitted": {}, "numbers": None, "_kept": none}
 
 
-def _fit(source: OutOfFold, weight: float, train: Ints, test: Ints | None) -> Any:
+def _fit(source: OutOfFoldBase, weight: float, train: Ints, test: Ints | None) -> Any:
     """Fit on the rows ``train``; return the response to the rows ``test``, or the fitted model."""
     params = {name: _safe_indexing(values, train) for name, values in source.fit_params.items()}
     if weight != 1.0:
@@ -372,7 +372,7 @@ def _fit(source: OutOfFold, weight: float, train: Ints, test: Ints | None) -> An
 
 
 @contextmanager
-def _told_of_constant_labels(source: OutOfFold, train: Ints) -> Iterator[None]:
+def _told_of_constant_labels(source: OutOfFoldBase, train: Ints) -> Iterator[None]:
     """Say of an error of a fit that some label of a matrix has one value only in the rows ``train``, if it is so."""
     try:
         yield
@@ -388,10 +388,10 @@ def _told_of_constant_labels(source: OutOfFold, train: Ints) -> Iterator[None]:
 
 
 @final
-class HeldOut(Evidence):
+class HeldOutEvidence(Evidence):
     """The responses to training rows from models that did not see them."""
 
-    def __init__(self, source: OutOfFold, rows: Ints, without: int | None) -> None:
+    def __init__(self, source: OutOfFoldBase, rows: Ints, without: int | None) -> None:
         self._source, self._rows, self._without = source, rows, without
         self.groups = None if source.groups is None else source.groups[rows]
 
@@ -407,7 +407,7 @@ class HeldOut(Evidence):
 
 
 @final
-class Fresh(Evidence):
+class NewRowsEvidence(Evidence):
     """The responses to new rows from models of all training rows."""
 
     def __init__(

@@ -16,21 +16,21 @@ from setwise.core.loss import Loss
 from setwise.core.pages import MEASURE_COST
 from setwise.decisions.task import Layout, Task
 from setwise.estimators.selection.base_models import (
-    LabelByLabel,
+    LabelwiseClassifier,
     refuse_weights,
     routed,
     takes_matrices,
     takes_matrices_alone,
     weight_name,
 )
-from setwise.estimators.selection.out_of_fold import OutOfFold
+from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.sets import as_ids, as_target, classes_of, column_names, group_matrix
 from setwise.estimators.splits import Folds, folds_of
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Problem:
+class SelectionProblem:
     """Rows with their target, and the loss that judges predictions.
 
     Parameters
@@ -54,7 +54,7 @@ class Problem:
     sample_weight: Values | None = None
     ids: Any = None
 
-    def take(self, rows: Ints) -> "Problem":
+    def take(self, rows: Ints) -> "SelectionProblem":
         """The problem of some of the rows."""
         return replace(
             self,
@@ -78,7 +78,7 @@ class Problem:
         n_jobs: int | None = None,
         prefit: bool = False,
         kept: OpenCheckpoint | None = None,
-    ) -> OutOfFold:
+    ) -> OutOfFoldBase:
         """The out-of-fold responses of a classifier, which for a label matrix is fitted label by label if it must."""
         base = self._for_matrix(estimator, prefit)
         name = weight_name(base)
@@ -87,7 +87,7 @@ class Problem:
         weights = {} if self.sample_weight is None or name is None else {name: self.sample_weight}
         # Nothing is fitted any more where the estimator was fitted before.
         groups = {} if self.ids is None or prefit else routed(base, {"groups": self.ids})
-        return OutOfFold(
+        return OutOfFoldBase(
             base,
             self.X,
             self.target,
@@ -112,7 +112,7 @@ class Problem:
             )
         if not self.task.is_matrix or prefit or takes_matrices(estimator):
             return estimator
-        return LabelByLabel(clone(estimator))
+        return LabelwiseClassifier(clone(estimator))
 
 
 def problem_of(
@@ -124,7 +124,7 @@ def problem_of(
     sample_weight: Any = None,
     pos_label: Any = None,
     average: Layout = "samples",
-) -> Problem:
+) -> SelectionProblem:
     """The problem of a user's X, y and groups, checked; X is only asked for its length.
 
     Raises
@@ -160,7 +160,9 @@ def problem_of(
         # This checks the labels; the sets are made anew for each part of the rows.
         group_matrix(target, None, average, names)
         truth = target.astype(np.float64) == 1.0
-        return Problem(X, truth.astype(np.int64), names, 1, Task(truth, loss, None, average), ids, weight, groups)
+        return SelectionProblem(
+            X, truth.astype(np.int64), names, 1, Task(truth, loss, None, average), ids, weight, groups
+        )
     classes = classes_of(target, pos_label)
     if len(classes) > 2:
         raise Refusal(
@@ -172,7 +174,7 @@ def problem_of(
     target = target.ravel()
     truth = np.asarray(target == classes[1], dtype=np.bool_)
     task = Task(truth, loss, ids, "samples")
-    return Problem(X, target, np.unique(classes), classes.tolist()[1], task, ids, weight, groups)
+    return SelectionProblem(X, target, np.unique(classes), classes.tolist()[1], task, ids, weight, groups)
 
 
 def _weights(sample_weight: Any, n: int) -> Values:

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from setwise.core.checks import Bools, Values, as_factor
 from setwise.decisions.task import Task
 from setwise.estimators.selection.levers import Base, Evidence, Lever, Rule
-from setwise.estimators.selection.out_of_fold import Scaling
+from setwise.estimators.selection.out_of_fold import ColumnScaling
 from setwise.estimators.set_classifier import SetClassifier
 
 WIDEST = 200
@@ -25,24 +25,24 @@ def usable(table: Values | None) -> bool:
     return table is not None and table.shape[1] <= WIDEST
 
 
-def linear_rule(evidence: Evidence, task: Task, model: SetClassifier, rows: bool) -> "Linear":
-    """The rule of a linear classifier that is fitted to the features of :class:`Linear`, with usable rows or without.
+def linear_rule(evidence: Evidence, task: Task, model: SetClassifier, rows: bool) -> "LinearRule":
+    """The rule of a linear classifier fitted to the features of :class:`LinearRule`, with usable rows or without.
 
     Its warnings are left out: how far it got, and what that is worth, is judged on rows that it did not see.
     """
     rows = rows and usable(evidence.numbers)
     least = 0.5 / len(task.truth)
     features = _features(evidence, rows, least)
-    scaling = Scaling.of(features)
+    scaling = ColumnScaling.of(features)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         model.fit(scaling(features), task.truth.astype(np.int64), groups=task.groups)
-    return Linear(model.coef_, model.intercept_, scaling, rows, least)
+    return LinearRule(model.coef_, model.intercept_, scaling, rows, least)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Linear(Rule):
+class LinearRule(Rule):
     """``[W z + b > 0]`` for z the log-odds of the base model and the columns of X, scaled.
 
     Parameters
@@ -56,7 +56,7 @@ class Linear(Rule):
 
     coef: Values
     intercept: Values
-    scaling: Scaling
+    scaling: ColumnScaling
     rows: bool
     least: float
 
@@ -79,7 +79,7 @@ def _features(evidence: Evidence, rows: bool, least: float) -> Values:
 
 @final
 @dataclass(frozen=True)
-class Ramp(Lever):
+class RampStack(Lever):
     """The ramp of the loss, minimized over linear functions of out-of-fold log-odds and of the columns of X.
 
     It begins at logistic regression (C = 1) on these features with its best threshold, and descends from there. For y
@@ -103,9 +103,9 @@ class Ramp(Lever):
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> from setwise import MeasureClassifier
-    >>> from setwise.estimators.selection import Ramp
+    >>> from setwise.estimators.selection import RampStack
     >>> X, y = make_classification(200, 4, weights=[0.8], class_sep=0.5, random_state=0)
-    >>> model = MeasureClassifier(LogisticRegression(), "f1", [Ramp(C=100.0)], cv=3, random_state=0).fit(X, y)
+    >>> model = MeasureClassifier(LogisticRegression(), "f1", [RampStack(C=100.0)], cv=3, random_state=0).fit(X, y)
     >>> [candidate.lever for candidate in model.candidates_]
     ['threshold', 'ramp']
     """

@@ -18,7 +18,15 @@ from setwise.core.surrogate import Surrogate
 from setwise.estimators.weak import methods
 from setwise.estimators.weak.knowledge import Posterior
 from setwise.estimators.weak.methods import LINEAR, loss_of
-from setwise.estimators.weak.problem import ConstantModel, LinearModel, Model, Problem, Settings, calibrated, taken
+from setwise.estimators.weak.problem import (
+    BagProblem,
+    ConstantModel,
+    FitSettings,
+    LinearModel,
+    Model,
+    calibrated,
+    taken,
+)
 from setwise.probabilistic import CountLikelihood
 
 
@@ -37,11 +45,11 @@ class Family(ABC):
     steps: int = 1000
 
     @abstractmethod
-    def start(self, problem: Problem, before: Model | None, settings: Settings) -> Model:
+    def start(self, problem: BagProblem, before: Model | None, settings: FitSettings) -> Model:
         """The model of soft labels, at which methods begin; ``before`` is one with other settings."""
 
     @abstractmethod
-    def fit(self, method: str, problem: Problem, start: Model, settings: Settings) -> Model:
+    def fit(self, method: str, problem: BagProblem, start: Model, settings: FitSettings) -> Model:
         """The model of a method."""
 
 
@@ -52,11 +60,11 @@ class LinearFamily(Family):
     methods = ("count_likelihood", "proportion_loss", "alternation", "margin")
     regularized = True
 
-    def start(self, problem: Problem, before: Model | None, settings: Settings) -> Model:
+    def start(self, problem: BagProblem, before: Model | None, settings: FitSettings) -> Model:
         """Logistic regression of soft labels."""
         return methods.fit_soft_labels(problem, before.w if isinstance(before, LinearModel) else None, settings)
 
-    def fit(self, method: str, problem: Problem, start: Model, settings: Settings) -> Model:
+    def fit(self, method: str, problem: BagProblem, start: Model, settings: FitSettings) -> Model:
         """The model of a method from the weights of ``start``."""
         assert isinstance(start, LinearModel)
         return LINEAR[method](problem, start.w, settings)
@@ -76,11 +84,11 @@ class SurrogateFamily(Family):
     def __init__(self, surrogate: Surrogate) -> None:
         self.surrogate, self.methods = surrogate, (repr(surrogate),)
 
-    def start(self, problem: Problem, before: Model | None, settings: Settings) -> Model:
+    def start(self, problem: BagProblem, before: Model | None, settings: FitSettings) -> Model:
         """Logistic regression of soft labels."""
         return LinearFamily().start(problem, before, settings)
 
-    def fit(self, method: str, problem: Problem, start: Model, settings: Settings) -> Model:
+    def fit(self, method: str, problem: BagProblem, start: Model, settings: FitSettings) -> Model:
         """The model of the surrogate from the weights of ``start``."""
         assert isinstance(start, LinearModel)
         return methods.fit_judged_bags(problem, start.w, settings, self.surrogate)
@@ -98,7 +106,7 @@ SHARPNESS = (2.0, 8.0)
 
 @final
 @dataclass(frozen=True, eq=False)
-class WrappedModel(Model):
+class ClassifierModel(Model):
     """``slope * log-odds + shift`` of a fitted classifier."""
 
     estimator: Any
@@ -117,7 +125,7 @@ class WrappedModel(Model):
 
 @final
 @dataclass(frozen=True, eq=False)
-class WrappedFamily(Family):
+class ClassifierFamily(Family):
     """A classifier with ``predict_proba``: each row is given twice, weighted by how likely it is of each class.
 
     A classifier that takes no weights is given labels that are drawn with these probabilities.
@@ -133,11 +141,11 @@ class WrappedFamily(Family):
     regularized = False
     steps = 20
 
-    def start(self, problem: Problem, before: Model | None, settings: Settings) -> Model:
+    def start(self, problem: BagProblem, before: Model | None, settings: FitSettings) -> Model:
         """The classifier of soft labels, the shares of the bags; it is that of ``"proportion_loss"`` too."""
         return self._fitted(problem, problem.knowledge.shares, settings, 0)
 
-    def fit(self, method: str, problem: Problem, start: Model, settings: Settings) -> Model:
+    def fit(self, method: str, problem: BagProblem, start: Model, settings: FitSettings) -> Model:
         """EM, alternation, or the start itself."""
         if method == "proportion_loss":
             return self._ended(problem, start, "converged", "soft labels are the shares of the bags", 1)
@@ -162,19 +170,19 @@ class WrappedFamily(Family):
         return self._ended(problem, model, status, words, done, boundary_stays=hard)
 
     def _ended(
-        self, problem: Problem, model: Model, status: str, words: str, fits: int, *, boundary_stays: bool = False
+        self, problem: BagProblem, model: Model, status: str, words: str, fits: int, *, boundary_stays: bool = False
     ) -> Model:
         """The model as log-odds of greatest likelihood of what is known."""
         likelihood = CountLikelihood(problem.knowledge.loss).on(problem.knowledge.sets)
-        if isinstance(model, WrappedModel):
-            raw = WrappedModel(model.estimator)
+        if isinstance(model, ClassifierModel):
+            raw = ClassifierModel(model.estimator)
             slope, shift = calibrated(problem.knowledge, raw.scores(problem.X), boundary_stays=boundary_stays)
-            model = WrappedModel(model.estimator, slope, shift)
-        assert isinstance(model, WrappedModel | ConstantModel)
+            model = ClassifierModel(model.estimator, slope, shift)
+        assert isinstance(model, ClassifierModel | ConstantModel)
         objective = float(likelihood(model.scores(problem.X)).values.sum())
         return replace(model, status=status, message=words, objective=objective, n_iter=fits)
 
-    def _fitted(self, problem: Problem, targets: Values, settings: Settings, number: int) -> Model:
+    def _fitted(self, problem: BagProblem, targets: Values, settings: FitSettings, number: int) -> Model:
         """A clone that is fitted to the shares of a positive, (total,)."""
         if targets.max() <= 0.0 or targets.min() >= 1.0:
             n = len(targets)
@@ -192,7 +200,7 @@ class WrappedFamily(Family):
         return _trained(model, taken(problem.X, places), labels, **{name: weights})
 
 
-def _trained(estimator: Any, X: Any, labels: Ints, **weights: Values) -> WrappedModel:
+def _trained(estimator: Any, X: Any, labels: Ints, **weights: Values) -> ClassifierModel:
     """The model of a classifier that is fitted to hard labels with weights of rows.
 
     The weights are part of the method and no metadata of the user, so that they go to the classifier without routing,
@@ -200,7 +208,7 @@ def _trained(estimator: Any, X: Any, labels: Ints, **weights: Values) -> Wrapped
     """
     with config_context(enable_metadata_routing=False):
         estimator.fit(X, labels, **weights)
-    return WrappedModel(estimator)
+    return ClassifierModel(estimator)
 
 
 def _weight_name(estimator: Any) -> str | None:
@@ -219,7 +227,7 @@ def family_of(estimator: Any, method: str | Surrogate) -> tuple[Family, str]:
             return LinearFamily(), method
         loss_of(method)
         return SurrogateFamily(method), "auto"
-    family = WrappedFamily(estimator)
+    family = ClassifierFamily(estimator)
     if isinstance(method, Surrogate) or method not in ("auto", *family.methods):
         *names, last = (repr(name) for name in ("auto", *family.methods))
         raise ValueError(

@@ -23,9 +23,9 @@ from setwise.core.surrogate import Difference, Evaluator, Linear, Surrogate
 from setwise.estimators.weak.knowledge import Knowledge, Posterior
 from setwise.estimators.weak.problem import (
     TOL,
+    BagProblem,
+    FitSettings,
     LinearModel,
-    Problem,
-    Settings,
     as_log_odds,
     calibrated,
     descend_by_bundles,
@@ -35,12 +35,12 @@ from setwise.probabilistic import AllowedPartition, CountLikelihood, ProportionL
 from setwise.surrogates import MarginRescaling, Ramp
 
 
-def fit_soft_labels(problem: Problem, start: Values | None, settings: Settings) -> LinearModel:
+def fit_soft_labels(problem: BagProblem, start: Values | None, settings: FitSettings) -> LinearModel:
     """Minimize ``0.5 |w|^2 + C sum_i log(1 + exp s_i) - R_i s_i`` with the shares R of :class:`Knowledge`."""
     return fit_to(problem, problem.knowledge.shares, start, settings)
 
 
-def fit_to(problem: Problem, targets: Values, start: Values | None, settings: Settings) -> LinearModel:
+def fit_to(problem: BagProblem, targets: Values, start: Values | None, settings: FitSettings) -> LinearModel:
     """The same for other shares of a positive, (total,): the supervised step of EM and of alternations."""
     sets = problem.knowledge.sets
     loss = Difference(AllowedPartition(BoundLoss(sets)), Linear(sets, targets, np.zeros(len(sets))))
@@ -49,13 +49,13 @@ def fit_to(problem: Problem, targets: Values, start: Values | None, settings: Se
     return descend_by_lbfgs(problem.risk(loss, settings.n_jobs), begin, settings)
 
 
-def fit_likelihood(problem: Problem, start: Values | None, settings: Settings) -> LinearModel:
+def fit_likelihood(problem: BagProblem, start: Values | None, settings: FitSettings) -> LinearModel:
     """A local minimum of ``0.5 |w|^2 - C sum over bags of log Pr(what is known)``, from soft labels or ``start``."""
     begin = fit_soft_labels(problem, None, settings).w if start is None else start
     return descend_by_lbfgs(problem.risk(CountLikelihood(problem.knowledge.loss), settings.n_jobs), begin, settings)
 
 
-def fit_proportions(problem: Problem, start: Values | None, settings: Settings) -> LinearModel:
+def fit_proportions(problem: BagProblem, start: Values | None, settings: FitSettings) -> LinearModel:
     """A local minimum of ``0.5 |w|^2 + C sum over bags of ProportionLoss``, from soft labels or ``start``."""
     begin = fit_soft_labels(problem, None, settings).w if start is None else start
     return descend_by_lbfgs(problem.risk(ProportionLoss(problem.knowledge.loss), settings.n_jobs), begin, settings)
@@ -68,7 +68,7 @@ ROUNDS = 20
 """The largest number of rounds with hard labels."""
 
 
-def fit_by_alternation(problem: Problem, start: Values | None, settings: Settings) -> LinearModel:
+def fit_by_alternation(problem: BagProblem, start: Values | None, settings: FitSettings) -> LinearModel:
     """Logistic regression of completed labels, and the labels that it completes, until these no longer change.
 
     It begins at the greatest likelihood. A completion is the mean labeling among those that agree with what is known,
@@ -138,7 +138,9 @@ class Completions:
         return self.surrogate.on(Sets(labels, self.sets.offsets))
 
 
-def fit_judged_bags(problem: Problem, start: Values | None, settings: Settings, surrogate: Surrogate) -> LinearModel:
+def fit_judged_bags(
+    problem: BagProblem, start: Values | None, settings: FitSettings, surrogate: Surrogate
+) -> LinearModel:
     """A local minimum of ``0.5 |w|^2 + C sum over bags of a surrogate``, mapped to log-odds.
 
     A loss that gives unknown labels a meaning is bound to the labels 1, 0 and -1, and says itself what is known.
@@ -155,7 +157,7 @@ def fit_judged_bags(problem: Problem, start: Values | None, settings: Settings, 
     return as_log_odds(problem, found, loss_of(surrogate).reads == "scores")
 
 
-def minimized(problem: Problem, start: Values, settings: Settings, surrogate: Surrogate) -> LinearModel:
+def minimized(problem: BagProblem, start: Values, settings: FitSettings, surrogate: Surrogate) -> LinearModel:
     """The same from ``start``, as scores of the scale that the surrogate gives them."""
     if not loss_of(surrogate).weak:
         return alternated(problem, start, settings, Completions(problem.knowledge, surrogate))
@@ -165,7 +167,7 @@ def minimized(problem: Problem, start: Values, settings: Settings, surrogate: Su
         return LinearModel(start, "interrupted", "interrupted; these are the weights of the start", np.nan)
 
 
-def alternated(problem: Problem, start: Values, settings: Settings, bags: Completions) -> LinearModel:
+def alternated(problem: BagProblem, start: Values, settings: FitSettings, bags: Completions) -> LinearModel:
     """``min over w and y of 0.5 |w|^2 + C sum over bags of surrogate(s; y)``, for labelings y that agree.
 
     In turn each bag takes the labeling of greatest score where that lowers its surrogate, and the weights descend. So
@@ -227,7 +229,7 @@ def check(surrogate: Surrogate, knowledge: Knowledge, n: int, classes: int) -> N
         )
 
 
-def fit_margin(problem: Problem, start: Values | None, settings: Settings) -> LinearModel:
+def fit_margin(problem: BagProblem, start: Values | None, settings: FitSettings) -> LinearModel:
     """A local minimum of ``0.5 |w|^2 + C sum over bags of MarginRescaling(CountRange)``, as log-odds.
 
     A bag costs what its best labeling with a wrong number of positives, or with wrong known labels, has more in loss
@@ -235,16 +237,16 @@ def fit_margin(problem: Problem, start: Values | None, settings: Settings) -> Li
     greatest likelihood.
     """
     known = problem.knowledge
-    return fit_judged_bags(Problem(problem.X, known), start, settings, MarginRescaling(known.loss))
+    return fit_judged_bags(BagProblem(problem.X, known), start, settings, MarginRescaling(known.loss))
 
 
-def ramp(problem: Problem, start: Values | None, settings: Settings) -> LinearModel:
+def ramp(problem: BagProblem, start: Values | None, settings: FitSettings) -> LinearModel:
     """The same for ``Ramp(CountRange)``, from there: it compares with what is predicted and not with that labeling."""
     known = problem.knowledge
-    return fit_judged_bags(Problem(problem.X, known), start, settings, Ramp(known.loss))
+    return fit_judged_bags(BagProblem(problem.X, known), start, settings, Ramp(known.loss))
 
 
-Method = Callable[[Problem, Values | None, Settings], LinearModel]
+Method = Callable[[BagProblem, Values | None, FitSettings], LinearModel]
 """A function of a problem, of the weights (d + 1,) where it begins or None for its own, and of settings."""
 
 LINEAR: Mapping[str, Method] = MappingProxyType(

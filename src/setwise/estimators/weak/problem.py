@@ -29,16 +29,16 @@ from setwise.risks import MeanRisk
 
 
 @final
-class Watch:
+class FitProgress:
     """Draws one line on standard error: what is fitted, its objective, and the number of steps; or nothing."""
 
     def __init__(self, shown: bool = False, label: str = "") -> None:
         self.shown, self.label = shown, label
         self._begin, self._drawn, self._open = time.perf_counter(), -1.0, False
 
-    def named(self, label: str) -> "Watch":
+    def named(self, label: str) -> "FitProgress":
         """A watch for another part of a fit."""
-        return Watch(self.shown, label)
+        return FitProgress(self.shown, label)
 
     def step(self, objective: float, iteration: int) -> None:
         """Draw the line, at most ten times a second."""
@@ -72,7 +72,7 @@ class Watch:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Problem:
+class BagProblem:
     """Rows with what is known of them.
 
     Attributes
@@ -84,12 +84,12 @@ class Problem:
 
     X: Any
     knowledge: Knowledge
-    whole: "tuple[Problem, Ints] | None" = None
+    whole: "tuple[BagProblem, Ints] | None" = None
 
-    def take(self, parts: Ints) -> "Problem":
+    def take(self, parts: Ints) -> "BagProblem":
         """The problem of some bags."""
         places, knowledge = self.knowledge.take(parts)
-        return Problem(taken(self.X, places), knowledge, (self, parts))
+        return BagProblem(taken(self.X, places), knowledge, (self, parts))
 
     def bound(self, surrogate: Surrogate) -> Evaluator:
         """A surrogate of the bags, whose loss may have a value for each bag of the whole problem."""
@@ -107,7 +107,7 @@ class Problem:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Settings:
+class FitSettings:
     """How a method is fitted.
 
     Attributes
@@ -124,10 +124,10 @@ class Settings:
     tol: float = 1e-6
     max_iter: int = 1000
     n_jobs: int = 1
-    watch: Watch = field(default_factory=Watch)
+    watch: FitProgress = field(default_factory=FitProgress)
     seed: int = 0
 
-    def at(self, C: float) -> "Settings":
+    def at(self, C: float) -> "FitSettings":
         """The same with another C."""
         return replace(self, C=C)
 
@@ -200,10 +200,10 @@ GRADIENT = 1e-10
 
 
 @final
-class _Objective:
+class _BagObjective:
     """The objective and its gradient; it keeps the best point that was seen."""
 
-    def __init__(self, risk: Risk, weight: float, settings: Settings) -> None:
+    def __init__(self, risk: Risk, weight: float, settings: FitSettings) -> None:
         self.risk, self.weight, self.watch = risk, weight, settings.watch
         self.ridge = np.append(np.ones(risk.size - 1), INTERCEPT_SHRINKAGE)
         self.best: Values | None = None
@@ -226,13 +226,13 @@ class _Objective:
         self.watch.step(self.least, self.steps)
 
 
-def descend_by_lbfgs(risk: Risk, start: Values, settings: Settings) -> LinearModel:
+def descend_by_lbfgs(risk: Risk, start: Values, settings: FitSettings) -> LinearModel:
     """The weights where L-BFGS ends that begins at ``start``, (size,); the best so far after Ctrl-C.
 
     The weight of the risk is C times the number of bags, so that C weighs their sum. The last weight is that of the
     constant feature, which is hardly regularized. On a risk that is not convex this is a local minimum.
     """
-    objective = _Objective(risk, settings.C * risk.n_parts, settings)
+    objective = _BagObjective(risk, settings.C * risk.n_parts, settings)
     options = {"maxiter": settings.max_iter, "ftol": settings.tol, "gtol": GRADIENT, "maxcor": 20}
     status, words = "converged", f"descent ended within tol={settings.tol:g}"
     try:
@@ -270,14 +270,14 @@ def calibrated(knowledge: Knowledge, scores: Values, *, boundary_stays: bool = F
 
 @final
 @dataclass(frozen=True, eq=False)
-class Scaling:
+class FeatureScaling:
     """``(x - mean) / scale``; sparse features are not centred."""
 
     mean: Values
     scale: Values
 
     @classmethod
-    def of(cls, X: Any) -> "Scaling":
+    def of(cls, X: Any) -> "FeatureScaling":
         """The scaling of the rows X (n, d), dense or CSR."""
         with np.errstate(over="ignore", invalid="ignore"):
             scaler = StandardScaler(with_mean=not issparse(X)).fit(X)
@@ -308,7 +308,7 @@ TOL, STEPS = 1e-3, 100
 """The smallest tolerance and the largest number of planes: a score more or less decides little."""
 
 
-def descend_by_bundles(problem: Problem, evaluator: Evaluator, start: Values, settings: Settings) -> LinearModel:
+def descend_by_bundles(problem: BagProblem, evaluator: Evaluator, start: Values, settings: FitSettings) -> LinearModel:
     """``min 0.5 |w|^2 + C sum over bags of a surrogate`` from ``start`` (d + 1,), by :class:`setwise.learners.NRBM`.
 
     The minimum is local where the surrogate is not convex. The objective is never above that of the start.
@@ -325,7 +325,7 @@ def descend_by_bundles(problem: Problem, evaluator: Evaluator, start: Values, se
     return LinearModel(scale * found.w, _status(found), found.message, found.objective, len(found.history))
 
 
-def as_log_odds(problem: Problem, found: LinearModel, ranked: bool = False) -> LinearModel:
+def as_log_odds(problem: BagProblem, found: LinearModel, ranked: bool = False) -> LinearModel:
     """The model with the factor of its scores under which what is known is most likely; its boundary stays.
 
     Scores that are ``ranked`` alone have no boundary, so that they take the constant of greatest likelihood too.

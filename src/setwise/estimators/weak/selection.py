@@ -17,7 +17,7 @@ from setwise.core.checks import Ints, Values
 from setwise.estimators.base import base_threads
 from setwise.estimators.weak.families import Family
 from setwise.estimators.weak.knowledge import Knowledge
-from setwise.estimators.weak.problem import ConstantModel, Model, Problem, Settings, Watch
+from setwise.estimators.weak.problem import BagProblem, ConstantModel, FitProgress, FitSettings, Model
 from setwise.probabilistic import CountLikelihood
 
 CS = (0.01, 0.1, 1.0, 10.0)
@@ -95,7 +95,7 @@ class Race:
     chance: float
 
 
-def race(problem: Problem, family: Family, methods: tuple[str, ...], Cs: tuple[float, ...], settings: Settings,
+def race(problem: BagProblem, family: Family, methods: tuple[str, ...], Cs: tuple[float, ...], settings: FitSettings,
          cv: int, seed: int) -> Race:  # fmt: skip
     """Judge all methods with all C on the bags of each of ``cv`` folds in turn, by models of the others.
 
@@ -124,13 +124,13 @@ def likeliest_constant(knowledge: Knowledge) -> ConstantModel:
     return ConstantModel(float(found.x[0]))
 
 
-def log_likelihood(model: Model, problem: Problem) -> Values:
+def log_likelihood(model: Model, problem: BagProblem) -> Values:
     """``log Pr(what is known)`` of each bag, (bags,)."""
     known = problem.knowledge
     return -np.asarray(CountLikelihood(known.loss).on(known.sets)(model.scores(problem.X)).values)
 
 
-def _some_bags(problem: Problem, rng: np.random.Generator) -> Ints:
+def _some_bags(problem: BagProblem, rng: np.random.Generator) -> Ints:
     """The bags of the race, in their order."""
     sizes = problem.knowledge.sets.sizes
     drawn = rng.permutation(len(sizes))
@@ -147,13 +147,13 @@ def _folds(parts: Ints, cv: int, rng: np.random.Generator) -> Iterator[tuple[Int
 
 
 def _models(
-    problem: Problem, family: Family, methods: tuple[str, ...], Cs: tuple[float, ...], settings: Settings
+    problem: BagProblem, family: Family, methods: tuple[str, ...], Cs: tuple[float, ...], settings: FitSettings
 ) -> Iterator[tuple[tuple[str, float], Model]]:
     """All candidates, fitted to a problem."""
     yield CONSTANT, likeliest_constant(problem.knowledge)
     start = None
     for C in Cs:
-        quiet = replace(settings, C=C, tol=max(settings.tol, ROUGH), watch=Watch())
+        quiet = replace(settings, C=C, tol=max(settings.tol, ROUGH), watch=FitProgress())
         start = _going(family.start(problem, start, quiet))
         for method in methods:
             settings.watch.note(f"race: {method}, C = {C:g}")
@@ -297,7 +297,7 @@ INTERRUPTED = "interrupted in the race of methods; this is the start of all of t
 
 @final
 @dataclass(frozen=True, eq=False)
-class Trained:
+class SelectedModel:
     """A model of one class against the rest, and how it was chosen.
 
     Attributes
@@ -323,7 +323,7 @@ class Trained:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Plan:
+class SelectionPlan:
     """What is fitted, and how it is chosen.
 
     Attributes
@@ -339,12 +339,14 @@ class Plan:
     family: Family
     methods: tuple[str, ...]
     Cs: tuple[float, ...]
-    settings: Settings
+    settings: FitSettings
     cv: int
     seed: int
 
     @classmethod
-    def of(cls, family: Family, method: str, C: float | str, settings: Settings, cv: int, seed: int) -> "Plan":
+    def of(
+        cls, family: Family, method: str, C: float | str, settings: FitSettings, cv: int, seed: int
+    ) -> "SelectionPlan":
         """The plan for a method and a C, each of which may be ``"auto"``."""
         methods = family.methods if method == "auto" else (method,)
         Cs = CS if C == "auto" and family.regularized else (USUAL if isinstance(C, str) else C,)
@@ -360,22 +362,22 @@ class Plan:
         """The method and C that are taken without a race."""
         return self.methods[0], USUAL if USUAL in self.Cs else self.Cs[0]
 
-    def train(self, problem: Problem) -> Trained:
+    def train(self, problem: BagProblem) -> SelectedModel:
         """The model that the plan chooses; after Ctrl-C the best so far, or KeyboardInterrupt if there is none."""
         with base_threads(problem.X):
             return self._train(problem)
 
-    def _train(self, problem: Problem) -> Trained:
+    def _train(self, problem: BagProblem) -> SelectedModel:
         method, C = self.usual
         start = self.family.start(problem, None, self.settings.at(C))
         if start.status == "interrupted":
-            return Trained(start, "soft_labels", C, None, "")
+            return SelectedModel(start, "soft_labels", C, None, "")
         outcome = None
         if self.open and len(problem.knowledge) > 1:
             try:
                 outcome = race(problem, self.family, self.methods, self.Cs, self.settings, self.cv, self.seed)
             except KeyboardInterrupt:
-                return Trained(_stopped(start, INTERRUPTED), "soft_labels", C, None, "")
+                return SelectedModel(_stopped(start, INTERRUPTED), "soft_labels", C, None, "")
             self.settings.watch.close()
             method = outcome.best.method
             if outcome.best.C != C:
@@ -383,9 +385,9 @@ class Plan:
                 start = self.family.start(problem, start, self.settings.at(C))
         choice = self._words(method, C, outcome)
         self.settings.watch.say(choice)
-        return self._last(problem, start, Trained(start, method, C, outcome, choice))
+        return self._last(problem, start, SelectedModel(start, method, C, outcome, choice))
 
-    def _last(self, problem: Problem, start: Model, chosen: Trained) -> Trained:
+    def _last(self, problem: BagProblem, start: Model, chosen: SelectedModel) -> SelectedModel:
         """The fit of what was chosen, and what is to be said of it."""
         if start.status == "interrupted":
             return chosen

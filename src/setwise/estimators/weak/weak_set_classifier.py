@@ -18,7 +18,7 @@ from setwise.core.checks import Values, as_factor, as_number
 from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT, BAG_LIMITS, BAGS
 from setwise.core.surrogate import Surrogate
-from setwise.estimators.base import Names, Versioned, as_matrix, linear_scores, threads, warn_of_dropped_groups
+from setwise.estimators.base import Names, VersionedEstimator, as_matrix, linear_scores, threads, warn_of_dropped_groups
 from setwise.estimators.weak.bag_scores import (
     BagPredictions,
     check_decidable,
@@ -29,11 +29,11 @@ from setwise.estimators.weak.bag_scores import (
     threshold_for,
 )
 from setwise.estimators.weak.bags import Bagging, Ranges
-from setwise.estimators.weak.families import WrappedModel, family_of
+from setwise.estimators.weak.families import ClassifierModel, family_of
 from setwise.estimators.weak.knowledge import Knowledge, PartLabels, refuse_one_class
 from setwise.estimators.weak.methods import LINEAR, check
-from setwise.estimators.weak.problem import LinearModel, Problem, Scaling, Settings, Watch, taken
-from setwise.estimators.weak.selection import USUAL, Plan, Trained
+from setwise.estimators.weak.problem import BagProblem, FeatureScaling, FitProgress, FitSettings, LinearModel, taken
+from setwise.estimators.weak.selection import USUAL, SelectedModel, SelectionPlan
 from setwise.losses import as_loss, plain_losses
 
 ENDINGS = {
@@ -42,7 +42,7 @@ ENDINGS = {
 }
 
 
-def keep(model: Any, trained: Sequence[Trained], classes: NDArray[Any], scaling: Scaling | None) -> None:
+def keep(model: Any, trained: Sequence[SelectedModel], classes: NDArray[Any], scaling: FeatureScaling | None) -> None:
     """Store the models of all classes in the attributes of ``model``, and warn of what went wrong."""
     models = [one.model for one in trained]
     model.classes_, model._models, model.estimators_ = classes, [], []
@@ -51,7 +51,7 @@ def keep(model: Any, trained: Sequence[Trained], classes: NDArray[Any], scaling:
         model.coef_, model.intercept_ = (np.array(parts) for parts in zip(*pairs, strict=True))
     else:
         model._models = models
-        model.estimators_ = [one.estimator for one in models if isinstance(one, WrappedModel)]
+        model.estimators_ = [one.estimator for one in models if isinstance(one, ClassifierModel)]
         if model.estimators_:
             _take_names(model, model.estimators_[0])
     single = len(trained) == 1
@@ -60,7 +60,7 @@ def keep(model: Any, trained: Sequence[Trained], classes: NDArray[Any], scaling:
     _warn(type(model).__name__, trained)
 
 
-def _columns(trained: Sequence[Trained]) -> dict[str, list[Any]]:
+def _columns(trained: Sequence[SelectedModel]) -> dict[str, list[Any]]:
     """The attributes with one value for each class."""
     races = [one.race for one in trained]
     return {
@@ -87,7 +87,7 @@ def _take_names(model: Any, fitted: Any) -> None:
             delattr(model, name)
 
 
-def _warn(name: str, trained: Sequence[Trained]) -> None:
+def _warn(name: str, trained: Sequence[SelectedModel]) -> None:
     """Warn of the first class that has a reason, of each kind."""
     statuses = {one.model.status: one.model.message for one in reversed(trained)}
     for status, (words, kind, page) in ENDINGS.items():
@@ -100,7 +100,7 @@ def _warn(name: str, trained: Sequence[Trained]) -> None:
 
 
 @final
-class WeakSetClassifier(ClassifierMixin, Versioned):
+class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
     """A classifier of rows that learns from numbers of positives of whole bags, and from the labels of some rows.
 
     What is known of a bag may be the number of its positives (``counts``), their share (``proportions``), a least
@@ -461,7 +461,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
             raise ValueError(f"loss must be None for more than two classes; got {loss!r} and {len(classes)} classes.")
         if loss is not None:
             check_decidable(loss, n)
-        scaling = Scaling.of(rows) if linear else None
+        scaling = FeatureScaling.of(rows) if linear else None
         plan, trained = self._plan(), []
         for k in range(1, 2) if len(classes) == 2 else range(len(classes)):
             labels = np.where(codes < 0, -1, codes == k).astype(np.int8)
@@ -470,7 +470,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
             if isinstance(self.method, Surrogate):
                 check(self.method, knowledge, n, len(classes))
             part = taken(rows, knowledge.order)
-            trained.append(plan.train(Problem(part if scaling is None else scaling.inside(part), knowledge)))
+            trained.append(plan.train(BagProblem(part if scaling is None else scaling.inside(part), knowledge)))
             if trained[-1].interrupted and k + 1 < len(classes):
                 # The classes that follow have no model yet.
                 raise KeyboardInterrupt
@@ -488,15 +488,15 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
             return True
         return interrupted
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> SelectionPlan:
         """What is fitted, by the parameters."""
         family, method = family_of(self.estimator, self.method)
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-        watch = Watch(self.verbose > 0, type(self).__name__)
+        watch = FitProgress(self.verbose > 0, type(self).__name__)
         C, tol = self.C if isinstance(self.C, str) else as_factor(self.C, "C"), as_number(self.tol, "tol", low=0.0)
         steps = family.steps if self.max_iter is None else int(self.max_iter)
-        settings = Settings(USUAL, tol, steps, threads(self.n_jobs), watch, seed)
-        return Plan.of(family, method, C, settings, int(self.cv), seed)
+        settings = FitSettings(USUAL, tol, steps, threads(self.n_jobs), watch, seed)
+        return SelectionPlan.of(family, method, C, settings, int(self.cv), seed)
 
     def _log_odds(self, X: Any) -> Values:
         """The log-odds of the probabilities, (n,), or (n, k)."""

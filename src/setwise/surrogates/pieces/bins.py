@@ -27,7 +27,7 @@ ROUNDING = 5e-10
 
 @final
 @dataclass(frozen=True)
-class Plan:
+class BinPlan:
     """How many ``bins`` there are at first, how many more a round may ask for, and how ``few`` decisions are sent."""
 
     bins: int = 512
@@ -141,7 +141,7 @@ class Leaves:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Assessed:
+class LeafAssessment:
     """``value``, and what it may lack in each leaf, ``gaps`` (k,); ``slopes`` (k, 2) make its gradient.
 
     ``size`` is what the value is added up from, whose rounding no bins can mend.
@@ -164,7 +164,7 @@ class Assessed:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Whole:
+class KeySummary:
     """The keys of all ``pieces`` above a floor: how many each class has, its lowest and its highest, (2,) each."""
 
     above: Ints
@@ -173,7 +173,9 @@ class Whole:
     pieces: int
 
 
-def whole_range(line: Values, floor: float, negatives: int, positives: int) -> Generator[Question, list[Any], Whole]:
+def whole_range(
+    line: Values, floor: float, negatives: int, positives: int
+) -> Generator[Question, list[Any], KeySummary]:
     """The question for the range of the keys, and a check of the numbers of all decisions."""
     answers = yield KeyRange(line, floor)
     counts, ends, proper = zip(*answers, strict=True)
@@ -183,7 +185,7 @@ def whole_range(line: Values, floor: float, negatives: int, positives: int) -> G
     if total[0, 0] != negatives or total[1, 0] != positives:
         wanted = f"{negatives} negatives and {positives} positives"
         raise ValueError(f"pieces must hold {wanted} in all; got {total[0, 0]} and {total[1, 0]}.")
-    return Whole(total[:, 1], both[:, :, 0].min(axis=0), both[:, :, 1].max(axis=0), len(answers))
+    return KeySummary(total[:, 1], both[:, :, 0].min(axis=0), both[:, :, 1].max(axis=0), len(answers))
 
 
 def no_gradient(line: Values) -> BinSlopes:
@@ -192,8 +194,13 @@ def no_gradient(line: Values) -> BinSlopes:
 
 
 def refined(
-    line: Values, ends: tuple[float, float], size: int, assess: Callable[[Leaves], Assessed], tol: float, plan: Plan
-) -> Generator[Question, list[Any], tuple[Leaves, Assessed]]:
+    line: Values,
+    ends: tuple[float, float],
+    size: int,
+    assess: Callable[[Leaves], LeafAssessment],
+    tol: float,
+    plan: BinPlan,
+) -> Generator[Question, list[Any], tuple[Leaves, LeafAssessment]]:
     """The dialogue that divides the keys between ``ends`` into bins whose gaps add up to at most ``tol``.
 
     The gap of a bin grows as its width times the square of the decisions that it holds. So an even bin in k parts has a
@@ -235,7 +242,7 @@ def refined(
     return leaves, found
 
 
-def _undecided(gaps: Values, goal: float, plan: Plan) -> tuple[Ints, Ints]:
+def _undecided(gaps: Values, goal: float, plan: BinPlan) -> tuple[Ints, Ints]:
     """The leaves to divide and their numbers of parts, for gaps of about half the goal; none if it is met."""
     if gaps.sum() <= goal:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)

@@ -25,7 +25,7 @@ from setwise.core.surrogate import (
     ended,
 )
 from setwise.kernels.threads import map_units
-from setwise.surrogates.pieces.bins import Assessed, Leaves, Plan, no_gradient, refined, whole_range
+from setwise.surrogates.pieces.bins import BinPlan, LeafAssessment, Leaves, no_gradient, refined, whole_range
 
 MARGINS = np.array([[0.0, 1.0], [0.0, -1.0]])
 """Keys are errors less 1: the score of a negative, and minus that of a positive."""
@@ -70,8 +70,8 @@ class LovaszInPieces(PiecedEvaluator):
     plan : the sizes of questions
     """
 
-    def __init__(self, counts: Counts, thresholded: bool, plan: Plan | None = None) -> None:
-        self.counts, self.thresholded, self.plan = counts, thresholded, plan or Plan()
+    def __init__(self, counts: Counts, thresholded: bool, plan: BinPlan | None = None) -> None:
+        self.counts, self.thresholded, self.plan = counts, thresholded, plan or BinPlan()
 
     def search(self, tol: float) -> Search:
         given = int(self.counts.N[0]), int(self.counts.P[0])
@@ -86,7 +86,7 @@ class LovaszInPieces(PiecedEvaluator):
         slopes = assessed.slopes if assessed.value > 0.0 else np.zeros_like(assessed.slopes)
         return assessed.evaluation(leaves.gradient(MARGINS, slopes), found.pieces)
 
-    def assess(self, leaves: Leaves) -> Assessed:
+    def assess(self, leaves: Leaves) -> LeafAssessment:
         """The bounds of the sum, without a clip of it."""
         n, m = leaves.counts.T
         negatives, positives = _above(n), _above(m)
@@ -110,7 +110,7 @@ class LovaszInPieces(PiecedEvaluator):
         gaps = np.where(width > 0, width * np.maximum(lacking, 0.0), 0.0)
         origin = float(self.counts.origin[0])
         slopes = gains / np.maximum(leaves.counts, 1.0) * np.array([1.0, -1.0])
-        return Assessed(origin + float(terms.sum()), gaps, slopes, abs(origin) + float(np.abs(terms).sum()))
+        return LeafAssessment(origin + float(terms.sum()), gaps, slopes, abs(origin) + float(np.abs(terms).sum()))
 
 
 def _linear(f: Callable[[Values], Values], mean: Values, most: Values) -> Values:
@@ -177,9 +177,11 @@ class RocAreaInPieces(PiecedEvaluator):
     plan : the sizes of questions
     """
 
-    def __init__(self, margin: float, scale: float, negatives: int, positives: int, plan: Plan | None = None) -> None:
+    def __init__(
+        self, margin: float, scale: float, negatives: int, positives: int, plan: BinPlan | None = None
+    ) -> None:
         self.margin, self.scale, self.negatives, self.positives = margin, scale, negatives, positives
-        self.plan = plan or Plan()
+        self.plan = plan or BinPlan()
 
     def search(self, tol: float) -> Search:
         line = np.array([[0.0, 1.0 / self.scale], [-self.margin, 1.0 / self.scale]])
@@ -192,7 +194,7 @@ class RocAreaInPieces(PiecedEvaluator):
         leaves, assessed = yield from refined(line, ends, size, self.assess, tol, self.plan)
         return assessed.evaluation(leaves.gradient(line, assessed.slopes), found.pieces)
 
-    def assess(self, leaves: Leaves) -> Assessed:
+    def assess(self, leaves: Leaves) -> LeafAssessment:
         """The bounds where the pairs of a bin are all swapped or not."""
         n, m = leaves.counts.T
         swapped = leaves.shares[:, 0] > leaves.shares[:, 1]
@@ -206,7 +208,7 @@ class RocAreaInPieces(PiecedEvaluator):
         terms = slopes * (leaves.sums + leaves.counts * (leaves.tops - leaves.tops[0])[:, None])
         q, p = leaves.shares.T
         gaps = each * m * n * (leaves.high - leaves.low) * np.minimum(q * (1.0 - p), p * (1.0 - q))
-        return Assessed(float(terms.sum()), gaps, slopes / self.scale, float(np.abs(terms).sum()))
+        return LeafAssessment(float(terms.sum()), gaps, slopes / self.scale, float(np.abs(terms).sum()))
 
 
 LARGE = 1 << 23

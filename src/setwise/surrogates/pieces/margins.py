@@ -146,7 +146,7 @@ class Ties:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Flips:
+class FlipGradient:
     """``(labels - truth) / scale`` where margins below the levels (2,) are mistakes, and the first ``ties`` at them."""
 
     levels: Values
@@ -226,7 +226,7 @@ class CountSearchInPieces(PiecedEvaluator):
         shares = np.zeros((pieces, 2), dtype=np.int64)
         if any(ties):
             shares = _shares(np.array(ties), (yield Ties(np.array(levels))))
-        gradients: list[Question] = [Flips(np.array(levels), share, self.scale) for share in shares]
+        gradients: list[Question] = [FlipGradient(np.array(levels), share, self.scale) for share in shares]
         base = (profiles[0].base + profiles[1].base) / self.scale
         return PiecedEvaluation(found.value - base, found.upper - base, gradients)
 
@@ -284,20 +284,22 @@ class RampInPieces(PiecedEvaluator):
     def search(self, tol: float) -> Search:
         """The dialogue of margin rescaling, and one question more."""
         found = yield from self.worst.search(tol)
-        won = float(np.sum((yield Won(self.scale))))
+        won = float(np.sum((yield PredictionGain(self.scale))))
         # Of huge scores the difference is rounding alone.
         value, upper = max(found.value - won, self.floor), max(found.upper - won, self.floor)
         if not any((yield _has_zero)):
-            return PiecedEvaluation(value, upper, [Less(each, self.scale) for each in found.gradients])
+            return PiecedEvaluation(value, upper, [RampGradient(each, self.scale) for each in found.gradients])
         near = yield from self._nudged(self.worst.search(tol))
-        return PiecedEvaluation(value, upper, [Nudged(Less(each, self.scale), self.nudge) for each in near.gradients])
+        return PiecedEvaluation(
+            value, upper, [NudgedAnswer(RampGradient(each, self.scale), self.nudge) for each in near.gradients]
+        )
 
     def _nudged(self, dialogue: Search) -> Search:
         """The same dialogue about scores that are not 0."""
         try:
             question = next(dialogue)
             while True:
-                question = dialogue.send((yield Nudged(question, self.nudge)))
+                question = dialogue.send((yield NudgedAnswer(question, self.nudge)))
         except StopIteration as end:
             found: PiecedEvaluation = end.value
             return found
@@ -309,7 +311,7 @@ def _has_zero(piece: Piece) -> bool:
 
 @final
 @dataclass(frozen=True)
-class Nudged:
+class NudgedAnswer:
     """The answer of a question whose scores of 0 are moved towards the truth."""
 
     question: Question
@@ -322,7 +324,7 @@ class Nudged:
 
 @final
 @dataclass(frozen=True)
-class Won:
+class PredictionGain:
     """What the prediction of a piece wins over the truth: ``sum |s| / scale`` over mistakes."""
 
     scale: float
@@ -334,7 +336,7 @@ class Won:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Less:
+class RampGradient:
     """The gradient of margin rescaling less that of the score of the prediction, ``([s > 0] - truth) / scale``."""
 
     worst: Question

@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 import clone  # noqa: F401
 from papers.experiment import Settings
 from papers.measure_protocol import MEASURES, TEST_SHARE
-from papers.measure_reference import Table, inner_folds, out_of_fold, references, scores_of
+from papers.measure_reference import DataTable, inner_folds, out_of_fold, references, scores_of
 from papers.measure_tables import all_tables
 from setwise.core.loss import Loss
 from setwise.decisions import bagged_threshold, best_threshold
@@ -47,11 +47,11 @@ def simulated(n: int) -> np.ndarray:
     return np.array([[gain(loss, *sample, truth, new) for loss in LOSSES] for sample in samples])
 
 
-def on_splits(one: Table, seed: int) -> Iterator[list[float]]:
+def on_splits(one: DataTable, seed: int) -> Iterator[list[float]]:
     """The gains on the splits of a table, one for each measure."""
     drawn = StratifiedShuffleSplit(SPLITS, test_size=TEST_SHARE, random_state=seed)
     for k, (train, test) in enumerate(drawn.split(one.y, one.y)):
-        part = Table(one.name, one.X[train], one.y[train])
+        part = DataTable(one.name, one.X[train], one.y[train])
         folds, row = inner_folds(part.y, k + OTHER_FOLDS), []
         for loss, tuned in zip(LOSSES, references("linear", part, inner_folds(part.y, k), LOSSES, k), strict=True):
             new = scores_of(tuned.fitted, one.X[test])

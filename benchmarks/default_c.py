@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import clone  # noqa: F401
 from papers.measure_protocol import TABLES, TEST_SHARE
-from papers.measure_reference import Table, read_table
+from papers.measure_reference import DataTable, read_table
 from setwise import SetClassifier
 from timing import table
 
@@ -26,7 +26,7 @@ LOSSES = ("f1", "jaccard")
 CLOSE = 0.01
 
 
-def scores(one: Table, loss: str, splits: int, seed: int) -> np.ndarray:
+def scores(one: DataTable, loss: str, splits: int, seed: int) -> np.ndarray:
     """The test scores of the default and of each C of the grid, (splits, 1 + m)."""
     found = []
     for train, test in StratifiedShuffleSplit(splits, test_size=TEST_SHARE, random_state=seed).split(one.X, one.y):

@@ -27,7 +27,7 @@ import clone  # noqa: F401
 from dual_decomposition import grid, scored
 from papers.dd_superpixels import CLASSES, described
 from papers.hol_images import MSRC_FOLDERS
-from papers.superpixels import Part, generated_part
+from papers.superpixels import SuperpixelImages, generated_part
 from setwise.core.networks import Graphs
 from setwise.datasets import load_labeled_images
 from setwise.inference import DualDecomposition, PiecewiseLinear
@@ -83,7 +83,7 @@ def superpixels():
     shows = np.flatnonzero([(one == number).any() for one in whole.labels])
     for name, chosen in (("ten images with a cow", shows[:10]), ("all images", np.arange(len(whole)))):
         images = whole.take(chosen)
-        part = Part.of(described(images), [one == number for one in images.labels])
+        part = SuperpixelImages.of(described(images), [one == number for one in images.labels])
         yield name, joined(part)
 
 

@@ -36,7 +36,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from papers.dd_images import Part, generated, horses
+from papers.dd_images import ImageSet, generated, horses
 from papers.duel import verdict
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table
 from papers.lovasz_paper import mean_and_error
@@ -67,7 +67,7 @@ GRID = (1e-4, 1e-3, 1e-2)
 
 @final
 @dataclass(frozen=True)
-class Found:
+class GridWeights:
     """Weights with their C, the objective as a share of C, and whether the edges count."""
 
     w: Values
@@ -102,28 +102,28 @@ class Results:
         return figure
 
 
-def without_edges(part: Part) -> tuple[Graphs, GraphModel]:
+def without_edges(part: ImageSet) -> tuple[Graphs, GraphModel]:
     """The same pixels without their edges."""
     graphs = Graphs(part.graphs.labels, part.graphs.offsets, np.zeros((0, 2), np.int64))
     return graphs, GraphModel(part.X, np.zeros((0, part.Z.shape[1])), graphs)
 
 
-def margin(part: Part, loss: Loss, C: float, inference: Inference | None = None, edges: bool = True) -> Found:
+def margin(part: ImageSet, loss: Loss, C: float, inference: Inference | None = None, edges: bool = True) -> GridWeights:
     """Margin rescaling of a loss."""
     graphs, features = (part.graphs, part.features) if edges else without_edges(part)
     risk = MeanRisk(features, MarginRescaling(loss, inference).on(graphs))
     fit = OneSlack(C=C, tol=1e-2, max_iter=60).minimize(risk)
-    return Found(fit.w, C, fit.objective / C, edges)
+    return GridWeights(fit.w, C, fit.objective / C, edges)
 
 
-def ramp(part: Part, start: Values, C: float) -> Found:
+def ramp(part: ImageSet, start: Values, C: float) -> GridWeights:
     """The ramp of the Jaccard loss, as steps from a start."""
     risk = MeanRisk(part.features.centred(start), Ramp(Jaccard()).on(part.graphs))
     fit = NRBM(C=C, tol=1e-2, max_iter=60).minimize(risk)
-    return Found(start + fit.w, C, fit.objective / C)
+    return GridWeights(start + fit.w, C, fit.objective / C)
 
 
-def labels(part: Part, found: Found, shift: float = 0.0) -> NDArray[np.bool_]:
+def labels(part: ImageSet, found: GridWeights, shift: float = 0.0) -> NDArray[np.bool_]:
     """The best labeling of the scores, with a constant added to those of nodes."""
     graphs, features = (part.graphs, part.features) if found.edges else without_edges(part)
     scores = features.scores(found.w)
@@ -131,12 +131,12 @@ def labels(part: Part, found: Found, shift: float = 0.0) -> NDArray[np.bool_]:
     return np.asarray(MaxFlow().prepare(BoundLoss(graphs)).maximize(scores).labels)
 
 
-def loss_of(part: Part, guess: NDArray[np.bool_]) -> float:
+def loss_of(part: ImageSet, guess: NDArray[np.bool_]) -> float:
     """The Jaccard loss of all images of a part."""
     return float(Jaccard().structure(part.graphs).values(guess)[0])
 
 
-def best_shift(part: Part, found: Found) -> float:
+def best_shift(part: ImageSet, found: GridWeights) -> float:
     """The constant with the least Jaccard loss, of 0 and of quantiles of the scores of nodes."""
     graphs = part.graphs
     own = part.features.scores(found.w)[graphs.node_places]
@@ -145,7 +145,7 @@ def best_shift(part: Part, found: Found) -> float:
     return float(min(tried, key=lambda shift: round(loss_of(part, labels(part, found, shift)), 12)))
 
 
-def measured(choice: Part, test: Part, found: Found) -> list[float]:
+def measured(choice: ImageSet, test: ImageSet, found: GridWeights) -> list[float]:
     """The four columns of one model."""
     plain, moved = labels(test, found), labels(test, found, best_shift(choice, found))
     return [
@@ -155,7 +155,7 @@ def measured(choice: Part, test: Part, found: Found) -> list[float]:
 
 
 def one_repetition(
-    parts: tuple[Part, Part, Part], grid: tuple[float, ...], pieces: int, advance: Callable[[str], None]
+    parts: tuple[ImageSet, ImageSet, ImageSet], grid: tuple[float, ...], pieces: int, advance: Callable[[str], None]
 ) -> tuple[Values, list[NDArray[np.float64]]]:
     """The measures of all rows, (rows, 4), NaN where a method is not tried, as no pieces at all; and pictures to show.
 
@@ -165,7 +165,7 @@ def one_repetition(
     positives, total = int(train.graphs.truth.sum()), train.graphs.total
     balanced = ClassWeightedHamming(0.5 / (total - positives), 0.5 / positives)
 
-    def chosen(make: Callable[[float], Found]) -> Found:
+    def chosen(make: Callable[[float], GridWeights]) -> GridWeights:
         fits = [make(C) for C in grid]
         return fits[int(np.argmin([round(loss_of(choice, labels(choice, fit)), 12) for fit in fits]))]
 
@@ -198,9 +198,9 @@ def of_generated(settings: Settings, advance: Advance) -> "Results":
     shown: list[Values] = []
     for i in range(repetitions(settings)):
         rng = np.random.default_rng([settings.seed, i])
-        train = Part(generated(n, side, rng))
+        train = ImageSet(generated(n, side, rng))
         test = generated(10 if settings.quick else 40, side, rng)
-        parts = train, Part(generated(n, side, rng), train), Part(test, train)
+        parts = train, ImageSet(generated(n, side, rng), train), ImageSet(test, train)
         each, shown = one_repetition(parts, grid, pieces, lambda what: advance(f"generated: {what}"))
         found.append(each)
     return Results(np.stack(found, axis=-1), test.pictures[:PICTURES], shown)
@@ -213,8 +213,8 @@ def of_horses(settings: Settings, advance: Advance) -> "Results":
     shown: list[Values] = []
     for i in range(3):
         drawn = np.random.default_rng([settings.seed, i]).permutation(pool)
-        train = Part(images.take(drawn[:10]))
-        parts = train, Part(images.take(drawn[10:20]), train), Part(images.take(rest), train)
+        train = ImageSet(images.take(drawn[:10]))
+        parts = train, ImageSet(images.take(drawn[10:20]), train), ImageSet(images.take(rest), train)
         each, shown = one_repetition(parts, GRID, 0, lambda what: advance(f"horses: {what}"))
         found.append(each)
     return Results(np.stack(found, axis=-1), images.take(rest).pictures[:PICTURES], shown)

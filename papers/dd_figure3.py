@@ -26,7 +26,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from papers.dd_images import Part, generated, horses
+from papers.dd_images import ImageSet, generated, horses
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.core.batch import Sets
 from setwise.core.bound_loss import BoundLoss
@@ -67,7 +67,7 @@ class Course:
 class Instance:
     """The Jaccard loss of one set augmented by scores, with the two maximizers that DD alternates."""
 
-    def __init__(self, part: Part, w: Values) -> None:
+    def __init__(self, part: ImageSet, w: Values) -> None:
         graphs = part.graphs
         self.scores, self.structure = part.features.scores(w), Jaccard().structure(graphs)
         self._graphs = graphs
@@ -111,10 +111,10 @@ class Instance:
 def instances(settings: Settings) -> list[Instance]:
     """The instances of training."""
     if settings.quick:
-        part = Part(generated(6, 12, np.random.default_rng(settings.seed)))
+        part = ImageSet(generated(6, 12, np.random.default_rng(settings.seed)))
     else:
         images, train, _ = horses(settings, "dd_figure3")
-        part = Part(images.take(train[:40]))
+        part = ImageSet(images.take(train[:40]))
     weights: list[Values] = []
     risk = MeanRisk(part.features, MarginRescaling(Jaccard()).on(part.graphs))
     OneSlack(C=1000.0, tol=1e-2, max_iter=40).minimize(risk, callback=lambda _, w: weights.append(w.copy()))

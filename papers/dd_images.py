@@ -26,14 +26,14 @@ class Images:
 
 
 @final
-class Part:
+class ImageSet:
     """Images as one set, with features of pixels and of their edges.
 
     Features of pixels are standardized by those of the training part. An edge has a constant and the contrast of its
     pixels, which are not negative.
     """
 
-    def __init__(self, images: Images, train: "Part | None" = None) -> None:
+    def __init__(self, images: Images, train: "ImageSet | None" = None) -> None:
         n, self.images = len(images.masks), images
         self.graphs = Graphs.images(images.masks, 4, np.array([0, n]))
         rows = [np.concatenate([f(one) for f in NODE_FEATURES.values()], axis=-1) for one in images.pictures]

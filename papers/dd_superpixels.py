@@ -58,7 +58,7 @@ from papers.experiment import Advance, Experiment, Outcome, Settings, Table
 from papers.hol_images import MSRC_FOLDERS, data_part, splits
 from papers.lovasz_paper import mean_and_error
 from papers.patch_words import PatchWords
-from papers.superpixels import Part, generated_part
+from papers.superpixels import SuperpixelImages, generated_part
 from setwise.core.checks import Values
 from setwise.core.loss import Loss
 from setwise.datasets import LabeledImages, load_labeled_images
@@ -94,7 +94,7 @@ METHODS = {
 
 @final
 @dataclass(frozen=True)
-class Found:
+class SuperpixelWeights:
     """Weights of nodes, constant and edges, whether the edges count, and the objective as a share of C."""
 
     w: Values
@@ -102,7 +102,7 @@ class Found:
     share: float
 
 
-def trained(name: str, part: Part, C: float) -> Found:
+def trained(name: str, part: SuperpixelImages, C: float) -> SuperpixelWeights:
     """One method with one C."""
     surrogate, edges = METHODS[name]
     loss: Loss = Jaccard()
@@ -117,19 +117,19 @@ def trained(name: str, part: Part, C: float) -> Found:
         graphs = part.graphs if edges else part.bare
         model.fit(graphs, part.labels, groups=np.zeros(len(graphs), dtype=np.int64))
     w = np.concatenate([model.coef_[0], model.intercept_, model.edge_coef_])
-    return Found(w, edges, model.objective_ / model.C_)
+    return SuperpixelWeights(w, edges, model.objective_ / model.C_)
 
 
-def logistic(part: Part) -> Found:
+def logistic(part: SuperpixelImages) -> SuperpixelWeights:
     """Logistic regression of nodes, weighted by areas."""
     X, y = np.concatenate([graph.X for graph in part.graphs]), np.concatenate(part.labels)
     pipe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     scaler, model = pipe.fit(X, y, logisticregression__sample_weight=part.areas / part.areas.mean())
     coef = model.coef_[0] / scaler.scale_
-    return Found(np.append(coef, model.intercept_[0] - coef @ scaler.mean_), False, np.nan)
+    return SuperpixelWeights(np.append(coef, model.intercept_[0] - coef @ scaler.mean_), False, np.nan)
 
 
-def measured(choice: Part, test: Part, found: Found) -> list[float]:
+def measured(choice: SuperpixelImages, test: SuperpixelImages, found: SuperpixelWeights) -> list[float]:
     """The four columns of one model."""
     held, new = (part.turned(found.w, found.edges) for part in (choice, test))
     plain = new < 0.0
@@ -140,7 +140,7 @@ def measured(choice: Part, test: Part, found: Found) -> list[float]:
 
 
 def one_split(
-    parts: Sequence[Part], grid: tuple[float, ...], advance: Advance
+    parts: Sequence[SuperpixelImages], grid: tuple[float, ...], advance: Advance
 ) -> tuple[Values, Callable[[str], object]]:
     """The measures of all rows, (rows, columns), and a function of a name that draws some test images."""
     train, choice, test = parts
@@ -162,7 +162,7 @@ def one_split(
     return out, picture(test, models)
 
 
-def picture(test: Part, models: Mapping[str, Found]) -> Callable[[str], object]:
+def picture(test: SuperpixelImages, models: Mapping[str, SuperpixelWeights]) -> Callable[[str], object]:
     """A function of a name that draws the first images that show the class, their masks and the labels of some rows."""
     some = test.take(np.flatnonzero([inside.any() for inside in test.inside])[:SHOWN])
     ends = np.cumsum([len(graph) for graph in some.graphs])[:-1]
@@ -193,7 +193,7 @@ def described(found: LabeledImages) -> list[Graph]:
 
 
 def samples_of(
-    name: str, whole: Part, words: int, settings: Settings, advance: Advance
+    name: str, whole: SuperpixelImages, words: int, settings: Settings, advance: Advance
 ) -> tuple[Values, Callable[[str], object]]:
     """The measures on all splits with so many words, (rows, columns, splits), and the picture of the first split."""
     count, grid = (QUICK_SPLITS, QUICK_GRID) if settings.quick else (SPLITS, GRID)
@@ -222,7 +222,7 @@ def words_on(name: str, samples: Values) -> list[str]:
 
 def run(settings: Settings, advance: Advance) -> Outcome:
     """Train and test on generated images, or on the classes of MSRC."""
-    wholes: dict[str, Part] = {}
+    wholes: dict[str, SuperpixelImages] = {}
     if settings.quick:
         wholes["generated"] = generated_part(20, np.random.default_rng([settings.seed, 79]))
     else:
@@ -230,7 +230,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
         images = load_labeled_images(place / MSRC_FOLDERS[0], place / MSRC_FOLDERS[1])
         graphs = described(images)
         for name, number in CLASSES.items():
-            wholes[name] = Part.of(graphs, [one == number for one in images.labels], images.images)
+            wholes[name] = SuperpixelImages.of(graphs, [one == number for one in images.labels], images.images)
     tables, words, figures = [], [], {}
     most = QUICK_WORDS if settings.quick else WORDS
     for (name, whole), count in product(wholes.items(), (0, most)):

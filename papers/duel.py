@@ -16,7 +16,7 @@ QUICK_GRID = (1e-3, 1e-1, 10.0)
 
 @final
 @dataclass(frozen=True)
-class Plan:
+class ConstantSearch:
     """How a method chooses its C: the number of inner folds, the constants to choose from, and the seed."""
 
     inner: int = 3
@@ -24,7 +24,7 @@ class Plan:
     seed: int = 0
 
 
-def choose(method: Method, train: Problem, loss: Loss, plan: Plan, advance: Callable[[], None]) -> float:
+def choose(method: Method, train: Problem, loss: Loss, plan: ConstantSearch, advance: Callable[[], None]) -> float:
     """The constant c of the grid with the least mean loss over the inner folds, the smallest one of equals."""
     parts = [standardized(train.take(a), train.take(b)) for a, b in train.folds(plan.inner, plan.seed + 1)]
     means = []

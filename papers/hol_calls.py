@@ -5,7 +5,7 @@ from time import process_time
 import numpy as np
 
 from papers.experiment import Table
-from papers.hol_images import Part
+from papers.hol_images import GraphImages
 from setwise.core.checks import Values
 from setwise.core.loss import Loss
 from setwise.core.networks import Graphs
@@ -14,7 +14,7 @@ from setwise.losses import ZeroOne
 from setwise.models import GraphModel
 
 
-def timed(loss: Loss, w: Values, one: Part) -> tuple[float, float]:
+def timed(loss: Loss, w: Values, one: GraphImages) -> tuple[float, float]:
     """The CPU seconds of one loss-augmented call on an image with edges, and the gap at its end."""
     batch = Graphs.images([mask == 1 for mask in one.masks])
     scores = GraphModel(one.graphs[0].X, one.graphs[0].Z, batch).scores(w)

@@ -66,7 +66,7 @@ PUBLISHED = {
 
 @final
 @dataclass(frozen=True)
-class Size:
+class Figure2Size:
     """The numbers of repetitions, of images in the three parts, of rows of the grid, and the constants C."""
 
     repetitions: int
@@ -75,12 +75,12 @@ class Size:
     grid: tuple[float, ...]
 
 
-FULL = Size(10, (100, 200, 1000), 20, (1.0, 10.0, 100.0, 1000.0))
-QUICK = Size(3, (30, 50, 200), 12, (10.0, 1000.0))
+FULL = Figure2Size(10, (100, 200, 1000), 20, (1.0, 10.0, 100.0, 1000.0))
+QUICK = Figure2Size(3, (30, 50, 200), 12, (10.0, 1000.0))
 
 
 @final
-class Part:
+class CellImages:
     """Images of one part, with their features and their true cells."""
 
     def __init__(self, n: int, noise: float, g: int, rng: np.random.Generator) -> None:
@@ -101,14 +101,14 @@ class Part:
         return np.asarray(self.X[:, :, first : first + POINTS].argmax(axis=1)).ravel()
 
 
-def size_of(settings: Settings) -> Size:
+def size_of(settings: Settings) -> Figure2Size:
     """The small or the full version."""
     return QUICK if settings.quick else FULL
 
 
-def measure(size: Size, noise: float, rng: np.random.Generator, advance: Advance) -> NDArray[np.float64]:
+def measure(size: Figure2Size, noise: float, rng: np.random.Generator, advance: Advance) -> NDArray[np.float64]:
     """One repetition: the three measures in percent of each row, (rows, 3)."""
-    train, choice, test = (Part(n, noise, size.g, rng) for n in size.parts)
+    train, choice, test = (CellImages(n, noise, size.g, rng) for n in size.parts)
     losses = ((1.0 / POINTS) * Hamming(), OrderedPoints(size.g), OrderedPoints(size.g, "pair"))
     out = np.full((len(ROWS), len(COLUMNS)), np.nan)
     for row, loss in enumerate(losses):
@@ -123,7 +123,7 @@ def measure(size: Size, noise: float, rng: np.random.Generator, advance: Advance
     return 100.0 * out
 
 
-def train_for(loss: Loss, part: Part, C: float) -> tuple[NDArray[np.float64], float]:
+def train_for(loss: Loss, part: CellImages, C: float) -> tuple[NDArray[np.float64], float]:
     """The weights of margin rescaling of a loss, and the objective as a share of C."""
     fit = NSlack(C=C, tol=1e-2).minimize(MeanRisk(part.features, MarginRescaling(loss).on(part.batch)))
     return fit.w, fit.objective / C

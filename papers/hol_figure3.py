@@ -50,8 +50,8 @@ from papers.duel import Duel, verdict
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table
 from papers.hol_calls import seconds, timed
 from papers.hol_images import (
-    Part,
-    Size,
+    GraphImages,
+    RunSize,
     described,
     hol_c,
     judged,
@@ -101,19 +101,19 @@ SHOWN, TIMED = 4, 2
 
 @final
 @dataclass(frozen=True)
-class Trained:
+class TrainingMethod:
     """A way of training: its name, its loss, and the parameters of GraphClassifier for a part."""
 
     name: str
     loss: Loss
-    parameters: Callable[[Part], dict[str, Any]]
+    parameters: Callable[[GraphImages], dict[str, Any]]
 
 
 TRAINED = (
-    Trained("0-1", ZeroOne(), lambda part: {"surrogate": MarginRescaling(ZeroOne()), "C": C * len(part.graphs)}),
-    Trained("pixel", ErrorRate(), lambda part: {"surrogate": "margin", "C": hol_c(part, C)}),
-    Trained("Jaccard", Jaccard(), lambda part: {"surrogate": "margin", "C": hol_c(part, C)}),
-    Trained("Jaccard, ramp", Jaccard(), lambda part: {}),
+    TrainingMethod("0-1", ZeroOne(), lambda part: {"surrogate": MarginRescaling(ZeroOne()), "C": C * len(part.graphs)}),
+    TrainingMethod("pixel", ErrorRate(), lambda part: {"surrogate": "margin", "C": hol_c(part, C)}),
+    TrainingMethod("Jaccard", Jaccard(), lambda part: {"surrogate": "margin", "C": hol_c(part, C)}),
+    TrainingMethod("Jaccard, ramp", Jaccard(), lambda part: {}),
 )
 
 ROWS = (
@@ -122,13 +122,13 @@ ROWS = (
     "all negative",
 )
 
-FULL = Size()
-QUICK = Size(splits=2, most=8, classes=("generated",), iterations=10)
+FULL = RunSize()
+QUICK = RunSize(splits=2, most=8, classes=("generated",), iterations=10)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Measured:
+class SplitResult:
     """What one split of one class gave: the columns of each row, the labels of the test images, the timed calls."""
 
     cells: Values
@@ -137,12 +137,12 @@ class Measured:
     gaps: list[float]
 
 
-def size_of(settings: Settings) -> Size:
+def size_of(settings: Settings) -> RunSize:
     """The small or the full version."""
     return QUICK if settings.quick else FULL
 
 
-def measure(train: Part, tune: Part, test: Part, iterations: int, advance: Advance) -> Measured:
+def measure(train: GraphImages, tune: GraphImages, test: GraphImages, iterations: int, advance: Advance) -> SplitResult:
     """All rows on one split."""
     cells, masks = np.full((len(ROWS), len(COLUMNS)), np.nan), {"truth": test.masks}
     calls, gaps = [], []
@@ -167,10 +167,10 @@ def measure(train: Part, tune: Part, test: Part, iterations: int, advance: Advan
     cells[ROWS.index(row), :-1], masks[row] = in_all(logistic(train), False, tune, test)
     advance(row)
     cells[ROWS.index("all negative"), :4] = judged(test, np.zeros(len(test.sets.labels)))
-    return Measured(cells, masks, calls, gaps)
+    return SplitResult(cells, masks, calls, gaps)
 
 
-def logistic(train: Part) -> Values:
+def logistic(train: GraphImages) -> Values:
     """The weights of logistic regression of pixels."""
     X, y = np.concatenate([graph.X for graph in train.graphs]), np.concatenate(train.labels)
     scaler, found = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500)).fit(X, y)
@@ -178,7 +178,7 @@ def logistic(train: Part) -> Values:
     return np.append(coef, found.intercept_[0] - coef @ scaler.mean_)
 
 
-def in_all(w: Values, edges: bool, tune: Part, test: Part) -> tuple[Values, list[Any]]:
+def in_all(w: Values, edges: bool, tune: GraphImages, test: GraphImages) -> tuple[Values, list[Any]]:
     """The columns of a row without the bound of training, and the masks of the test images."""
     turned = {id(part): part.turned(w, edges) for part in (tune, test)}
     labels = turned[id(test)] < 0.0
@@ -193,7 +193,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     return run_at(size_of(settings), settings, advance)
 
 
-def run_at(size: Size, settings: Settings, advance: Advance) -> Outcome:
+def run_at(size: RunSize, settings: Settings, advance: Advance) -> Outcome:
     """:func:`run` of another size than the small and the full one."""
     tables, words, figures, calls, gaps = [], [], {}, [], []
     for name in size.classes:

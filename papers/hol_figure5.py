@@ -38,8 +38,8 @@ import numpy as np
 from papers.duel import verdict
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table
 from papers.hol_figure3 import in_all, logistic
-from papers.hol_images import Part, Size, described, judged, number_of, objects_of, splits
-from papers.hol_weak import DILATION, Weak, boxes, eroded, fullness
+from papers.hol_images import GraphImages, RunSize, described, judged, number_of, objects_of, splits
+from papers.hol_weak import DILATION, WeakImages, boxes, eroded, fullness
 from papers.lovasz_paper import mean_and_error
 from setwise.core.checks import Bools, Values
 from setwise.inference import FactorDecomposition
@@ -73,33 +73,35 @@ PUBLISHED = {
 SHOWN = 4
 """The number of images of the first split in the pictures."""
 
-FULL, FULL_RATIOS = Size(classes=("aeroplane", "car", "cow", "dog")), (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-QUICK, QUICK_RATIOS = Size(splits=2, most=10, classes=("generated",)), (0.5, 0.75, 1.0)
+FULL, FULL_RATIOS = RunSize(classes=("aeroplane", "car", "cow", "dog")), (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+QUICK, QUICK_RATIOS = RunSize(splits=2, most=10, classes=("generated",)), (0.5, 0.75, 1.0)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Rows:
+class WeakRows:
     """The columns of each row by its name, and the masks of the test images."""
 
     cells: dict[str, Values]
     masks: dict[str, list[Any]]
 
-    def add(self, name: str, w: Values, edges: bool, tune: Part, test: Part) -> None:
+    def add(self, name: str, w: Values, edges: bool, tune: GraphImages, test: GraphImages) -> None:
         """Judge weights for features as given."""
         self.cells[name], self.masks[name] = in_all(w, edges, tune, test)
 
-    def finish(self, test: Part) -> None:
+    def finish(self, test: GraphImages) -> None:
         """Add the row of constant labels, and the truth."""
         constant = judged(test, np.zeros(len(test.sets.labels)))
         self.cells["all negative"] = np.array([*constant, np.nan, np.nan])
         self.masks["truth"] = test.masks
 
 
-def from_boxes(train: Part, tune: Part, test: Part, ratios: tuple[float, ...], advance: Advance) -> Rows:
+def from_boxes(
+    train: GraphImages, tune: GraphImages, test: GraphImages, ratios: tuple[float, ...], advance: Advance
+) -> WeakRows:
     """Models of boxes on one split, one for each ratio."""
-    found = Rows({}, {})
-    weak = Weak(train, [boxes(mask) for mask in train.masks], True, C)
+    found = WeakRows({}, {})
+    weak = WeakImages(train, [boxes(mask) for mask in train.masks], True, C)
     for ratio in ratios:
         # With R = 1 there is one completion alone: all of the box.
         w = weak.filled if ratio == 1.0 else weak.train(BoxFullness(ratio), weak.filled)[0]
@@ -107,32 +109,36 @@ def from_boxes(train: Part, tune: Part, test: Part, ratios: tuple[float, ...], a
         advance(f"R = {ratio:g}")
     filled = [(boxes(mask) == -1).astype(np.int64).ravel() for mask in train.masks]
     found.add(
-        "logistic regression on boxes", logistic(Part(train.images, train.graphs, tuple(filled))), False, tune, test
+        "logistic regression on boxes",
+        logistic(GraphImages(train.images, train.graphs, tuple(filled))),
+        False,
+        tune,
+        test,
     )
-    full = Weak(train, [mask.astype(np.int8) for mask in train.masks], True, C)
+    full = WeakImages(train, [mask.astype(np.int8) for mask in train.masks], True, C)
     found.add("full labels", full.given(full.known), True, tune, test)
     advance("rivals")
     found.finish(test)
     return found
 
 
-def from_borders(train: Part, tune: Part, test: Part, advance: Advance) -> Rows:
+def from_borders(train: GraphImages, tune: GraphImages, test: GraphImages, advance: Advance) -> WeakRows:
     """Models of trimaps on one split."""
-    found, trimaps = Rows({}, {}), [eroded(mask) for mask in train.masks]
+    found, trimaps = WeakRows({}, {}), [eroded(mask) for mask in train.masks]
     alpha = DILATION * min(train.masks[0].shape) / 100.0
     for edges in (False, True):
-        weak, name = Weak(train, trimaps, edges, C), "" if edges else ", unary"
+        weak, name = WeakImages(train, trimaps, edges, C), "" if edges else ", unary"
         found.add(f"Modified Loss SVM{name}", weak.given(weak.known), edges, tune, test)
         w = weak.train(BorderConvexity(alpha), weak.known, FactorDecomposition(max_iter=30))[0]
         found.add(f"border convexity{name}", weak.given(w), edges, tune, test)
         advance(f"trimaps{name or ', pairwise'}")
-    full = Weak(train, [mask.astype(np.int8) for mask in train.masks], True, C)
+    full = WeakImages(train, [mask.astype(np.int8) for mask in train.masks], True, C)
     found.add("full labels", full.given(full.known), True, tune, test)
     found.finish(test)
     return found
 
 
-def size_of(settings: Settings) -> tuple[Size, tuple[float, ...], tuple[str, ...]]:
+def size_of(settings: Settings) -> tuple[RunSize, tuple[float, ...], tuple[str, ...]]:
     """The small or the full version: its size, the ratios, and the classes with boxes."""
     return (QUICK, QUICK_RATIOS, QUICK.classes) if settings.quick else (FULL, FULL_RATIOS, BOXED)
 
@@ -143,7 +149,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
 
 
 def run_at(
-    size: Size, ratios: tuple[float, ...], boxed: tuple[str, ...], settings: Settings, advance: Advance
+    size: RunSize, ratios: tuple[float, ...], boxed: tuple[str, ...], settings: Settings, advance: Advance
 ) -> Outcome:
     """:func:`run` of another size than the small and the full one."""
     tables, words, figures = [], [], {}
@@ -237,7 +243,7 @@ def _curves(name: str, ratios: tuple[float, ...], samples: Values, true: float) 
     return draw
 
 
-def _pictures(name: str, test: Part, masks: dict[str, list[Any]]) -> Callable[[], object]:
+def _pictures(name: str, test: GraphImages, masks: dict[str, list[Any]]) -> Callable[[], object]:
     """A function that draws the first test images with the labels of some rows."""
     cores = [(eroded(mask) == 1).astype(np.int64) for mask in test.masks]
     rows = {"truth": masks["truth"], "eroded": cores} | {row: masks[row] for row in BORDER_ROWS[1:5]}

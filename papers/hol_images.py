@@ -36,7 +36,7 @@ JUDGES: dict[str, Loss] = {"pixel": ErrorRate(), "Jaccard": Jaccard()}
 
 @final
 @dataclass(frozen=True)
-class Size:
+class RunSize:
     """How large a run is.
 
     Attributes
@@ -57,7 +57,7 @@ class Size:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Part:
+class GraphImages:
     """Images of one part of a split: pictures, graphs, and labels 0 and 1 of the nodes."""
 
     images: tuple[NDArray[np.uint8], ...]
@@ -91,16 +91,16 @@ class Part:
         Z = np.concatenate([graph.Z for graph in self.graphs])
         return flips(graphs, GraphModel(X, Z, graphs).scores(w))
 
-    def take(self, chosen: Sequence[int] | NDArray[np.int64]) -> "Part":
+    def take(self, chosen: Sequence[int] | NDArray[np.int64]) -> "GraphImages":
         """The chosen images."""
-        return Part(
+        return GraphImages(
             tuple(self.images[i] for i in chosen),
             tuple(self.graphs[i] for i in chosen),
             tuple(self.labels[i] for i in chosen),
         )
 
 
-def objects_of(name: str, size: Size, settings: Settings, experiment: str) -> LabeledImages:
+def objects_of(name: str, size: RunSize, settings: Settings, experiment: str) -> LabeledImages:
     """The images that contain the class, with label 1 for it and 0 for all the rest, in a random order."""
     if settings.quick:
         found = textured_objects(size.most, (20, 30), random_state=np.random.default_rng([settings.seed, 77]))
@@ -135,13 +135,13 @@ def data_part(settings: Settings, name: str, inside: str, experiment: str) -> Pa
     raise ValueError(f"{experiment} needs {name}, with {inside} in it, which is not in {settings.data}.")
 
 
-def described(found: LabeledImages) -> Part:
+def described(found: LabeledImages) -> GraphImages:
     """The graphs of images: features of pixels of :func:`setwise.graphs.from_image`, and 13 of edges."""
     graphs = []
     for image in found.images:
         one = from_image(image)
         graphs.append(Graph(one.X, one.edges, boundaries(image, one.edges), regions=one.regions))
-    return Part(found.images, tuple(graphs), tuple(labels.ravel() for labels in found.labels))
+    return GraphImages(found.images, tuple(graphs), tuple(labels.ravel() for labels in found.labels))
 
 
 def boundaries(image: NDArray[np.uint8], edges: NDArray[np.int64]) -> Values:
@@ -173,7 +173,7 @@ def number_of(name: str) -> int:
     return (*MSRC, "horse", "generated").index(name)
 
 
-def hol_c(part: Part, C: float) -> float:
+def hol_c(part: GraphImages, C: float) -> float:
     """The constant of setwise for twice the C of HOL, with losses in pixels: ``C n p``, p the mean size.
 
     HOL weighs the sum over n images of ``max_y l(y) + <w, phi(y) - phi>``; setwise weighs the mean of the same with l
@@ -184,7 +184,7 @@ def hol_c(part: Part, C: float) -> float:
     return C * float(sum(len(labels) for labels in part.labels))
 
 
-def judged(part: Part, positive: ArrayLike) -> tuple[float, float, float, float]:
+def judged(part: GraphImages, positive: ArrayLike) -> tuple[float, float, float, float]:
     """In percent: the mean accuracy and mean Jaccard index of images, that of all pixels, the share of positives."""
     labels, sets = np.asarray(positive, dtype=bool), part.sets
     accuracy, overlap = (1.0 - float(loss.values(sets, labels).mean()) for loss in JUDGES.values())
@@ -192,7 +192,9 @@ def judged(part: Part, positive: ArrayLike) -> tuple[float, float, float, float]
     return 100.0 * accuracy, 100.0 * overlap, 100.0 * pooled, 100.0 * float(labels.mean())
 
 
-def with_tuned_bias(tuning: Part, test: Part, turned: Callable[[Part], Values]) -> tuple[float, float]:
+def with_tuned_bias(
+    tuning: GraphImages, test: GraphImages, turned: Callable[[GraphImages], Values]
+) -> tuple[float, float]:
     """In percent: accuracy and Jaccard index on ``test``, with the bias that is best for each on ``tuning``.
 
     ``turned`` gives the bias at which each node of a part turns positive.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt, find_objects, label
 
-from papers.hol_images import Part
+from papers.hol_images import GraphImages
 from setwise.core.attributes import cached_property
 from setwise.core.checks import Values
 from setwise.core.inference import Inference
@@ -63,7 +63,7 @@ def eroded(mask: NDArray[np.int64]) -> NDArray[np.int8]:
 
 
 @final
-class Weak:
+class WeakImages:
     """Images to train on, with weak labels in place of the true ones.
 
     Parameters
@@ -75,7 +75,7 @@ class Weak:
         setwise half of it
     """
 
-    def __init__(self, part: Part, labels: Masks, edges: bool, C: float) -> None:
+    def __init__(self, part: GraphImages, labels: Masks, edges: bool, C: float) -> None:
         self.graphs = Graphs.images(list(labels)) if edges else _bare(labels)
         X = np.concatenate([graph.X for graph in part.graphs])
         Z = np.concatenate([graph.Z for graph in part.graphs])[: len(self.graphs.edges)]

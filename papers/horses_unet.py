@@ -54,13 +54,13 @@ from joblib import Parallel, delayed
 
 from papers.duel import Duel, verdict
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table
-from papers.horses.data import DECODINGS, GRIDS, MEASURES, Parts, Pictures, Size, parts
-from papers.horses.store import Job, Run, Store
+from papers.horses.data import DECODINGS, GRIDS, MEASURES, HorseSize, Parts, Pictures, parts
+from papers.horses.store import Run, Store, TrainingJob
 from papers.lovasz_paper import mean_and_error
 from setwise.core.checks import Values
 
-FULL = Size()
-QUICK = Size(seeds=2, rates=(0.01, 0.03), epochs=12, held=16)
+FULL = HorseSize()
+QUICK = HorseSize(seeds=2, rates=(0.01, 0.03), epochs=12, held=16)
 
 RIVAL, LOVASZ = "cross-entropy", "Lovász hinge"
 
@@ -71,10 +71,10 @@ GENERATED = "The images are generated: no folder of data is read with --quick."
 
 @final
 @dataclass(frozen=True, eq=False)
-class Trained:
+class WayTrainings:
     """The trainings of each way with its learning rate, one for each seed; ``note`` says which were made before."""
 
-    size: Size
+    size: HorseSize
     rates: dict[str, float]
     runs: dict[str, list[Run]]
     note: str = ""
@@ -106,7 +106,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     return replace(told, words=(*told.words, GENERATED)) if settings.quick else told
 
 
-def trained(size: Size, given: Parts, settings: Settings, advance: Advance, n_jobs: int = 2) -> Trained:
+def trained(size: HorseSize, given: Parts, settings: Settings, advance: Advance, n_jobs: int = 2) -> WayTrainings:
     """All trainings: with each learning rate on the first seed, and with the chosen one on the others.
 
     Raises
@@ -116,20 +116,24 @@ def trained(size: Size, given: Parts, settings: Settings, advance: Advance, n_jo
     folder = None if settings.out is None else settings.out / "horses_unet_runs"
     store = Store(folder, size, settings.quick)
     try:
-        first = [Job(way, rate, 0, settings.seed) for way in size.ways for rate in size.rates]
+        first = [TrainingJob(way, rate, 0, settings.seed) for way in size.ways for rate in size.rates]
         found = dict(zip(first, _all(first, given, store, advance, n_jobs), strict=True))
-        rates = {way: _best_rate({r: found[Job(way, r, 0, settings.seed)] for r in size.rates}) for way in size.ways}
-        rest = [Job(way, rates[way], k, settings.seed) for k in range(1, size.seeds) for way in size.ways]
+        rates = {
+            way: _best_rate({r: found[TrainingJob(way, r, 0, settings.seed)] for r in size.rates}) for way in size.ways
+        }
+        rest = [TrainingJob(way, rates[way], k, settings.seed) for k in range(1, size.seeds) for way in size.ways]
         found |= zip(rest, _all(rest, given, store, advance, n_jobs), strict=True)
     except KeyboardInterrupt:
         if folder is None:
             raise
         kept = f"trainings that ended are kept in {folder}, and the same command goes on from there"
         raise KeyboardInterrupt(kept) from None
-    runs = {way: [found[Job(way, rates[way], k, settings.seed)] for k in range(size.seeds)] for way in size.ways}
+    runs = {
+        way: [found[TrainingJob(way, rates[way], k, settings.seed)] for k in range(size.seeds)] for way in size.ways
+    }
     count = len(first) + len(rest)
     note = f"{store.reused} of {count} trainings were made before, and kept in {folder}." if store.reused else ""
-    return Trained(size, rates, runs, note)
+    return WayTrainings(size, rates, runs, note)
 
 
 def _best_rate(runs: dict[float, Run]) -> float:
@@ -137,7 +141,7 @@ def _best_rate(runs: dict[float, Run]) -> float:
     return max(runs, key=lambda rate: runs[rate].validation)
 
 
-def _all(jobs: Sequence[Job], given: Parts, store: Store, advance: Advance, n_jobs: int) -> Iterator[Run]:
+def _all(jobs: Sequence[TrainingJob], given: Parts, store: Store, advance: Advance, n_jobs: int) -> Iterator[Run]:
     """The trainings in the order of the jobs; those that are kept are read."""
     from papers.horses.training import train
 
@@ -153,7 +157,7 @@ def _all(jobs: Sequence[Job], given: Parts, store: Store, advance: Advance, n_jo
         yield one
 
 
-def outcome(found: Trained, test: Pictures) -> Outcome:
+def outcome(found: WayTrainings, test: Pictures) -> Outcome:
     """Tables, sentences and figures."""
     ways, samples = found.size.ways, found.samples
     tables = [_table(f"Jaccard index of test images in percent, {MEASURES[0]}.", ways, samples[:, :, 0])]
@@ -175,7 +179,7 @@ def _table(title: str, ways: tuple[str, ...], samples: Values) -> Table:
     return Table(title, ways, DECODINGS, means, errors, best=means == means.max(axis=0), digits=1)
 
 
-def _training(found: Trained) -> Table:
+def _training(found: WayTrainings) -> Table:
     """The learning rates, the index in validation, the share of the loss, and seconds."""
     rates = np.array([[1000.0 * found.rates[way]] * found.size.seeds for way in found.size.ways])
     numbers = [found.each(of) for of in (lambda r: r.validation, lambda r: r.share, lambda r: r.seconds)]
@@ -208,7 +212,7 @@ def words_of(ways: tuple[str, ...], samples: Values) -> list[str]:
     return said
 
 
-def _curves(found: Trained, ways: Sequence[str]) -> Callable[[], object]:
+def _curves(found: WayTrainings, ways: Sequence[str]) -> Callable[[], object]:
     """A function that draws the index in validation against epochs."""
     size = found.size
     at = np.arange(1, size.epochs // size.every + 1) * size.every
@@ -223,7 +227,7 @@ def _curves(found: Trained, ways: Sequence[str]) -> Callable[[], object]:
     return draw
 
 
-def _pictures(found: Trained, test: Pictures) -> Callable[[], object]:
+def _pictures(found: WayTrainings, test: Pictures) -> Callable[[], object]:
     """A function that draws the first test images with the masks of some ways at 0.5, of the first seed."""
     ways = [way for way in IN_PICTURES if way in found.runs]
     masks = {way: list(found.runs[way][0].shown[0]) for way in ways}

@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from papers.duel import QUICK_GRID, Duel
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
-from papers.methods import LOGISTIC, SVM, TUNED, Method, SetMethod, Trained, standardized
+from papers.methods import LOGISTIC, SVM, TUNED, LinearDecisionRule, Method, SetMethod, standardized
 from setwise.compare.problem import Problem, digits
 from setwise.core.loss import Loss
 from setwise.datasets import load
@@ -67,7 +67,7 @@ RIVALS = {
 
 @final
 @dataclass(frozen=True, eq=False)
-class Measured:
+class ProblemResult:
     """The results on one problem: ``percent`` (rows, columns, splits), NaN where a method is not used for a measure.
 
     By method and measure, ``edges`` counts how often C was chosen at an end of the grid, and ``idle`` how often all
@@ -99,7 +99,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     return Outcome((_table(found),), tuple(words))
 
 
-def _measure(problem: Problem, settings: Settings, advance: Advance) -> Measured:
+def _measure(problem: Problem, settings: Settings, advance: Advance) -> ProblemResult:
     """Measure every method on the same splits; C is chosen on the training part by the measure of the column."""
     splits, grid = (3, QUICK_GRID) if settings.quick else (SPLITS, GRID)
     drawn = StratifiedShuffleSplit(splits, test_size=TEST_SHARE, random_state=settings.seed)
@@ -126,7 +126,7 @@ def _measure(problem: Problem, settings: Settings, advance: Advance) -> Measured
             unsolved += sum(_unsolved(models[c]) for c in chosen)
             fits += len(chosen)
             advance(f"{problem.name}: {method.name}, split {k + 1}")
-    return Measured(problem, percent, edges, idle, unsolved, fits)
+    return ProblemResult(problem, percent, edges, idle, unsolved, fits)
 
 
 def _choose(
@@ -142,7 +142,7 @@ def _choose(
     return [grid[i] for i in np.argmin(np.round(losses, 12), axis=0)]
 
 
-def _unsolved(trained: Trained) -> bool:
+def _unsolved(trained: LinearDecisionRule) -> bool:
     """Whether a certified gap stayed above the one that was asked for, by more than rounding."""
     return trained.gap is not None and trained.gap > 1.05 * TOL
 
@@ -161,7 +161,7 @@ def _with_constant(problem: Problem, value: float = 10.0) -> Problem:
     return replace(problem, X=X)
 
 
-def _table(found: Sequence[Measured]) -> Table:
+def _table(found: Sequence[ProblemResult]) -> Table:
     """The table of all problems, in which the best of each problem and column is marked."""
     percent = np.concatenate([m.percent for m in found])
     means, splits = percent.mean(axis=2), percent.shape[2]
@@ -184,7 +184,7 @@ def _widening(splits: int) -> float:
     return float(np.sqrt(1 + splits * TEST_SHARE / (1 - TEST_SHARE)))
 
 
-def _verdicts(m: Measured) -> list[str]:
+def _verdicts(m: ProblemResult) -> list[str]:
     """One sentence for each rival: where training for the measure wins, makes no clear difference, or loses."""
     sentences = []
     for rival, rows in RIVALS.items():
@@ -200,7 +200,7 @@ def _verdicts(m: Measured) -> list[str]:
     return sentences
 
 
-def _cautions(found: Sequence[Measured]) -> list[str]:
+def _cautions(found: Sequence[ProblemResult]) -> list[str]:
     """Sentences on what limits the results: dependent splits, ends of grids, open gaps."""
     splits = found[0].percent.shape[2]
     sentences = [

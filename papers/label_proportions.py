@@ -61,7 +61,7 @@ SPLITS, QUICK_SPLITS = 5, 2
 
 @final
 @dataclass(frozen=True, eq=False)
-class Ways:
+class BagWays:
     """Rows with their true labels, the bags of each way, and the best published F1 of each, with its standard error."""
 
     X: Any
@@ -86,16 +86,16 @@ def kind_of(name: str) -> str:
     return name.split("-", 1)[0]
 
 
-def generated(seed: int) -> Ways:
+def generated(seed: int) -> BagWays:
     """640 rows in five dimensions, in 40 bags with shares of their own, and in 5 bags at random."""
     rng = np.random.default_rng([seed, 90])
     bags = np.repeat(np.arange(40), 16)
     y = rng.random(640) < np.repeat(rng.beta(0.8, 1.2, 40), 16)
     X = rng.standard_normal((640, 5)) + 0.8 * y[:, None]
-    return Ways(X, y, {"simple-generated": bags, "naive-generated": rng.permutation(640) % 5}, {})
+    return BagWays(X, y, {"simple-generated": bags, "naive-generated": rng.permutation(640) % 5}, {})
 
 
-def adult(settings: Settings) -> Ways:
+def adult(settings: Settings) -> BagWays:
     """The twenty ways of Adult."""
     tables, results = need_data(
         settings, "label_proportions", ["adult_proportions.npz", "adult_published.csv"], "UCI Adult in bags",
@@ -109,7 +109,7 @@ def adult(settings: Settings) -> Ways:
         for row in csv.DictReader(lines):
             mean, error = 100.0 * float(row["f1_mean"]), 100.0 * float(row["f1_std"]) / np.sqrt(30.0)
             published[row["dataset"]] = max(published.get(row["dataset"], (0.0, 0.0)), (mean, error))
-    return Ways(X, y, bags, published)
+    return BagWays(X, y, bags, published)
 
 
 def judged(scores: Sequence[Values], y: Bools) -> list[float]:
@@ -121,7 +121,7 @@ def judged(scores: Sequence[Values], y: Bools) -> list[float]:
     return found
 
 
-def full_labels(ways: Ways, parts: Sequence[Ints]) -> list[float]:
+def full_labels(ways: BagWays, parts: Sequence[Ints]) -> list[float]:
     """The two measures of logistic regression of the true labels."""
     train, test = parts
     model = make_pipeline(StandardScaler(with_mean=False), LogisticRegression(max_iter=1000))
@@ -129,7 +129,7 @@ def full_labels(ways: Ways, parts: Sequence[Ints]) -> list[float]:
     return judged([model.decision_function(ways.X[part]) for part in parts], ways.y[test])
 
 
-def one_way(ways: Ways, bags: Ints, parts: Sequence[Ints], advance: Advance) -> tuple[Values, int, str]:
+def one_way(ways: BagWays, bags: Ints, parts: Sequence[Ints], advance: Advance) -> tuple[Values, int, str]:
     """The measures of all methods, (2, methods), how many say that there is no signal, and what auto has chosen."""
     train, test = parts
     groups = bags[train]
@@ -148,7 +148,7 @@ def one_way(ways: Ways, bags: Ints, parts: Sequence[Ints], advance: Advance) -> 
     return np.array(found).T, silent, chosen
 
 
-def measured(ways: Ways, splits: int, seed: int, advance: Advance) -> tuple[Values, dict[str, int], dict[str, int]]:
+def measured(ways: BagWays, splits: int, seed: int, advance: Advance) -> tuple[Values, dict[str, int], dict[str, int]]:
     """The measures (ways, 2, columns, splits), how often a way is said to carry no signal, and what auto chooses."""
     values = np.empty((len(ways.names), 2, len(COLUMNS), splits))
     silent, chosen = dict.fromkeys(ways.names, 0), dict.fromkeys(METHODS[1:], 0)
@@ -163,7 +163,7 @@ def measured(ways: Ways, splits: int, seed: int, advance: Advance) -> tuple[Valu
     return values, silent, chosen
 
 
-def table_of(ways: Ways, values: Values, title: str) -> Table:
+def table_of(ways: BagWays, values: Values, title: str) -> Table:
     """Means and standard errors (ways and kinds, columns and the published one) for values (ways, columns, splits)."""
     means, errors = mean_and_error(values)
     published = np.array([ways.published.get(name, (np.nan, np.nan)) for name in ways.names])
@@ -181,7 +181,7 @@ def table_of(ways: Ways, values: Values, title: str) -> Table:
     return Table(title, tuple(rows), (*COLUMNS, "best published"), means, errors, None, None, best, 1)
 
 
-def words_on(ways: Ways, values: Values, how: str) -> list[str]:
+def words_on(ways: BagWays, values: Values, how: str) -> list[str]:
     """How auto compares with the best published figures, kind by kind, and where it loses; values (ways, splits)."""
     said = []
     for kind in ways.kinds:

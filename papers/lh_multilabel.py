@@ -20,7 +20,7 @@ Figures = dict[str, tuple[float, ...]]
 
 @final
 @dataclass(frozen=True, eq=False)
-class Part:
+class TableHalf:
     """One half of a table of LH: a loss, its name in the paper, and the published means and standard errors."""
 
     name: str
@@ -40,7 +40,7 @@ class Protocol:
 
     name: str
     source: str
-    parts: tuple[Part, ...]
+    parts: tuple[TableHalf, ...]
     p: int
     total: int
     weights: tuple[float, ...]
@@ -70,7 +70,7 @@ class Protocol:
         return Outcome(tuple(tables), tuple(words))
 
     def _measure(
-        self, part: Part, drawn: Sequence[tuple[Problem, Problem]], settings: Settings, advance: Advance
+        self, part: TableHalf, drawn: Sequence[tuple[Problem, Problem]], settings: Settings, advance: Advance
     ) -> NDArray[np.float64]:
         """The mean losses at test, (methods, 2, samplings); the second axis is the loss of the part and 0-1."""
         means = []
@@ -88,7 +88,7 @@ def _problems(protocol: Protocol, settings: Settings) -> list[Problem]:
     return [common_labels(read(path), protocol.p) for path in need_data(settings, protocol.name, FILES)]
 
 
-def _table(part: Part, problem: Problem, losses: NDArray[np.float64]) -> Table:
+def _table(part: TableHalf, problem: Problem, losses: NDArray[np.float64]) -> Table:
     """The measured means of one part on one problem, with the published ones."""
     means, errors = mean_and_error(losses)
     title = f"{problem.name}, {part.name} = {part.loss!r}: mean loss ± standard error over {losses.shape[2]} samplings"

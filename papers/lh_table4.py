@@ -1,12 +1,12 @@
 """LH Table 4: six labels with two saturating submodular losses (Eq. 54 and 55)."""
 
 from papers.experiment import Experiment
-from papers.lh_multilabel import Part, Protocol
+from papers.lh_multilabel import Protocol, TableHalf
 from setwise.losses import Saturating
 
 BETA = (1.0, 0.8, 0.7, 0.6, 0.5, 0.4)
 
-COUNT = Part(
+COUNT = TableHalf(
     "Δ4",
     Saturating(1.0),
     {"L": (0.5567, 1.4295), "0-1": (0.5729, 1.3924), "S": (0.5875, 1.4940), "M": (0.5820, 1.4802)},
@@ -14,7 +14,7 @@ COUNT = Part(
 )
 
 # Our copy of the paper lacks the row M of this half.
-WEIGHTED = Part(
+WEIGHTED = TableHalf(
     "Δ5",
     Saturating(1.0, BETA),
     {"L": (1.3767, 1.3003), "0-1": (1.3813, 1.2975), "S": (1.4711, 1.3832)},

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from papers.duel import Duel, Plan, choose
+from papers.duel import ConstantSearch, Duel, choose
 from papers.experiment import Settings
-from papers.methods import SetMethod, Trained, standardized
+from papers.methods import LinearDecisionRule, SetMethod, standardized
 from setwise.compare.problem import Problem
 from setwise.core.loss import Loss
 from setwise.inference import Greedy
@@ -19,8 +19,8 @@ GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 QUICK_GRID = (1e-3, 1e-1)
 """Wide grids of constants C, counted for each decision."""
 
-THOROUGH = Plan(inner=3, grid=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0))
-QUICK = Plan(inner=2, grid=QUICK_GRID)
+THOROUGH = ConstantSearch(inner=3, grid=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0))
+QUICK = ConstantSearch(inner=2, grid=QUICK_GRID)
 """How the tables of LH choose C: the grid is finer where a few hundred sets have their best constant."""
 
 TRAINERS: tuple[SetMethod, ...] = (
@@ -39,7 +39,7 @@ STEPS = len(TRAINERS)
 
 def cross(
     train: Problem, test: Problem, loss: Loss, settings: Settings, advance: Callable[[str], None]
-) -> tuple[NDArray[np.float64], list[Trained]]:
+) -> tuple[NDArray[np.float64], list[LinearDecisionRule]]:
     """Train with all six methods and test with ``loss`` and with the number of mistakes.
 
     C is chosen by folds of the training sets, by the loss that is trained for; the last fit is on all training sets.

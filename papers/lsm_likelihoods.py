@@ -21,7 +21,7 @@ DECIDED = ("jaccard", "f1")
 """The losses whose expectation is made least."""
 
 
-class Posterior(NamedTuple):
+class NoisyPosterior(NamedTuple):
     """What is known of noisy images.
 
     Attributes
@@ -111,7 +111,7 @@ def decided(q: Values, loss: str) -> Binary:
     return least_expected_loss(q.reshape(len(q), -1), loss).labels.reshape(q.shape).astype(np.int8)
 
 
-def sampled(weights: Weights, noisy: Binary, budget: int, losses: tuple[str, ...] = ()) -> Posterior:
+def sampled(weights: Weights, noisy: Binary, budget: int, losses: tuple[str, ...] = ()) -> NoisyPosterior:
     """The mean-marginals of exact samples, and the decisions from samples.
 
     An image one of whose samples would need more than ``budget`` sweeps has the marginals of perturbed images, and
@@ -134,4 +134,4 @@ def sampled(weights: Weights, noisy: Binary, budget: int, losses: tuple[str, ...
             if some.any():
                 labels = least_expected_loss_of_samples(drawn[:, some], loss).labels
                 decisions[k, i, some.reshape(q[i].shape)] = labels
-    return Posterior(q, exact / len(noisy), tuple(decisions))
+    return NoisyPosterior(q, exact / len(noisy), tuple(decisions))

@@ -93,7 +93,7 @@ Found = dict[str, tuple[float, ...]]
 """The measures by row."""
 
 
-class Choice(NamedTuple):
+class RegularizerChoice(NamedTuple):
     """The regularizers of the two ways of ``BinaryDenoiser`` and of pseudo-likelihood, and C of the network."""
 
     known: Ridge
@@ -132,7 +132,7 @@ def labeled_by_network(train: tuple[Binary, Binary], test: Binary, C: float) -> 
     return np.asarray(labels.reshape(test.shape), dtype=np.int8)
 
 
-def chosen(images: Silhouettes, level: float, seed: int, quick: bool) -> Choice:
+def chosen(images: Silhouettes, level: float, seed: int, quick: bool) -> RegularizerChoice:
     """The regularizers and C of fewest wrong pixels in the folds of the training images."""
     noisy, clean = flipped(images.train, level, seed, 0), images.train
     folds = list(KFold(FOLDS, shuffle=True, random_state=seed).split(clean))
@@ -154,7 +154,7 @@ def chosen(images: Silhouettes, level: float, seed: int, quick: bool) -> Choice:
     for way, grid in grids.items():
         means = [np.mean([next(found) for _ in range(FOLDS)]) for _ in grid]
         best[way] = grid[int(np.argmin(means))]
-    return Choice(**best)
+    return RegularizerChoice(**best)
 
 
 def one_weight(noisy: Binary, clean: Binary, test: Binary) -> Binary:
@@ -171,7 +171,7 @@ def one_weight(noisy: Binary, clean: Binary, test: Binary) -> Binary:
     return labels(float(weights[int(np.argmin(wrong))]), test)
 
 
-def measured(images: Silhouettes, level: float, choice: Choice, quick: bool, job: tuple[str, int]) -> Found:
+def measured(images: Silhouettes, level: float, choice: RegularizerChoice, quick: bool, job: tuple[str, int]) -> Found:
     """The measures of the rows of one way, by row; under the name of the way the share of images sampled exactly."""
     way, seed = job
     noisy, test = (flipped(part, level, seed, k) for k, part in enumerate((images.train, images.test)))
@@ -248,7 +248,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     return Outcome(tuple(tables), tuple(words))
 
 
-def table_of(level: float, choice: Choice, samples: Values, published: dict[str, float]) -> Table:
+def table_of(level: float, choice: RegularizerChoice, samples: Values, published: dict[str, float]) -> Table:
     """The table of a level from the measures (rows, columns, draws)."""
     means, errors = samples.mean(axis=-1), samples.std(axis=-1, ddof=1)
     paper = np.full(means.shape, np.nan)

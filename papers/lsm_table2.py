@@ -39,7 +39,7 @@ def denoiser(way: str, level: float, seed: int, quick: bool) -> BinaryDenoiser:
     return BinaryDenoiser(noise=noise, ridge=RIDGE, steps=300 if quick else 3000, random_state=seed, n_jobs=2)
 
 
-class Decoded(NamedTuple):
+class DecodedImages(NamedTuple):
     """What one fit makes of noisy images.
 
     Attributes
@@ -55,14 +55,14 @@ class Decoded(NamedTuple):
     pi: float
 
 
-def decoded(noisy: Binary, test: Binary, level: float, seed: int, quick: bool) -> dict[str, Decoded]:
+def decoded(noisy: Binary, test: Binary, level: float, seed: int, quick: bool) -> dict[str, DecodedImages]:
     """The noisy test images decoded, with pi known and learned."""
     found = {}
     for way in WAYS:
         model = denoiser(way, level, seed, quick).fit(noisy)
         q = np.stack(model.predict_marginals(test))
         best = np.asarray(model.set_params(decode="max").transform(test))
-        found[way] = Decoded(q, (q > 0.5).astype(np.int8), best, float(model.noise_))
+        found[way] = DecodedImages(q, (q > 0.5).astype(np.int8), best, float(model.noise_))
     return found
 
 

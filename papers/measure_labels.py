@@ -58,7 +58,7 @@ class Matrix:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Split:
+class LabelSplit:
     """The losses on one test part, (bases, measures): ours, and (bases, measures, references) of the references."""
 
     ours: Values
@@ -79,7 +79,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     return _outcome(tuple(table.name for table in tables), ours, references, levers)
 
 
-def one_split(table: Matrix, k: int, splits: int, trees: int) -> Split:
+def one_split(table: Matrix, k: int, splits: int, trees: int) -> LabelSplit:
     """Everything on split ``k`` of a label matrix."""
     train, test = list(ShuffleSplit(splits, test_size=TEST_SHARE, random_state=SEED).split(table.X))[k]
     part, held = Matrix(table.name, table.X[train], table.Y[train]), Matrix(table.name, table.X[test], table.Y[test])
@@ -98,7 +98,7 @@ def one_split(table: Matrix, k: int, splits: int, trees: int) -> Split:
             references.append(rivals)
             levers.append(choice.chosen.lever)
     shape = (len(LABEL_BASES), len(losses))
-    return Split(np.array(ours).reshape(shape), np.array(references).reshape(*shape, -1), levers)
+    return LabelSplit(np.array(ours).reshape(shape), np.array(references).reshape(*shape, -1), levers)
 
 
 def _references(

@@ -30,7 +30,7 @@ Folds = Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 @final
 @dataclass(frozen=True, eq=False)
-class Table:
+class DataTable:
     """A table of numbers (n, d), NaN where it has gaps, and its labels (n,)."""
 
     name: str
@@ -38,7 +38,7 @@ class Table:
     y: Bools
 
 
-class Named(Protocol):
+class NamedData(Protocol):
     """Data with a name."""
 
     @property
@@ -47,7 +47,7 @@ class Named(Protocol):
         ...
 
 
-Data = TypeVar("Data", bound=Named)
+Data = TypeVar("Data", bound=NamedData)
 Result = TypeVar("Result")
 
 
@@ -66,7 +66,7 @@ def over_splits(
 
 @final
 @dataclass(frozen=True, eq=False)
-class Tuned:
+class ThresholdClassifier:
     """A classifier fitted to a training part, and the threshold of its scores for one measure."""
 
     model: Any
@@ -78,22 +78,22 @@ class Tuned:
         return np.asarray(scores_of(self.fitted, X) >= self.threshold)
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> DataTable:
     """A table of the folder ``imbalanced``: a CSV file whose column ``Class`` is last, its rarer value positive."""
     rows = [line.split(",") for line in path.read_text(encoding="utf-8").split()]
     cells = np.array([["nan" if value in GAPS else value for value in row[:-1]] for row in rows[1:]])
     values, codes = np.unique([row[-1] for row in rows[1:]], return_inverse=True)
     if rows[0][-1].strip('"') != "Class" or len(values) != 2:
         raise ValueError(f"{path.name} must end with a column Class of two values; got {rows[0][-1]}.")
-    return Table(path.stem, cells.astype(np.float64), codes == np.argmin(np.bincount(codes)))
+    return DataTable(path.stem, cells.astype(np.float64), codes == np.argmin(np.bincount(codes)))
 
 
-def read_label(path: Path, label: str) -> Table:
+def read_label(path: Path, label: str) -> DataTable:
     """One label of a multi-label file as a table."""
     with np.load(path, allow_pickle=False) as held:
         X = dense(held)
         y = held["Y"][:, held["label_names"].tolist().index(label)] == 1
-    return Table(f"{path.stem} {label}", X, y)
+    return DataTable(f"{path.stem} {label}", X, y)
 
 
 def dense(held: Any) -> NDArray[np.float64]:
@@ -127,7 +127,7 @@ def scores_of(fitted: Any, X: Any) -> Floats:
     return np.asarray(fitted.predict_proba(X)[:, 1])
 
 
-def out_of_fold(model: Any, table: Table, folds: Folds) -> Floats:
+def out_of_fold(model: Any, table: DataTable, folds: Folds) -> Floats:
     """The scores of each row from the model that was fitted without its fold, (n,)."""
     scores = np.empty(len(table.y))
     for train, held_out in folds:
@@ -135,7 +135,9 @@ def out_of_fold(model: Any, table: Table, folds: Folds) -> Floats:
     return scores
 
 
-def references(base: str, table: Table, folds: Folds, losses: Sequence[Loss], seed: int) -> list[Tuned]:
+def references(
+    base: str, table: DataTable, folds: Folds, losses: Sequence[Loss], seed: int
+) -> list[ThresholdClassifier]:
     """The tuned base model for each of the losses, on a training part."""
     models = [linear(c) for c in GRID] if base == "linear" else [boosted(seed)]
     scores = [out_of_fold(model, table, folds) for model in models]
@@ -147,5 +149,5 @@ def references(base: str, table: Table, folds: Folds, losses: Sequence[Loss], se
         k = int(np.argmin(np.round([b.loss for b in best], 12)))
         if k not in fitted:
             fitted[k] = clone(models[k]).fit(table.X, table.y)
-        found.append(Tuned(models[k], fitted[k], best[k].threshold))
+        found.append(ThresholdClassifier(models[k], fitted[k], best[k].threshold))
     return found

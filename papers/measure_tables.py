@@ -33,9 +33,9 @@ from papers.measure_protocol import (
     TEST_SHARE,
 )
 from papers.measure_reference import (
+    DataTable,
     Folds,
-    Table,
-    Tuned,
+    ThresholdClassifier,
     inner_folds,
     over_splits,
     read_label,
@@ -97,11 +97,14 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     return _outcome(names, reference - ours, reference, constant, chosen, measures)
 
 
-def one_split(table: Table, k: int, splits: int, measures: Sequence[str]) -> Split:
+def one_split(table: DataTable, k: int, splits: int, measures: Sequence[str]) -> Split:
     """Everything on split ``k`` of a table."""
     drawn = StratifiedShuffleSplit(splits, test_size=TEST_SHARE, random_state=SEED)
     train, test = list(drawn.split(table.y, table.y))[k]
-    part, held = Table(table.name, table.X[train], table.y[train]), Table(table.name, table.X[test], table.y[test])
+    part, held = (
+        DataTable(table.name, table.X[train], table.y[train]),
+        DataTable(table.name, table.X[test], table.y[test]),
+    )
     losses = [as_loss(name) for name in measures]
     folds = inner_folds(part.y, k)
     tuned = {base: references(base, part, folds, losses, k) for base in BASES}
@@ -117,7 +120,7 @@ Cell = tuple[float, float, int, str]
 
 
 def _by_choice(
-    tuned: Sequence[Tuned], part: Table, held: Table, folds: Folds, losses: Sequence[Loss], k: int
+    tuned: Sequence[ThresholdClassifier], part: DataTable, held: DataTable, folds: Folds, losses: Sequence[Loss], k: int
 ) -> list[Cell]:
     """MeasureClassifier for each measure, over the model and the folds of the reference."""
     shared: dict[int, OutOfFoldBase] = {}
@@ -134,7 +137,9 @@ def _by_choice(
     return cells
 
 
-def _by_surrogate(tuned: Sequence[Tuned], part: Table, held: Table, folds: Folds, losses: Sequence[Loss]) -> list[Cell]:
+def _by_surrogate(
+    tuned: Sequence[ThresholdClassifier], part: DataTable, held: DataTable, folds: Folds, losses: Sequence[Loss]
+) -> list[Cell]:
     """``SetClassifierCV`` with ``surrogate="auto"`` for each measure; its C is chosen on the folds of the reference.
 
     The constants of the grid count single decisions, and the whole part is one set, so C is n times as large.
@@ -154,7 +159,9 @@ def _by_surrogate(tuned: Sequence[Tuned], part: Table, held: Table, folds: Folds
     return cells
 
 
-def _by_defaults(tuned: Sequence[Tuned], part: Table, held: Table, losses: Sequence[Loss]) -> list[Cell]:
+def _by_defaults(
+    tuned: Sequence[ThresholdClassifier], part: DataTable, held: DataTable, losses: Sequence[Loss]
+) -> list[Cell]:
     """``SetClassifier(loss)`` for each measure, which chooses nothing on folds but its logistic start."""
     cells = []
     for loss, reference in zip(losses, tuned, strict=True):
@@ -167,18 +174,18 @@ def _by_defaults(tuned: Sequence[Tuned], part: Table, held: Table, losses: Seque
     return cells
 
 
-def _judged(y: Bools, reference: Tuned, labels: Bools, loss: Loss, X: Any) -> tuple[float, float, int]:
+def _judged(y: Bools, reference: ThresholdClassifier, labels: Bools, loss: Loss, X: Any) -> tuple[float, float, int]:
     usual = reference.labels(X)
     constant = len(np.unique(labels)) == 1 < len(np.unique(usual))
     return loss(y, usual), loss(y, labels), int(constant)
 
 
-def all_tables(settings: Settings) -> Iterator[Table]:
+def all_tables(settings: Settings) -> Iterator[DataTable]:
     """The twenty tables of the protocol, or two bundled ones."""
     if settings.quick:
         for problem in (digits(), breast_cancer()):
             rows = slice(QUICK_ROWS)
-            yield Table(problem.name, np.asarray(problem.X[rows], dtype=np.float64), problem.y[rows] == 1)
+            yield DataTable(problem.name, np.asarray(problem.X[rows], dtype=np.float64), problem.y[rows] == 1)
         return
     need = partial(need_data, settings, NAME, source="the collection", folders=("imbalanced", "multilabel"))
     for path in need([f"{name}.csv" for name in TABLES]):

@@ -16,7 +16,7 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from papers.until import Until, check_time
+from papers.until import DeadlineOneSlack, check_time
 from setwise.compare.problem import Problem, Rows
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import CountLoss, Loss
@@ -38,7 +38,7 @@ Weights = NDArray[np.float64]
 
 @final
 @dataclass(frozen=True, eq=False)
-class Trained:
+class LinearDecisionRule:
     """A linear rule: a decision is positive if ``X @ coef.T + intercept`` is above ``threshold``.
 
     ``gap`` is the certified relative gap of the training, and ``history`` holds the gaps of its iterations; both are
@@ -79,7 +79,7 @@ class Method(ABC):
     @abstractmethod
     def train(
         self, problem: Problem, loss: Loss, c: float, tol: float, max_iter: int = 1000, deadline: float = np.inf
-    ) -> Trained:
+    ) -> LinearDecisionRule:
         """Train for ``loss`` with the constant ``c`` for each decision, to the gap ``tol`` or ``max_iter`` iterations.
 
         Raises
@@ -91,7 +91,7 @@ class Method(ABC):
 
 @final
 @dataclass(frozen=True)
-class Logistic(Method):
+class LogisticMethod(Method):
     """Logistic regression, one for each label of a label matrix; its C counts rows, so it is ``c`` itself."""
 
     tuned: bool
@@ -101,12 +101,12 @@ class Logistic(Method):
 
     def train(
         self, problem: Problem, loss: Loss, c: float, tol: float, max_iter: int = 1000, deadline: float = np.inf
-    ) -> Trained:
+    ) -> LinearDecisionRule:
         """Train as :meth:`Method.train` says; ``tol`` and ``max_iter`` have no effect."""
         begin = time.perf_counter()
         if not self.tuned:
             coef, intercept = _logistic(problem, c, deadline)
-            return Trained(coef, intercept, 0.0, time.perf_counter() - begin)
+            return LinearDecisionRule(coef, intercept, 0.0, time.perf_counter() - begin)
         if only_order(loss):
             raise Refusal(f"{loss!r} evaluates the order of scores, in which no threshold occurs.", RANKINGS)
         # The folds are made first, so that too small a part is refused alike by both ways of tuning.
@@ -119,7 +119,7 @@ class Logistic(Method):
         if rule is None:
             coef, intercept = _logistic(problem, c, deadline)
             rule = coef, intercept, _tune(problem, parts, loss, c, deadline)
-        return Trained(*rule, time.perf_counter() - begin)
+        return LinearDecisionRule(*rule, time.perf_counter() - begin)
 
 
 @final
@@ -144,7 +144,7 @@ class SetMethod(Method):
 
     def train(
         self, problem: Problem, loss: Loss, c: float, tol: float, max_iter: int = 1000, deadline: float = np.inf
-    ) -> Trained:
+    ) -> LinearDecisionRule:
         """Train as :meth:`Method.train` says, with the scaled C."""
         begin = time.perf_counter()
         sets = problem.sets
@@ -154,22 +154,22 @@ class SetMethod(Method):
         all_wrong = float(np.mean(target.values(sets, wrong_scores if target.reads == "scores" else ~sets.truth)))
         per_set = sets.total / len(sets)
         surrogate = self.surrogate(target, per_set / max(all_wrong, 1e-12))
-        learner = Until(c * sets.total / max(all_wrong, 1e-12), tol, max_iter, deadline)
+        learner = DeadlineOneSlack(c * sets.total / max(all_wrong, 1e-12), tol, max_iter, deadline)
         model = SetClassifier(target, surrogate, learner)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a fit that did not converge shows by its gap in the tables
             model.fit(problem.X, problem.y, groups=problem.groups)
         history = model.history_
         gap = model.duality_gap_
-        return Trained(model.coef_, model.intercept_, 0.0, time.perf_counter() - begin, gap, history)
+        return LinearDecisionRule(model.coef_, model.intercept_, 0.0, time.perf_counter() - begin, gap, history)
 
 
-LOGISTIC = Logistic(
+LOGISTIC = LogisticMethod(
     False,
     "logistic regression at 0.5",
     "maximum likelihood, positive where the probability is above 1/2",
 )
-TUNED = Logistic(
+TUNED = LogisticMethod(
     True,
     "logistic regression (tuned threshold)",
     "the same, with the threshold that does best in the measure on held-out parts of the training data",

@@ -10,7 +10,7 @@ from scipy.ndimage import gaussian_filter
 
 from papers.experiment import Settings, need_data
 from papers.hol_images import MSRC_FOLDERS
-from papers.mlsp_methods import Part
+from papers.mlsp_methods import LabelRows
 from setwise.core.checks import Ints, Values
 from setwise.datasets import load_labeled_images
 from setwise.spaces import Finite, Hierarchy, Space
@@ -30,15 +30,15 @@ ORIENTATIONS, CELLS, SCALES = 8, 4, (0.5, 1.0, 2.0)
 
 @final
 @dataclass(frozen=True, eq=False)
-class Task:
+class LabelTask:
     """A problem: training rows for fits, rows that choose C or nu, all rows to retrain on, and test rows."""
 
     name: str
     space: Space
-    fit: Part
-    choose: Part
-    all: Part
-    test: Part
+    fit: LabelRows
+    choose: LabelRows
+    all: LabelRows
+    test: LabelRows
     paths: bool = False
 
 
@@ -47,17 +47,17 @@ def tree_of(names: list[str], parent: Ints) -> Hierarchy:
     return Hierarchy({name: (names[p] if p >= 0 else []) for name, p in zip(names, parent, strict=True)})
 
 
-def read_hierarchical(path: Path) -> tuple[Hierarchy, Part, Ints]:
+def read_hierarchical(path: Path) -> tuple[Hierarchy, LabelRows, Ints]:
     """The hierarchy of a file, its rows with closed sets of nodes, and the sizes of the official parts."""
     with np.load(path) as held:
         names, parts = [str(name) for name in held["node_names"]], held["n_parts"].astype(np.int64)
         X, given, tree = held["X"].astype(np.float64), held["Y"].astype(bool), tree_of(names, held["parent"])
     Y = np.zeros_like(given)
     Y[:, [tree.places[name] for name in names]] = given
-    return tree, Part(X, tree.closed(Y)), parts
+    return tree, LabelRows(X, tree.closed(Y)), parts
 
 
-def hierarchical_task(settings: Settings, name: str) -> Task:
+def hierarchical_task(settings: Settings, name: str) -> LabelTask:
     """One of the three files; see the protocol for the rows that choose."""
     path = need_data(settings, "mlsp_table1a", [f"{name}.npz"], "hierarchical classification", ("hierarchical",))[0]
     tree, part, sizes = read_hierarchical(path)
@@ -71,10 +71,10 @@ def hierarchical_task(settings: Settings, name: str) -> Task:
         some = drawn[:3000]
         fit, choose = some[: 2 * len(some) // 3], some[2 * len(some) // 3 :]
     rows = [part.take(r) for r in (fit, choose, pool, np.arange(ends[-2], ends[-1]))]
-    return Task(name, tree, rows[0], rows[1], rows[2], rows[3], paths=name == "imclef07a")
+    return LabelTask(name, tree, rows[0], rows[1], rows[2], rows[3], paths=name == "imclef07a")
 
 
-def msrc_task(settings: Settings) -> Task:
+def msrc_task(settings: Settings) -> LabelTask:
     """The image labels of MSRC, with the given halves of the images; a third of the first half chooses."""
     (index,) = need_data(settings, "mlsp_table1a", ["index.npz"], "MSRC v2", ("msrc_v2",))
     space = msrc_space()
@@ -85,9 +85,9 @@ def msrc_task(settings: Settings) -> Task:
     pictures, maps = (index.parent / folder for folder in MSRC_FOLDERS)
     images = load_labeled_images(pictures, maps, [str(name) for name in ids])
     X = np.stack([image_features(image / 255.0) for image in images.images])
-    drawn, part = np.random.default_rng(settings.seed).permutation(train), Part(X, Y)
+    drawn, part = np.random.default_rng(settings.seed).permutation(train), LabelRows(X, Y)
     rows = [part.take(r) for r in (drawn[: 2 * len(drawn) // 3], drawn[2 * len(drawn) // 3 :], train, test)]
-    return Task("msrc", space, rows[0], rows[1], rows[2], rows[3])
+    return LabelTask("msrc", space, rows[0], rows[1], rows[2], rows[3])
 
 
 def msrc_space() -> Finite:
@@ -122,11 +122,11 @@ def _cells(image: NDArray[Any], k: int) -> list[NDArray[Any]]:
     return [cell for rows in np.array_split(image, k) for cell in np.array_split(rows, k, axis=1)]
 
 
-def generated_task(seed: int) -> Task:
+def generated_task(seed: int) -> LabelTask:
     """A tree of six labels, whose leaves are on where a linear score is large; 120, 60 and 120 rows."""
     rng = np.random.default_rng(seed)
     tree = Hierarchy({"cow": "animal", "horse": "animal", "car": "vehicle", "bus": "vehicle"})
     X, W = rng.standard_normal((300, 8)), rng.standard_normal((8, 6))
-    part = Part(X, tree.closed(X @ W + 0.5 * rng.standard_normal((300, 6)) > 2.5))
+    part = LabelRows(X, tree.closed(X @ W + 0.5 * rng.standard_normal((300, 6)) > 2.5))
     fit, choose, test = (part.take(rows) for rows in np.split(np.arange(300), [120, 180]))
-    return Task("generated", tree, fit, choose, part.take(np.arange(180)), test)
+    return LabelTask("generated", tree, fit, choose, part.take(np.arange(180)), test)

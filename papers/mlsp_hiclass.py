@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from papers.mlsp_methods import Part
+from papers.mlsp_methods import LabelRows
 from setwise.core.checks import Bools, Values
 from setwise.spaces import Space
 
@@ -13,7 +13,7 @@ RIVALS = {"HiClass, parents": "LocalClassifierPerParentNode", "HiClass, nodes": 
 """The two ways of HiClass, by the names of the rows."""
 
 
-def path_guess(name: str, space: Space, C: float, train: Part, X: Values) -> Bools:
+def path_guess(name: str, space: Space, C: float, train: LabelRows, X: Values) -> Bools:
     """The sets of nodes on the predicted paths of rows, (n, p), with the constant ``C / n`` of logistic regression."""
     import hiclass
 

@@ -24,7 +24,7 @@ SIGNS = np.array([1.0, 1.0, -1.0, -1.0, -1.0, -1.0])
 
 @final
 @dataclass(frozen=True)
-class Method:
+class LabelMethod:
     """A method: its name, an estimator of a space, a parameter, a tolerance and an iteration limit, and its grid."""
 
     name: str
@@ -34,13 +34,17 @@ class Method:
 
 
 METHODS = (
-    Method("MLSP", lambda s, C, tol, n: MultilabelStructuredPredictor(s, surrogate="hinge", C=C, tol=tol, max_iter=n)),
-    Method("ramp", lambda s, C, tol, n: MultilabelStructuredPredictor(s, surrogate="ramp", C=C, tol=tol, max_iter=n)),
-    Method("P-SSVM, sum", lambda s, C, tol, n: PowersetSSVM(s, loss="sum", C=C, tol=tol, max_iter=n)),
-    Method("P-SSVM, max", lambda s, C, tol, n: PowersetSSVM(s, loss="max", C=C, tol=tol, max_iter=n)),
-    Method("SSVM", lambda s, C, tol, n: SSVM(s, C=C, tol=tol, max_iter=n)),
-    Method("JKSE", lambda s, nu, tol, n: JointKernelSupport(s, nu=nu), NUS, constant=True),
-    Method("independent", lambda s, C, tol, n: IndependentSVMs(s, C=C, tol=tol, max_iter=n)),
+    LabelMethod(
+        "MLSP", lambda s, C, tol, n: MultilabelStructuredPredictor(s, surrogate="hinge", C=C, tol=tol, max_iter=n)
+    ),
+    LabelMethod(
+        "ramp", lambda s, C, tol, n: MultilabelStructuredPredictor(s, surrogate="ramp", C=C, tol=tol, max_iter=n)
+    ),
+    LabelMethod("P-SSVM, sum", lambda s, C, tol, n: PowersetSSVM(s, loss="sum", C=C, tol=tol, max_iter=n)),
+    LabelMethod("P-SSVM, max", lambda s, C, tol, n: PowersetSSVM(s, loss="max", C=C, tol=tol, max_iter=n)),
+    LabelMethod("SSVM", lambda s, C, tol, n: SSVM(s, C=C, tol=tol, max_iter=n)),
+    LabelMethod("JKSE", lambda s, nu, tol, n: JointKernelSupport(s, nu=nu), NUS, constant=True),
+    LabelMethod("independent", lambda s, C, tol, n: IndependentSVMs(s, C=C, tol=tol, max_iter=n)),
 )
 NAMES = tuple(method.name for method in METHODS)
 
@@ -56,20 +60,20 @@ class Limits:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Part:
+class LabelRows:
     """Rows X with the matrix of their true labels."""
 
     X: Values
     Y: Bools
 
-    def take(self, rows: Any) -> "Part":
+    def take(self, rows: Any) -> "LabelRows":
         """Some of the rows."""
-        return Part(self.X[rows], self.Y[rows])
+        return LabelRows(self.X[rows], self.Y[rows])
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FitResult:
     """Scores of new rows and the time of training; for models with a certificate also their gap and objective / C."""
 
     scores: Values
@@ -78,7 +82,7 @@ class Fitted:
     bound: float
 
 
-def scaled(train: Part, *others: Part) -> list[Part]:
+def scaled(train: LabelRows, *others: LabelRows) -> list[LabelRows]:
     """All parts with the means and deviations of the training rows, divided by ``sqrt(d)``.
 
     A missing value becomes the mean of its feature in the training rows, and a feature that is constant there becomes
@@ -89,10 +93,12 @@ def scaled(train: Part, *others: Part) -> list[Part]:
         mean, deviation = np.nanmean(train.X, axis=0), np.nanstd(train.X, axis=0)
     used = deviation > 1e-12
     scale = np.where(used, 1.0 / np.where(used, deviation, 1.0), 0.0) / np.sqrt(max(int(used.sum()), 1))
-    return [Part(np.nan_to_num((part.X - mean) * scale), part.Y) for part in (train, *others)]
+    return [LabelRows(np.nan_to_num((part.X - mean) * scale), part.Y) for part in (train, *others)]
 
 
-def trained(method: Method, space: Space, parameter: float, train: Part, X: Values, limits: Limits) -> Fitted:
+def trained(
+    method: LabelMethod, space: Space, parameter: float, train: LabelRows, X: Values, limits: Limits
+) -> FitResult:
     """A method trained on scaled rows, and its scores of others."""
     begin, rows = time.perf_counter(), train.X
     if method.constant:
@@ -105,7 +111,7 @@ def trained(method: Method, space: Space, parameter: float, train: Part, X: Valu
     seconds = time.perf_counter() - begin
     gap = getattr(model, "duality_gap_", np.nan) if method.name != "ramp" else np.nan
     bound = model.objective_ / parameter if hasattr(model, "objective_") else np.nan
-    return Fitted(model.decision_function(X), seconds, gap, bound)
+    return FitResult(model.decision_function(X), seconds, gap, bound)
 
 
 def measures(truth: Bools, guess: Bools, scores: Values | None = None) -> Values:

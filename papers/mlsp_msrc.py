@@ -13,7 +13,7 @@ from papers.mlsp_windows import (
     METHODS,
     NOTHING,
     STRIDE,
-    Part,
+    WindowImages,
     as_part,
     choose,
     judged,
@@ -62,7 +62,7 @@ def one_split(size: Any, gray: list[NDArray[np.uint8]], boxes: list[Ints], seed:
     train, tune, test = (whole.take(chosen) for chosen in parts)
     space, cells = Windows(WORDS, STRIDE), []
 
-    def value(detector: Any, held: Part = tune) -> float:
+    def value(detector: Any, held: WindowImages = tune) -> float:
         return float(judged(held, detector.listed(held.images))[COLUMNS.index("F1")])
 
     for name in METHODS:

@@ -12,7 +12,7 @@ from setwise.core.checks import Ints
 
 @final
 @dataclass(frozen=True, eq=False)
-class Shown:
+class BoxPictures:
     """Some images, their true boxes, and the predicted boxes of each method."""
 
     images: Sequence[NDArray[np.uint8]]
@@ -20,7 +20,7 @@ class Shown:
     predicted: Mapping[str, Sequence[Ints]]
 
 
-def pictures(shown: Shown) -> Callable[[], Any]:
+def pictures(shown: BoxPictures) -> Callable[[], Any]:
     """A function that draws an image in each row, with the boxes of each method in a column of its own."""
 
     def draw() -> Any:

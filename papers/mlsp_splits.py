@@ -35,9 +35,9 @@ from papers.mlsp_methods import (
     MEASURES,
     METHODS,
     SIGNS,
+    LabelMethod,
+    LabelRows,
     Limits,
-    Method,
-    Part,
     choice,
     mean_and_error,
     measures,
@@ -59,7 +59,7 @@ SHOWN = (0, 1, 3)
 
 
 def one_split(
-    space: Space, part: Part, rows: NDArray[np.int64], method: Method, grid: Sequence[float], limits: Limits
+    space: Space, part: LabelRows, rows: NDArray[np.int64], method: LabelMethod, grid: Sequence[float], limits: Limits
 ) -> Values:
     """The means of the measures at test and the chosen parameter, (7,); ``rows`` are a permutation of all rows."""
     test, rest = np.split(rows, [len(rows) // 3])
@@ -75,7 +75,7 @@ def one_split(
     return np.append(np.nanmean(measures(held.Y, scores > 0.0, scores), axis=0), chosen)
 
 
-def of_file(name: str, part: Part, settings: Settings, advance: Advance) -> Values:
+def of_file(name: str, part: LabelRows, settings: Settings, advance: Advance) -> Values:
     """The measures of all methods and splits, (splits, methods, 7)."""
     space, out, limits = Finite(list(range(part.Y.shape[1]))), [], SHORT if name == "scene" else LIMITS
     for k in range(splits_of(settings)):
@@ -116,11 +116,11 @@ def words_on(name: str, samples: Values) -> list[str]:
     return [*said, f"{name}: the median of the chosen C or nu is {', '.join(chosen)}."]
 
 
-def parts_of(settings: Settings) -> dict[str, Part]:
+def parts_of(settings: Settings) -> dict[str, LabelRows]:
     """The rows of each file by its name."""
     paths = [] if settings.quick else need_data(settings, "mlsp_splits", FILES)
     problems = [digit_traits()] if settings.quick else [read(path) for path in paths]
-    return {p.name: Part(np.asarray(p.X, dtype=np.float64), np.asarray(p.y, dtype=bool)) for p in problems}
+    return {p.name: LabelRows(np.asarray(p.X, dtype=np.float64), np.asarray(p.y, dtype=bool)) for p in problems}
 
 
 def run(settings: Settings, advance: Advance) -> Outcome:

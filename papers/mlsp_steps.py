@@ -25,7 +25,7 @@ import numpy as np
 
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table
 from papers.lh_figure6 import iterations_to
-from papers.mlsp_methods import Part, scaled
+from papers.mlsp_methods import LabelRows, scaled
 from setwise.compare.problem import digit_traits
 from setwise.core.checks import Values
 from setwise.core.learner import Learner
@@ -45,21 +45,21 @@ LEARNERS: dict[str, Callable[[float, float], Learner]] = {
 }
 
 
-def generated(n: int, seed: int) -> tuple[Hierarchy, Part]:
+def generated(n: int, seed: int) -> tuple[Hierarchy, LabelRows]:
     """Rows with closed sets of the nodes of a binary tree of 15 nodes."""
     rng = np.random.default_rng(seed)
     tree = Hierarchy({str(node): str((node - 1) // 2) if node else [] for node in range(15)})
     X, W = rng.standard_normal((n, 20)), rng.standard_normal((20, 15))
     on = X @ W / np.sqrt(20.0) + 0.2 * rng.standard_normal((n, 15)) > 1.0
     on[:, :7] = False
-    return tree, Part(X, tree.closed(on))
+    return tree, LabelRows(X, tree.closed(on))
 
 
-def tasks(settings: Settings) -> dict[str, tuple[Space, Part]]:
+def tasks(settings: Settings) -> dict[str, tuple[Space, LabelRows]]:
     """The spaces and scaled rows by name."""
     n, m = (150, 150) if settings.quick else (600, 400)
     digits = digit_traits()
-    part = Part(np.asarray(digits.X[:n], dtype=np.float64), np.asarray(digits.y[:n], dtype=bool))
+    part = LabelRows(np.asarray(digits.X[:n], dtype=np.float64), np.asarray(digits.y[:n], dtype=bool))
     tree, made = generated(m, settings.seed)
     return {
         "traits of digits": (Finite(list(digits.classes)), scaled(part)[0]),
@@ -67,7 +67,7 @@ def tasks(settings: Settings) -> dict[str, tuple[Space, Part]]:
     }
 
 
-def history(learner: Learner, space: Space, part: Part, tol: float) -> History:
+def history(learner: Learner, space: Space, part: LabelRows, tol: float) -> History:
     """The bounds after each step of one fit."""
     model = MultilabelStructuredPredictor(space, surrogate="hinge", learner=learner, C=learner.C, tol=tol)
     with warnings.catch_warnings():

@@ -54,15 +54,15 @@ import numpy as np
 from sklearn.metrics import average_precision_score
 
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table
-from papers.mlsp_data import Task, generated_task, hierarchical_task, msrc_task
+from papers.mlsp_data import LabelTask, generated_task, hierarchical_task, msrc_task
 from papers.mlsp_hiclass import RIVALS, path_guess
 from papers.mlsp_methods import (
     MEASURES,
     METHODS,
     NAMES,
     SIGNS,
+    LabelMethod,
     Limits,
-    Method,
     choice,
     mean_and_error,
     measures,
@@ -93,7 +93,7 @@ AREAS = {"enron_corr": 0.756, "cellcycle_fun": 0.255, "imclef07a": 0.956}
 
 @final
 @dataclass(frozen=True, eq=False)
-class Row:
+class MethodResult:
     """One method on one task, chosen in one way: the measures of the test rows (n, 6), and what was chosen."""
 
     name: str
@@ -105,8 +105,8 @@ class Row:
 
 
 def one_method(
-    method: Method, task: Task, grid: Sequence[float], advance: Callable[[str], None], seed: int
-) -> list[Row]:
+    method: LabelMethod, task: LabelTask, grid: Sequence[float], advance: Callable[[str], None], seed: int
+) -> list[MethodResult]:
     """The rows of one method, one for each way to choose."""
     limits = SHORT if task.name == "cellcycle_fun" else LIMITS
     fit, choose = scaled(task.fit, task.choose)
@@ -127,11 +127,11 @@ def one_method(
         scores = last[p].scores
         area = float(average_precision_score(test.Y.ravel(), scores.ravel()))
         rows = measures(test.Y, scores > 0.0, scores)
-        out.append(Row(method.name, rows, area, p, last[p].gap, last[p].bound))
+        out.append(MethodResult(method.name, rows, area, p, last[p].gap, last[p].bound))
     return out
 
 
-def one_rival(name: str, task: Task, grid: Sequence[float], advance: Callable[[str], None]) -> list[Row]:
+def one_rival(name: str, task: LabelTask, grid: Sequence[float], advance: Callable[[str], None]) -> list[MethodResult]:
     """The rows of HiClass, whose predictions are paths without scores."""
     fit, choose = scaled(task.fit, task.choose)
     found = []
@@ -142,10 +142,10 @@ def one_rival(name: str, task: Task, grid: Sequence[float], advance: Callable[[s
     chosen = [grid[choice(np.array(found), way)] for way in WAYS]
     last = {C: path_guess(name, task.space, C, train, test.X) for C in dict.fromkeys(chosen)}
     advance(f"{name} again")
-    return [Row(name, measures(test.Y, last[C]), np.nan, C) for C in chosen]
+    return [MethodResult(name, measures(test.Y, last[C]), np.nan, C) for C in chosen]
 
 
-def of_task(task: Task, settings: Settings, advance: Advance) -> list[list[Row]]:
+def of_task(task: LabelTask, settings: Settings, advance: Advance) -> list[list[MethodResult]]:
     """The rows of all methods, for each way to choose."""
     said = partial(_said, advance, task.name)
     found = [one_method(m, task, grid_of(m.grid, settings), said, settings.seed) for m in METHODS]
@@ -163,9 +163,9 @@ def grid_of(grid: tuple[float, ...], settings: Settings) -> tuple[float, ...]:
     return grid[1::2] if settings.quick else grid
 
 
-def tables_of(name: str, found: Sequence[Row], way: str) -> list[Table]:
+def tables_of(name: str, found: Sequence[MethodResult], way: str) -> list[Table]:
     """The measures with the published ones, the paired differences to MLSP, and what was chosen."""
-    rows = [*found, Row("C-HMCNN", np.full((1, len(MEASURES)), np.nan), np.nan, np.nan)]
+    rows = [*found, MethodResult("C-HMCNN", np.full((1, len(MEASURES)), np.nan), np.nan, np.nan)]
     if name not in AREAS:
         rows = rows[:-1]
     names, means, errors = tuple(row.name for row in rows), [], []
@@ -195,7 +195,7 @@ def tables_of(name: str, found: Sequence[Row], way: str) -> list[Table]:
     return [table, differences, chosen]
 
 
-def words_on(name: str, found: Sequence[Row], way: str) -> list[str]:
+def words_on(name: str, found: Sequence[MethodResult], way: str) -> list[str]:
     """Whether the pattern of the paper holds among its five methods, with paired standard errors."""
     held = {row.name: row.rows for row in found if row.name in PAPER}
     said = []
@@ -220,7 +220,7 @@ def words_on(name: str, found: Sequence[Row], way: str) -> list[str]:
     return said
 
 
-def run_on(tasks: Sequence[Task], settings: Settings, advance: Advance) -> Outcome:
+def run_on(tasks: Sequence[LabelTask], settings: Settings, advance: Advance) -> Outcome:
     """The tables and sentences of some tasks."""
     tables: list[Table] = []
     words: list[str] = []
@@ -231,7 +231,7 @@ def run_on(tasks: Sequence[Task], settings: Settings, advance: Advance) -> Outco
     return Outcome(tuple(tables), tuple(words))
 
 
-def task_of(name: str, settings: Settings) -> Task:
+def task_of(name: str, settings: Settings) -> LabelTask:
     """A task by its name."""
     return msrc_task(settings) if name == "msrc" else hierarchical_task(settings, name)
 

@@ -48,7 +48,7 @@ import numpy as np
 
 from papers.experiment import Advance, Experiment, Outcome, Settings
 from papers.mlsp_msrc import CLASSES, SPLITS, msrc_tables
-from papers.mlsp_pictures import Shown, pictures
+from papers.mlsp_pictures import BoxPictures, pictures
 from papers.mlsp_windows import (
     METHODS,
     NOTHING,
@@ -78,7 +78,7 @@ SHOWN = 4
 
 @final
 @dataclass(frozen=True)
-class Size:
+class SceneCounts:
     """How much is done."""
 
     seeds: int = 10
@@ -96,22 +96,22 @@ class Size:
         return self.nu if name == "JKSE" else self.C
 
 
-FULL = Size()
-QUICK = Size(2, 12, 20, 20, 20, 50, (0.5, 16.0, 512.0), (0.1, 0.5, 0.9), Effort(1e-1, 40))
+FULL = SceneCounts()
+QUICK = SceneCounts(2, 12, 20, 20, 20, 50, (0.5, 16.0, 512.0), (0.1, 0.5, 0.9), Effort(1e-1, 40))
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class One:
+class SeedResult:
     """The result of one seed: the columns of each method and of no windows, and of the methods choices and gaps."""
 
     cells: Values
     choices: tuple[float, ...]
     gaps: tuple[float, ...]
-    shown: Shown
+    shown: BoxPictures
 
 
-def one_seed(size: Size, seed: int, advance: Callable[[str], None]) -> One:
+def one_seed(size: SceneCounts, seed: int, advance: Callable[[str], None]) -> SeedResult:
     """Train and test on the scenes of one seed."""
     rng = np.random.default_rng([seed, 11])
     scenes = object_scenes(size.train, random_state=rng)
@@ -136,8 +136,8 @@ def one_seed(size: Size, seed: int, advance: Callable[[str], None]) -> One:
         lists[name] = [predicted(*one) for one in found[:SHOWN]]
         advance(f"seed {seed}, {name}")
     cells.append(judged(test, [NOTHING] * size.test))
-    shown = Shown(new.images[:SHOWN], new.boxes[:SHOWN], lists)
-    return One(np.array(cells), tuple(choices), tuple(gaps), shown)
+    shown = BoxPictures(new.images[:SHOWN], new.boxes[:SHOWN], lists)
+    return SeedResult(np.array(cells), tuple(choices), tuple(gaps), shown)
 
 
 def run(settings: Settings, advance: Advance) -> Outcome:
@@ -147,7 +147,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     return outcome(size, settings, each, advance)
 
 
-def outcome(size: Size, settings: Settings, each: list[One], advance: Advance) -> Outcome:
+def outcome(size: SceneCounts, settings: Settings, each: list[SeedResult], advance: Advance) -> Outcome:
     """The tables, sentences and the picture of all seeds."""
     samples = np.stack([one.cells for one in each], axis=-1)
     title = (

@@ -41,15 +41,15 @@ MORE_IS_BETTER = (False, False, True, True, True, True)
 
 @final
 @dataclass(frozen=True, eq=False)
-class Part:
+class WindowImages:
     """Images as words, with the boxes of their objects."""
 
     images: list[WordImage]
     boxes: list[Ints]
 
-    def take(self, chosen: Sequence[int] | Ints) -> "Part":
+    def take(self, chosen: Sequence[int] | Ints) -> "WindowImages":
         """The images at the places ``chosen``."""
-        return Part([self.images[i] for i in chosen], [self.boxes[i] for i in chosen])
+        return WindowImages([self.images[i] for i in chosen], [self.boxes[i] for i in chosen])
 
 
 @final
@@ -100,7 +100,7 @@ class Detector:
         ]
 
 
-def trained(name: str, space: Windows, train: Part, choice: float, effort: Effort) -> Detector:
+def trained(name: str, space: Windows, train: WindowImages, choice: float, effort: Effort) -> Detector:
     """The detector of a method; ``choice`` is its nu or C."""
     loss = MaxLoss(Overlap())
     if name == "JKSE":
@@ -124,7 +124,12 @@ def trained(name: str, space: Windows, train: Part, choice: float, effort: Effor
 
 
 def choose(
-    name: str, space: Windows, train: Part, choices: Sequence[float], effort: Effort, value: Callable[[Detector], float]
+    name: str,
+    space: Windows,
+    train: WindowImages,
+    choices: Sequence[float],
+    effort: Effort,
+    value: Callable[[Detector], float],
 ) -> tuple[float, Detector, float]:
     """The choice of largest ``value``, the first one of equals, its detector, and the largest gap of all choices."""
     tried = [trained(name, space, train, choice, effort) for choice in choices]
@@ -138,7 +143,7 @@ def crop_f1(scores: Values, truth: NDArray[np.bool_]) -> float:
     return float(2.0 * (found & truth).sum() / max(found.sum() + truth.sum(), 1))
 
 
-def judged(test: Part, lists: Sequence[tuple[Ints, Values]]) -> Values:
+def judged(test: WindowImages, lists: Sequence[tuple[Ints, Values]]) -> Values:
     """The :data:`COLUMNS` of lists of windows with their scores, of which those above 0 are predicted."""
     boxes = [predicted(*one) for one in lists]
     costs = np.array([mistakes(y, p) for y, p in zip(test.boxes, boxes, strict=True)])
@@ -164,13 +169,13 @@ NOTHING = (np.zeros((0, 4), np.int64), np.zeros(0))
 """A list without windows."""
 
 
-def as_part(images: Sequence[NDArray[np.uint8]], boxes: Sequence[Ints], words: GradientWords) -> Part:
+def as_part(images: Sequence[NDArray[np.uint8]], boxes: Sequence[Ints], words: GradientWords) -> WindowImages:
     """Gray images as visual words."""
     found = []
     for image in images:
         height, width = image.shape
         found.append(WordImage(height, width, words.points(image, grid(image.shape, STRIDE))))
-    return Part(found, list(boxes))
+    return WindowImages(found, list(boxes))
 
 
 def learned(images: Sequence[NDArray[np.uint8]], count: int, seed: int) -> GradientWords:

@@ -59,23 +59,23 @@ Score = Callable[[Values], Values]
 
 @final
 @dataclass(frozen=True, eq=False)
-class Bags:
+class LabeledBags:
     """Rows with the numbers of their bags, (n,), and the labels of the bags, (m,)."""
 
     X: Values
     owners: Ints
     labels: Bools
 
-    def take(self, parts: Ints) -> "Bags":
+    def take(self, parts: Ints) -> "LabeledBags":
         """Some bags, numbered anew."""
         place = np.full(len(self.labels), -1)
         place[parts] = np.arange(len(parts))
         rows = np.flatnonzero(place[self.owners] >= 0)
-        return Bags(self.X[rows], place[self.owners[rows]], self.labels[parts])
+        return LabeledBags(self.X[rows], place[self.owners[rows]], self.labels[parts])
 
-    def mapped(self, features: Any) -> "Bags":
+    def mapped(self, features: Any) -> "LabeledBags":
         """The same bags with the features of a fitted transformer."""
-        return Bags(features.transform(self.X), self.owners, self.labels)
+        return LabeledBags(features.transform(self.X), self.owners, self.labels)
 
     def highest(self, scores: Values) -> Values:
         """The greatest score of each bag, (m,)."""
@@ -84,30 +84,30 @@ class Bags:
         return top
 
 
-def likelihood(bags: Bags, C: float | str) -> WeakSetClassifier:
+def likelihood(bags: LabeledBags, C: float | str) -> WeakSetClassifier:
     """The model of greatest likelihood of the labels of bags."""
     model = WeakSetClassifier(method="count_likelihood", C=C)
     least, none = np.where(bags.labels, 1.0, np.nan), np.where(bags.labels, np.nan, 0.0)
     return model.fit(bags.X, groups=bags.owners, at_least=least, counts=none)
 
 
-def by_likelihood(bags: Bags, C: Any) -> Callable[[Bags], Bools]:
+def by_likelihood(bags: LabeledBags, C: Any) -> Callable[[LabeledBags], Bools]:
     """Predictions of bags by ``Pr(one or more) > 1/2``."""
     model = likelihood(bags, C)
     return lambda new: np.asarray(model.predict_bags(new.X, new.owners).at_least_one > 0.5)
 
 
-def by_rows(bags: Bags, C: Any) -> Callable[[Bags], Bools]:
+def by_rows(bags: LabeledBags, C: Any) -> Callable[[LabeledBags], Bools]:
     """Predictions of bags by the most probable row of the same model."""
     return _any_row(likelihood(bags, C).decision_function)
 
 
-def single_instance(bags: Bags, C: float) -> Callable[[Bags], Bools]:
+def single_instance(bags: LabeledBags, C: float) -> Callable[[LabeledBags], Bools]:
     """Predictions of an SVM of rows with the labels of their bags."""
     return _any_row(_svm(bags.X, bags.labels[bags.owners], C))
 
 
-def mi_svm(bags: Bags, C: float) -> Callable[[Bags], Bools]:
+def mi_svm(bags: LabeledBags, C: float) -> Callable[[LabeledBags], Bools]:
     """Predictions of mi-SVM: labels of rows and an SVM in turn."""
     positive = bags.labels[bags.owners]
     y, score = positive, _svm(bags.X, positive, C)
@@ -121,7 +121,7 @@ def mi_svm(bags: Bags, C: float) -> Callable[[Bags], Bools]:
     return _any_row(score)
 
 
-def whole_svm(bags: Bags, C: float) -> Callable[[Bags], Bools]:
+def whole_svm(bags: LabeledBags, C: float) -> Callable[[LabeledBags], Bools]:
     """Predictions of MI-SVM: one row of each positive bag and an SVM in turn."""
     negative = ~bags.labels[bags.owners]
     wanted = np.flatnonzero(bags.labels)
@@ -141,7 +141,7 @@ def whole_svm(bags: Bags, C: float) -> Callable[[Bags], Bools]:
     return _any_row(score)
 
 
-METHODS: dict[str, tuple[Callable[[Bags, Any], Callable[[Bags], Bools]], bool]] = {
+METHODS: dict[str, tuple[Callable[[LabeledBags, Any], Callable[[LabeledBags], Bools]], bool]] = {
     "count likelihood": (by_likelihood, True),
     "single-instance SVM": (single_instance, False),
     "mi-SVM, our code": (mi_svm, False),
@@ -158,7 +158,7 @@ def _svm(X: Values, y: Bools, C: float) -> Score:
     return lambda rows: np.asarray(model.decision_function(rows))
 
 
-def _any_row(score: Score) -> Callable[[Bags], Bools]:
+def _any_row(score: Score) -> Callable[[LabeledBags], Bools]:
     return lambda new: np.asarray(new.highest(score(new.X)) > 0.0)
 
 
@@ -169,7 +169,7 @@ def maps(kernel: bool, d: int, seed: int) -> list[Any]:
     return [make_pipeline(StandardScaler(), Nystroem(gamma=g / d, n_components=100, random_state=seed)) for g in GAMMAS]
 
 
-def chosen(train: Bags, kernel: bool, seed: int) -> dict[str, tuple[int, float]]:
+def chosen(train: LabeledBags, kernel: bool, seed: int) -> dict[str, tuple[int, float]]:
     """For each method the map and the C of the greatest accuracy over the inner folds."""
     found: dict[str, dict[tuple[int, float], list[float]]] = {name: {} for name in METHODS}
     folds = StratifiedKFold(INNER, shuffle=True, random_state=seed)
@@ -185,7 +185,7 @@ def chosen(train: Bags, kernel: bool, seed: int) -> dict[str, tuple[int, float]]
     return {name: max(each, key=lambda key: round(float(np.mean(each[key])), 12)) for name, each in found.items()}
 
 
-def _fitting(kernel: bool, train: Bags, seed: int) -> Iterator[Any]:
+def _fitting(kernel: bool, train: LabeledBags, seed: int) -> Iterator[Any]:
     """The maps, fitted to the rows; Nystroem takes no more features than there are rows."""
     for features in maps(kernel, train.X.shape[1], seed):
         if kernel:
@@ -193,7 +193,7 @@ def _fitting(kernel: bool, train: Bags, seed: int) -> Iterator[Any]:
         yield features.fit(train.X)
 
 
-def one_fold(train: Bags, test: Bags, seed: int) -> Bools:
+def one_fold(train: LabeledBags, test: LabeledBags, seed: int) -> Bools:
     """Which test bags each row of the table has right, (rows, bags)."""
     right = []
     for kernel in (False, True):
@@ -211,7 +211,7 @@ def one_fold(train: Bags, test: Bags, seed: int) -> Bools:
     return np.array(right)
 
 
-def one_repetition(bags: Bags, folds: int, seed: int, advance: Callable[[], None]) -> Bools:
+def one_repetition(bags: LabeledBags, folds: int, seed: int, advance: Callable[[], None]) -> Bools:
     """The same for all bags, each in the fold that tests it."""
     right = np.zeros((len(ROWS), len(bags.labels)), dtype=bool)
     cut = StratifiedKFold(folds, shuffle=True, random_state=seed)
@@ -221,15 +221,15 @@ def one_repetition(bags: Bags, folds: int, seed: int, advance: Callable[[], None
     return right
 
 
-def generated(rng: np.random.Generator) -> Bags:
+def generated(rng: np.random.Generator) -> LabeledBags:
     """60 bags of five rows; half of them have a row or two about (2, 2, 0)."""
     X, owners = rng.standard_normal((300, 3)), np.repeat(np.arange(60), 5)
     labels = np.arange(60) % 2 == 1
     X[(np.arange(300) % 5 < rng.integers(1, 3, 60)[owners]) & labels[owners], :2] += 2.0
-    return Bags(X, owners, labels)
+    return LabeledBags(X, owners, labels)
 
 
-def tables_of(settings: Settings) -> dict[str, Bags]:
+def tables_of(settings: Settings) -> dict[str, LabeledBags]:
     """The bags by the names of the tables."""
     if settings.quick:
         return {"generated": generated(np.random.default_rng([settings.seed, 81]))}
@@ -239,11 +239,11 @@ def tables_of(settings: Settings) -> dict[str, Bags]:
     for name, path in zip(TABLES, paths, strict=True):
         with np.load(path) as held:
             owners = np.unique(held["bags"], return_inverse=True)[1]
-            found[name] = Bags(held["X"].astype(np.float64), owners, held["y_bag"].astype(bool))
+            found[name] = LabeledBags(held["X"].astype(np.float64), owners, held["y_bag"].astype(bool))
     return found
 
 
-def _kept(settings: Settings, name: str, bags: Bags, i: int, advance: Advance) -> Bools:
+def _kept(settings: Settings, name: str, bags: LabeledBags, i: int, advance: Advance) -> Bools:
     """One repetition, from the folder ``out`` if it is there."""
     repetitions, folds = size_of(settings)
     path = None if settings.out is None else settings.out / f"multiple_instances-{name}-{settings.seed + i}.npy"

@@ -64,7 +64,7 @@ MEASURES = ("F1", "error")
 
 @final
 @dataclass(frozen=True, eq=False)
-class Task:
+class PositiveUnlabeledTask:
     """Training rows, whether they are labeled positives and their true labels, and test rows with true labels."""
 
     X: Values
@@ -75,7 +75,7 @@ class Task:
     seed: int
 
     @classmethod
-    def of(cls, X: Values, y: Bools, prior: float, seed: int) -> "Task":
+    def of(cls, X: Values, y: Bools, prior: float, seed: int) -> "PositiveUnlabeledTask":
         """A split of a table."""
         rng = np.random.default_rng([seed, 82])
         train, test = train_test_split(np.arange(len(y)), test_size=0.5, stratify=y, random_state=seed)
@@ -100,7 +100,7 @@ def logistic(X: Values, y: Bools) -> LogisticRegression:
     return LogisticRegression(C=1.0, max_iter=2000).fit(X, y)
 
 
-def count_likelihood(task: Task, prior: float) -> Bools:
+def count_likelihood(task: PositiveUnlabeledTask, prior: float) -> Bools:
     """Predictions of test rows by the likelihood of the labels and the number of positives."""
     m, k = int((~task.labeled).sum()), int(task.labeled.sum())
     model = WeakSetClassifier(C=1.0)
@@ -111,7 +111,7 @@ def count_likelihood(task: Task, prior: float) -> Bools:
     return np.asarray(model.predict(task.X_test) == 1)
 
 
-def matched(task: Task, prior: float) -> Bools:
+def matched(task: PositiveUnlabeledTask, prior: float) -> Bools:
     """Predictions of logistic regression of labeled against unlabeled, with a threshold."""
     model = logistic(task.X, task.labeled)
     threshold = np.quantile(model.decision_function(task.X[~task.labeled]), 1.0 - prior)
@@ -123,13 +123,13 @@ def _peer(name: str) -> Any:
     return getattr(import_module("pulearn"), name)
 
 
-def nnpu(task: Task, prior: float, step: float) -> Bools:
+def nnpu(task: PositiveUnlabeledTask, prior: float, step: float) -> Bools:
     """Predictions of nnPU."""
     model = _peer("NNPUClassifier")(prior=prior, learning_rate=step, random_state=task.seed)
     return np.asarray(model.fit(task.X, task.labeled.astype(int)).predict(task.X_test) == 1)
 
 
-def elkan_noto(task: Task, weighted: bool) -> Bools:
+def elkan_noto(task: PositiveUnlabeledTask, weighted: bool) -> Bools:
     """Predictions of either way of Elkan and Noto."""
     sizes = (int(task.labeled.sum()), int((~task.labeled).sum())) if weighted else ()
     kind = _peer("WeightedElkanotoPuClassifier" if weighted else "ElkanotoPuClassifier")
@@ -137,7 +137,7 @@ def elkan_noto(task: Task, weighted: bool) -> Bools:
     return np.asarray(model.fit(task.X, task.labeled.astype(int)).predict(task.X_test) == 1)
 
 
-def bagging(task: Task) -> Bools:
+def bagging(task: PositiveUnlabeledTask) -> Bools:
     """Predictions of bagging."""
     base, size = LogisticRegression(C=1.0, max_iter=2000), int(task.labeled.sum())
     model = _peer("BaggingPuClassifier")(
@@ -146,13 +146,13 @@ def bagging(task: Task) -> Bools:
     return np.asarray(model.fit(task.X, task.labeled.astype(int)).predict(task.X_test) == 1)
 
 
-WITH_PRIOR: dict[str, tuple[Callable[[Task, float], Bools], bool]] = {
+WITH_PRIOR: dict[str, tuple[Callable[[PositiveUnlabeledTask, float], Bools], bool]] = {
     "count likelihood": (count_likelihood, False),
     "matched threshold": (matched, False),
     "nnPU": (partial(nnpu, step=0.01), True),
     "nnPU, step 1": (partial(nnpu, step=1.0), True),
 }
-WITHOUT: dict[str, tuple[Callable[[Task], Bools], bool]] = {
+WITHOUT: dict[str, tuple[Callable[[PositiveUnlabeledTask], Bools], bool]] = {
     "Elkan-Noto": (partial(elkan_noto, weighted=False), True),
     "weighted Elkan-Noto": (partial(elkan_noto, weighted=True), True),
     "bagging": (bagging, True),
@@ -164,7 +164,7 @@ WITHOUT: dict[str, tuple[Callable[[Task], Bools], bool]] = {
 ROWS = (*(f"{name}, {told}" for name in WITH_PRIOR for told in TOLD), *WITHOUT)
 
 
-def measures(task: Task, prior: float) -> Values:
+def measures(task: PositiveUnlabeledTask, prior: float) -> Values:
     """F1 and error in percent of each row of the table, (rows, 2); NaN for rivals that are not installed."""
     there = find_spec("pulearn") is not None
     ways: list[tuple[Callable[[], Bools], bool]] = []
@@ -228,7 +228,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
         for prior in priors:
             found = []
             for i in range(seeds):
-                found.append(measures(Task.of(X, y, prior, settings.seed + i), prior))
+                found.append(measures(PositiveUnlabeledTask.of(X, y, prior, settings.seed + i), prior))
                 advance(f"{name}, prior {prior}")
             samples.append(np.stack(found, axis=-1))
         every += samples

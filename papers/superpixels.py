@@ -18,7 +18,7 @@ from setwise.models import GraphModel
 
 @final
 @dataclass(frozen=True, eq=False)
-class Part:
+class SuperpixelImages:
     """Images of one part as graphs, with the numbers of positive pixels of all their nodes, the images and masks."""
 
     graphs: tuple[Graph, ...]
@@ -27,7 +27,9 @@ class Part:
     masks: tuple[NDArray[Any], ...] = ()
 
     @classmethod
-    def of(cls, graphs: Sequence[Graph], masks: Sequence[NDArray[Any]], images: Sequence[NDArray[Any]] = ()) -> "Part":
+    def of(
+        cls, graphs: Sequence[Graph], masks: Sequence[NDArray[Any]], images: Sequence[NDArray[Any]] = ()
+    ) -> "SuperpixelImages":
         """The part of graphs, the masks (H, W) of their images, and these (H, W, c)."""
         inside = (
             np.bincount(g.regions.ravel(), m.ravel() == 1, len(g)).astype(np.float64)
@@ -35,18 +37,20 @@ class Part:
         )
         return cls(tuple(graphs), tuple(inside), tuple(images), tuple(masks))
 
-    def take(self, chosen: NDArray[np.int64]) -> "Part":
+    def take(self, chosen: NDArray[np.int64]) -> "SuperpixelImages":
         """The chosen images."""
         images, masks = (tuple(all_[i] for i in chosen) if all_ else () for all_ in (self.images, self.masks))
-        return Part(tuple(self.graphs[i] for i in chosen), tuple(self.inside[i] for i in chosen), images, masks)
+        return SuperpixelImages(
+            tuple(self.graphs[i] for i in chosen), tuple(self.inside[i] for i in chosen), images, masks
+        )
 
-    def with_words(self, words: PatchWords) -> "Part":
+    def with_words(self, words: PatchWords) -> "SuperpixelImages":
         """The same with the shares of words as further features of the nodes."""
         graphs = (
             Graph(np.hstack([g.X, words.shares(image, g.regions)]), g.edges, g.Z, g.areas, g.regions)
             for g, image in zip(self.graphs, self.images, strict=True)
         )
-        return Part(tuple(graphs), self.inside, self.images, self.masks)
+        return SuperpixelImages(tuple(graphs), self.inside, self.images, self.masks)
 
     @property
     def positive(self) -> Values:
@@ -96,7 +100,7 @@ class Part:
         return float(min(biases[best], key=abs))
 
 
-def generated_part(n: int, rng: np.random.Generator) -> Part:
+def generated_part(n: int, rng: np.random.Generator) -> SuperpixelImages:
     """Generated images, half of them without an object, with rectangles as superpixels."""
     images, side = generated(n, 16, rng), 16
     graphs, masks, pictures = [], [], []
@@ -108,4 +112,4 @@ def generated_part(n: int, rng: np.random.Generator) -> Part:
         graphs.append(from_image(picture, 8 * cuts[0][:, None] + cuts[1]))
         masks.append(mask.astype(np.int64))
         pictures.append(picture)
-    return Part.of(graphs, masks, pictures)
+    return SuperpixelImages.of(graphs, masks, pictures)

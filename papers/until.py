@@ -25,7 +25,7 @@ def check_time(deadline: float) -> None:
 
 @final
 @dataclass(frozen=True)
-class Until(Learner):
+class DeadlineOneSlack(Learner):
     """:class:`setwise.learners.OneSlack` that raises OutOfTimeError after the first iteration past ``deadline``."""
 
     C: float = 1.0

@@ -68,7 +68,7 @@ SPLITS, QUICK_SPLITS = 3, 2
 
 @final
 @dataclass(frozen=True, eq=False)
-class Bags:
+class ProportionBags:
     """Training rows in the order of their bags: features, offsets, and the share of positives of each bag."""
 
     X: Values
@@ -76,7 +76,7 @@ class Bags:
     shares: Values
 
     @classmethod
-    def of(cls, X: Values, y: Bools, bags: Ints) -> "tuple[Bags, Bools]":
+    def of(cls, X: Values, y: Bools, bags: Ints) -> "tuple[ProportionBags, Bools]":
         """The bags of rows, and their labels in the new order."""
         order = np.argsort(bags, kind="stable")
         sizes = np.unique(bags, return_counts=True)[1]
@@ -146,7 +146,7 @@ def judged(X: Values, y: Bools, w: Values, threshold: float) -> list[float]:
 def one_split(X: Values, y: Bools, bags: Ints, parts: Sequence[Ints], advance: Callable[[str], None]) -> Values:
     """The measures of all rows, (rows, columns)."""
     train, test = parts
-    known, labels = Bags.of(X[train], y[train], bags[train])
+    known, labels = ProportionBags.of(X[train], y[train], bags[train])
     soft = known.soft_labels()
     advance("soft labels")
     even = known.proportions(soft)

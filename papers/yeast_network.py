@@ -60,7 +60,7 @@ COLUMNS = ("1 - F1", "1 - Jaccard", "zero-one", "wrong labels")
 
 @final
 @dataclass(frozen=True)
-class Size:
+class NetworkSize:
     """How much is trained: the seeds, hidden units, learning rates and epochs, and how often epochs are judged."""
 
     seeds: int = 5
@@ -76,23 +76,23 @@ class Size:
         return self.epochs // self.every
 
 
-QUICK = Size(seeds=2, hidden=32, rates=(1e-3, 1e-2), epochs=12)
+QUICK = NetworkSize(seeds=2, hidden=32, rates=(1e-3, 1e-2), epochs=12)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Part:
+class YeastRows:
     """Rows of scaled features (n, d) float32 and labels (n, p)."""
 
     X: NDArray[np.float32]
     Y: Bools
 
-    def take(self, rows: Ints) -> "Part":
+    def take(self, rows: Ints) -> "YeastRows":
         """Some of the rows."""
-        return Part(self.X[rows], self.Y[rows])
+        return YeastRows(self.X[rows], self.Y[rows])
 
 
-def parts_of(settings: Settings) -> tuple[Part, Part]:
+def parts_of(settings: Settings) -> tuple[YeastRows, YeastRows]:
     """The training and the test part."""
     if settings.quick:
         problem, n_train = digit_traits(), 300
@@ -106,7 +106,7 @@ def parts_of(settings: Settings) -> tuple[Part, Part]:
     X, Y = np.asarray(problem.X, dtype=np.float64)[rows], problem.y[rows].astype(bool)
     mean, deviation = X[:n_train].mean(axis=0), X[:n_train].std(axis=0)
     scaled = ((X - mean) / np.where(deviation > 0, deviation, 1.0)).astype(np.float32)
-    whole = Part(scaled, Y)
+    whole = YeastRows(scaled, Y)
     return whole.take(np.arange(n_train)), whole.take(np.arange(n_train, len(Y)))
 
 
@@ -143,7 +143,12 @@ def criteria() -> dict[str, tuple[Criterion, Criterion]]:
 
 
 def trained(
-    criterion: tuple[Criterion, Criterion], part: Part, others: tuple[Part, ...], rate: float, size: Size, seed: int
+    criterion: tuple[Criterion, Criterion],
+    part: YeastRows,
+    others: tuple[YeastRows, ...],
+    rate: float,
+    size: NetworkSize,
+    seed: int,
 ) -> list[tuple[Values, ...]]:
     """The logits of the other parts after each epoch that is judged."""
     import torch
@@ -193,7 +198,7 @@ def decoded(chosen_by: Values, truth: Bools, scores: Values) -> tuple[Bools, Boo
 
 
 def one_loss(
-    criterion: tuple[Criterion, Criterion], parts: tuple[Part, Part, Part], size: Size, seed: int
+    criterion: tuple[Criterion, Criterion], parts: tuple[YeastRows, YeastRows, YeastRows], size: NetworkSize, seed: int
 ) -> NDArray[np.float64]:
     """The measures of the test part, (ways, measures), with the rate and the epoch that the second part chooses."""
     train, choosing, test = parts
@@ -208,7 +213,7 @@ def one_loss(
     return np.asarray(np.take_along_axis(flat[1], best[None], axis=0)[0])
 
 
-def samples(train: Part, test: Part, size: Size, seed: int, advance: Advance) -> Values:
+def samples(train: YeastRows, test: YeastRows, size: NetworkSize, seed: int, advance: Advance) -> Values:
     """The measures of all rows of the table, (rows, measures, seeds)."""
     found = np.empty((len(ROWS), len(COLUMNS), size.seeds))
     for k in range(size.seeds):
@@ -223,7 +228,7 @@ def samples(train: Part, test: Part, size: Size, seed: int, advance: Advance) ->
 
 def run(settings: Settings, advance: Advance) -> Outcome:
     """Train the network with each loss, and judge it by each measure."""
-    size = QUICK if settings.quick else Size()
+    size = QUICK if settings.quick else NetworkSize()
     criteria()
     found = samples(*parts_of(settings), size, settings.seed, advance)
     name = "digits" if settings.quick else "yeast"
@@ -256,7 +261,7 @@ def words(found: Values) -> list[str]:
 
 def steps(settings: Settings) -> int:
     """The number of calls of ``advance``."""
-    return len(LOSSES) * (QUICK if settings.quick else Size()).seeds
+    return len(LOSSES) * (QUICK if settings.quick else NetworkSize()).seeds
 
 
 EXPERIMENT = Experiment(

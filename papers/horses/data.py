@@ -31,7 +31,7 @@ MEASURES = ("mean of images", "all pixels")
 
 @final
 @dataclass(frozen=True)
-class Size:
+class HorseSize:
     """How large a run is.
 
     Attributes

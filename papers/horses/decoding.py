@@ -13,7 +13,7 @@ from setwise.torch import decide
 
 
 @final
-class Decoded(NamedTuple):
+class DecodedScores(NamedTuple):
     """Jaccard indices in percent, (decodings, measures), and masks (decodings, n, H, W)."""
 
     cells: Values
@@ -27,7 +27,7 @@ def indices(masks: Bools, truth: Bools) -> Values:
     return 100.0 * (1.0 - np.array(losses))
 
 
-def decoded(held: Values, held_truth: Bools, scores: Values, truth: Bools) -> Decoded:
+def decoded(held: Values, held_truth: Bools, scores: Values, truth: Bools) -> DecodedScores:
     """Decode test scores (n, H, W), with thresholds that are best on held scores for each of the two measures.
 
     Masks of a tuned threshold are those for the mean of the images.
@@ -38,4 +38,4 @@ def decoded(held: Values, held_truth: Bools, scores: Values, truth: Bools) -> De
     masks = np.stack([scores > 0.0, tuned[0], decide(torch.from_numpy(scores), "jaccard").labels.numpy()])
     cells = np.stack([indices(one, truth) for one in masks])
     cells[1, 1] = indices(tuned[1], truth)[1]
-    return Decoded(cells, masks)
+    return DecodedScores(cells, masks)

@@ -42,7 +42,7 @@ def logits(outputs: Values, exact: bool) -> Values:
 
 @final
 @dataclass(frozen=True)
-class Way:
+class TrainingWay:
     """What is minimized in the first and in the second half of the epochs, and which scores pixels have.
 
     A pixel is positive where its score is above 0, and the sigmoid of the score stands for its probability.
@@ -115,7 +115,7 @@ def _plain(loss: nn.Module) -> ImageLoss:
     return value
 
 
-def ways(seed: int) -> dict[str, Way]:
+def ways(seed: int) -> dict[str, TrainingWay]:
     """All ways of training by their names; the seed is that of the noise of perturbed cuts."""
     options: dict[str, Any] = {"per_image": True}
     hinge = _plain(LovaszHingeLoss("jaccard", **options))
@@ -129,13 +129,13 @@ def ways(seed: int) -> dict[str, Way]:
         return cross_entropy(outputs, masks) + hinge(outputs, masks)
 
     return {
-        "cross-entropy": Way(cross_entropy, cross_entropy),
-        "Dice": Way(soft_dice, soft_dice),
-        "Lovász hinge": Way(hinge, hinge),
-        "Lovász after cross-entropy": Way(cross_entropy, hinge),
-        "Lovász + cross-entropy": Way(both, both),
-        "Jaccard margin": Way(margin, margin),
-        "Jaccard ramp": Way(ramp, ramp),
-        "max-margin MRF": Way(network, network, 3, turning),
-        "log-supermodular": Way(likelihood, likelihood, 3, log_odds),
+        "cross-entropy": TrainingWay(cross_entropy, cross_entropy),
+        "Dice": TrainingWay(soft_dice, soft_dice),
+        "Lovász hinge": TrainingWay(hinge, hinge),
+        "Lovász after cross-entropy": TrainingWay(cross_entropy, hinge),
+        "Lovász + cross-entropy": TrainingWay(both, both),
+        "Jaccard margin": TrainingWay(margin, margin),
+        "Jaccard ramp": TrainingWay(ramp, ramp),
+        "max-margin MRF": TrainingWay(network, network, 3, turning),
+        "log-supermodular": TrainingWay(likelihood, likelihood, 3, log_odds),
     }

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from papers.horses.data import Size
+from papers.horses.data import HorseSize
 from setwise import __version__
 from setwise.core.checks import Bools, Values
 from setwise.datasets.formats import read_arrays
@@ -14,7 +14,7 @@ from setwise.datasets.formats import read_arrays
 
 @final
 @dataclass(frozen=True)
-class Job:
+class TrainingJob:
     """One training: a way, a learning rate, the number of the seed, and the seed of the whole experiment."""
 
     way: str
@@ -56,21 +56,21 @@ class Store:
     """
 
     folder: Path | None
-    size: Size
+    size: HorseSize
     quick: bool
     reused: int = 0
 
-    def _path(self, job: Job) -> Path | None:
+    def _path(self, job: TrainingJob) -> Path | None:
         name = f"{job.way}-{job.rate:g}-{job.seed}.npz".replace(" ", "_")
         return None if self.folder is None else self.folder / name
 
-    def _key(self, job: Job) -> str:
+    def _key(self, job: TrainingJob) -> str:
         size = self.size
         return repr(
             (__version__, self.quick, astuple(job), size.epochs, size.widths, size.batch, size.held, size.every)
         )
 
-    def read(self, job: Job) -> Run | None:
+    def read(self, job: TrainingJob) -> Run | None:
         """The training that is kept, if there is one."""
         path = self._path(job)
         if path is None or not path.is_file():
@@ -84,7 +84,7 @@ class Store:
             float(numbers[0]), found["cells"], found["curve"], float(numbers[1]), float(numbers[2]), found["shown"]
         )
 
-    def write(self, job: Job, run: Run) -> None:
+    def write(self, job: TrainingJob, run: Run) -> None:
         """Keep a training."""
         path = self._path(job)
         if path is None:

@@ -9,11 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from papers.horses.data import Parts, Pictures, Size
+from papers.horses.data import HorseSize, Parts, Pictures
 from papers.horses.decoding import decoded, indices
-from papers.horses.losses import ImageLoss, Way, ways
+from papers.horses.losses import ImageLoss, TrainingWay, ways
 from papers.horses.network import UNet, made
-from papers.horses.store import Job, Run
+from papers.horses.store import Run, TrainingJob
 from setwise.core.checks import Values
 
 SHOWN = 6
@@ -31,18 +31,18 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def train(job: Job, parts: Parts, size: Size) -> Run:
+def train(job: TrainingJob, parts: Parts, size: HorseSize) -> Run:
     """The result of one training."""
     with one_thread():
         return _train(job, ways(drawn(job, 4))[job.way], parts, size)
 
 
-def drawn(job: Job, use: int) -> int:
+def drawn(job: TrainingJob, use: int) -> int:
     """A seed for PyTorch."""
     return int(np.random.default_rng([job.base, job.seed, use]).integers(2**31))
 
 
-def _train(job: Job, way: Way, parts: Parts, size: Size) -> Run:
+def _train(job: TrainingJob, way: TrainingWay, parts: Parts, size: HorseSize) -> Run:
     seed = (job.base, job.seed)
     fitted, held = parts.split(size.held, seed)
     network = made(size.widths, way.channels, drawn(job, 2))

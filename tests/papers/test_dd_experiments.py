@@ -6,7 +6,7 @@ import pytest
 from papers import find
 from papers.dd_figure1 import COLUMNS, ROWS, words_on
 from papers.dd_figure3 import STEPS, Instance
-from papers.dd_images import Part, generated
+from papers.dd_images import ImageSet, generated
 from papers.experiment import Settings
 
 QUICK = Settings(quick=True)
@@ -23,7 +23,7 @@ def outcome(name):
 
 def test_primal_best_and_dual_of_the_printed_descent():
     rng = np.random.default_rng(0)
-    part = Part(generated(1, 3, rng))
+    part = ImageSet(generated(1, 3, rng))
     rows = np.array(list(product([False, True], repeat=9)))
     for _ in range(3):
         w = 0.02 * rng.standard_normal(part.features.size)
@@ -79,7 +79,7 @@ def test_words_follow_the_numbers():
 
 def test_images_of_a_part_are_one_set_with_features_that_fit_them():
     images = generated(3, 8, np.random.default_rng(1))
-    part = Part(images)
+    part = ImageSet(images)
     assert len(part.graphs) == 1
     assert part.graphs.total == 3 * 64
     np.testing.assert_array_equal(part.graphs.truth, images.masks.ravel())
@@ -87,6 +87,6 @@ def test_images_of_a_part_are_one_set_with_features_that_fit_them():
     assert (part.Z >= 0).all()
     # No edge joins two images.
     assert np.ptp(part.graphs.edges // 64, axis=1).max() == 0
-    other = Part(images.take(np.array([1])), part)
+    other = ImageSet(images.take(np.array([1])), part)
     np.testing.assert_allclose(other.raw, part.raw[64:128])
     np.testing.assert_allclose(other.X, part.X[64:128])

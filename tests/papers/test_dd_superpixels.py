@@ -16,7 +16,7 @@ from papers.dd_superpixels import (
 )
 from papers.experiment import Settings
 from papers.patch_words import PatchWords, patches
-from papers.superpixels import Part, generated_part
+from papers.superpixels import SuperpixelImages, generated_part
 from setwise.graphs import Graph, from_image
 from setwise.losses import Jaccard
 
@@ -52,7 +52,7 @@ def test_overlap_is_that_of_pixels():
                 painted += [bool(taken)] * int(area)
         assert one.overlap(chosen) == pytest.approx(1.0 - Jaccard()(np.array(masks), np.array(painted)))
     assert one.overlap(np.ones(len(one.areas), dtype=bool)) == pytest.approx(one.positive.sum() / one.areas.sum())
-    nothing = Part(one.graphs, tuple(np.zeros(len(g)) for g in one.graphs))
+    nothing = SuperpixelImages(one.graphs, tuple(np.zeros(len(g)) for g in one.graphs))
     assert nothing.overlap(np.zeros(len(one.areas), dtype=bool)) == 1.0
 
 

@@ -9,7 +9,7 @@ import pytest
 from papers import find, hol_figure3, hol_figure5
 from papers.experiment import Settings, write_outcome
 from papers.hol_images import (
-    Part,
+    GraphImages,
     boundaries,
     described,
     hol_c,
@@ -180,7 +180,7 @@ def test_absent_data_is_refused_in_a_sentence(tmp_path):
 
 
 def test_a_part_without_edges_has_the_same_nodes():
-    part = Part(OBJECTS.images, OBJECTS.graphs, OBJECTS.labels)
+    part = GraphImages(OBJECTS.images, OBJECTS.graphs, OBJECTS.labels)
     assert all(isinstance(one, Graph) and not len(one.edges) for one in part.bare)
     assert [m.shape for m in part.masks] == [(12, 16)] * 5
 

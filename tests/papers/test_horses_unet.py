@@ -17,11 +17,11 @@ from scipy.special import expit  # noqa: E402
 from papers import find, horses_unet  # noqa: E402
 from papers.experiment import Settings, write_outcome  # noqa: E402
 from papers.horses import training  # noqa: E402
-from papers.horses.data import GRIDS, WAYS, Parts, Pictures, Size, parts  # noqa: E402
+from papers.horses.data import GRIDS, WAYS, HorseSize, Parts, Pictures, parts  # noqa: E402
 from papers.horses.decoding import decoded, indices  # noqa: E402
 from papers.horses.losses import cross_entropy, potentials, soft_dice, turning, ways  # noqa: E402
 from papers.horses.network import UNet, made  # noqa: E402
-from papers.horses.store import Job, Run, Store  # noqa: E402
+from papers.horses.store import Run, Store, TrainingJob  # noqa: E402
 from papers.horses_unet import FULL, QUICK, outcome, trained, words_of  # noqa: E402
 from setwise.datasets import textured_objects  # noqa: E402
 from setwise.decisions import expected_loss  # noqa: E402
@@ -29,7 +29,7 @@ from setwise.losses import Jaccard  # noqa: E402
 from setwise.torch import most_probable  # noqa: E402
 
 needs_data = pytest.mark.skipif("SETWISE_DATA" not in os.environ, reason="SETWISE_DATA is not set")
-SMALL = Size(seeds=2, rates=(0.01, 0.02), epochs=4, widths=(4, 6), batch=4, held=4, every=2)
+SMALL = HorseSize(seeds=2, rates=(0.01, 0.02), epochs=4, widths=(4, 6), batch=4, held=4, every=2)
 
 
 def objects(n, seed=0):
@@ -118,7 +118,7 @@ def test_decodings_are_what_they_are_called():
 @pytest.mark.parametrize("way", ["Lovász hinge", "log-supermodular"])
 def test_a_training_repeats_itself_and_leaves_nothing_behind(way):
     state, threads = torch.random.get_rng_state(), torch.get_num_threads()
-    one, other = (training.train(Job(way, 0.01, 1), PARTS, SMALL) for _ in range(2))
+    one, other = (training.train(TrainingJob(way, 0.01, 1), PARTS, SMALL) for _ in range(2))
     assert torch.equal(torch.random.get_rng_state(), state)
     assert torch.get_num_threads() == threads
     np.testing.assert_array_equal(one.cells, other.cells)
@@ -210,9 +210,9 @@ def test_the_learning_rate_is_the_best_in_validation(tmp_path, monkeypatch):
 
     for way, values in (("cross-entropy", (50.0, 60.0)), ("Dice", (60.0, 60.0))):
         for rate, value in zip(size.rates, values, strict=True):
-            store.write(Job(way, rate, 0), run(value))
+            store.write(TrainingJob(way, rate, 0), run(value))
         for rate in size.rates:
-            store.write(Job(way, rate, 1), run(10.0))
+            store.write(TrainingJob(way, rate, 1), run(10.0))
     found = trained(size, PARTS, Settings(quick=True, out=tmp_path), lambda what: None, n_jobs=1)
     assert found.rates == {"cross-entropy": 0.02, "Dice": 0.01}
 

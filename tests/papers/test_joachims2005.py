@@ -7,7 +7,7 @@ import pytest
 
 from papers import find, joachims2005
 from papers.experiment import Settings
-from papers.joachims2005 import OURS, ROWS, Measured
+from papers.joachims2005 import OURS, ROWS, ProblemResult
 from papers.methods import SVM, standardized
 from setwise.compare.problem import digits
 from setwise.losses import ErrorRate
@@ -65,7 +65,7 @@ def test_the_verdict_says_wins_losses_and_neither():
     percent = 50.0 + 0.05 * rng.standard_normal((4, 4, 10))
     percent[0] += np.array([10.0, -10.0, 0.0, 0.05])[:, None]
     percent[1:, 2] = percent[0, 2]
-    first, second = joachims2005._verdicts(Measured(digits(), percent, Counter(), Counter(), 0, 130))
+    first, second = joachims2005._verdicts(ProblemResult(digits(), percent, Counter(), Counter(), 0, 130))
     for sentence in (first, second):
         assert "training for the measure wins in F1 (+10.0 ± 0." in sentence
         assert "it makes no clear difference in ROCArea (+0.0 ± 0.0)" in sentence
@@ -76,7 +76,7 @@ def test_the_verdict_says_wins_losses_and_neither():
 def test_cautions_tell_of_edges_and_open_gaps():
     edges = (Counter({"a (F1)": 3}), Counter({"a (F1)": 2, "b (AP)": 1}))
     measured = [
-        Measured(digits(), np.zeros((4, 4, 10)), e, Counter({f"{OURS.name} (F1)": n}), n, 130)
+        ProblemResult(digits(), np.zeros((4, 4, 10)), e, Counter({f"{OURS.name} (F1)": n}), n, 130)
         for e, n in zip(edges, (0, 2), strict=True)
     ]
     text = " ".join(joachims2005._cautions(measured))
@@ -84,7 +84,9 @@ def test_cautions_tell_of_edges_and_open_gaps():
     assert "2 of 260 models did not reach" in text
     assert "2.4 times as wide" in text
     assert text.count("trained for the measure (F1) kept all weights at zero in 2 of 10 splits") == 1
-    assert len(joachims2005._cautions([Measured(digits(), np.zeros((4, 4, 10)), Counter(), Counter(), 0, 130)])) == 2
+    assert (
+        len(joachims2005._cautions([ProblemResult(digits(), np.zeros((4, 4, 10)), Counter(), Counter(), 0, 130)])) == 2
+    )
 
 
 def test_parts_of_a_text_file_are_put_together(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from papers import find
 from papers.experiment import Settings
-from papers.label_proportions import COLUMNS, METHODS, Ways, generated, judged, table_of, words_on
+from papers.label_proportions import COLUMNS, METHODS, BagWays, generated, judged, table_of, words_on
 
 
 def test_both_decisions_are_judged():
@@ -21,7 +21,7 @@ def test_both_decisions_are_judged():
 
 def test_ways_are_in_the_order_of_their_kinds_and_means_are_over_them():
     bags = {name: np.zeros(4, int) for name in ("simple-b", "naive-a", "hard-b", "hard-a")}
-    ways = Ways(None, np.ones(4, bool), bags, {"hard-a": (50.0, 3.0), "hard-b": (40.0, 4.0)})
+    ways = BagWays(None, np.ones(4, bool), bags, {"hard-a": (50.0, 3.0), "hard-b": (40.0, 4.0)})
     assert ways.names == ["hard-a", "hard-b", "simple-b", "naive-a"]
     values = np.arange(4 * len(COLUMNS) * 2.0).reshape(4, len(COLUMNS), 2)
     table = table_of(ways, values, "title")

@@ -170,7 +170,7 @@ def test_words_of_table1_follow_the_numbers():
     assert "known level, mean wins against known level, max" in words[0]
     assert "weight learned, mean loses against max-margin network" in words[4]
     assert "weight learned, mean is undecided against exact likelihood, mean" in words[6]
-    choice = lsm_table1.Choice((1e-4, 1e-3), (1e-2, 1e-2), (1e-3, 1e-3), 100.0)
+    choice = lsm_table1.RegularizerChoice((1e-4, 1e-3), (1e-2, 1e-2), (1e-3, 1e-3), 100.0)
     table = lsm_table1.table_of(0.1, choice, samples, {"max-margin network": 2.8})
     assert "over 4 draws; ridges (0.0001, 0.001) (known)" in table.title
     at = lsm_table1.ROWS.index("max-margin network")

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from papers import find, measure_labels, measure_tables
 from papers.experiment import Settings
 from papers.measure_protocol import BASES, LABEL_BASES, LABEL_MEASURES, MEASURES, TABLES
-from papers.measure_reference import Table, Tuned, inner_folds, read_table, references
+from papers.measure_reference import DataTable, ThresholdClassifier, inner_folds, read_table, references
 from setwise import MeasureClassifier
 from setwise.losses import as_loss
 
@@ -19,7 +19,7 @@ def table(n=240, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
     X[::17, 1] = np.nan
-    return Table("made up", X, X[:, 0] + 0.7 * rng.normal(size=n) > 0.8)
+    return DataTable("made up", X, X[:, 0] + 0.7 * rng.normal(size=n) > 0.8)
 
 
 @pytest.mark.slow
@@ -49,10 +49,12 @@ def test_the_reference_is_the_best_of_all_cut_points_over_the_grid():
 def test_the_choice_of_the_experiment_is_that_of_the_estimator():
     made, fresh, loss = table(), table(seed=1), as_loss("jaccard")
     folds = inner_folds(made.y, 3)
-    made = Table(made.name, np.nan_to_num(made.X), made.y)
-    fresh = Table(fresh.name, np.nan_to_num(fresh.X), fresh.y)
+    made = DataTable(made.name, np.nan_to_num(made.X), made.y)
+    fresh = DataTable(fresh.name, np.nan_to_num(fresh.X), fresh.y)
     base = LogisticRegression().fit(made.X, made.y)
-    (cell,) = measure_tables._by_choice([Tuned(LogisticRegression(), base, 0.3)], made, fresh, folds, [loss], 3)
+    (cell,) = measure_tables._by_choice(
+        [ThresholdClassifier(LogisticRegression(), base, 0.3)], made, fresh, folds, [loss], 3
+    )
     model = MeasureClassifier(LogisticRegression(), "jaccard", cv=folds).fit(made.X, made.y)
     assert cell[3] == model.best_lever_
     assert cell[1] == pytest.approx(loss(fresh.y, model.predict(fresh.X) == 1))
@@ -62,10 +64,10 @@ def test_the_choice_of_the_experiment_is_that_of_the_estimator():
 def test_a_constant_prediction_counts_where_the_reference_has_none():
     y, X = np.array([True, False, False]), np.array([[2.0], [0.0], [-1.0]])
     base = LogisticRegression().fit(X, y)
-    usual = Tuned(None, base, float(base.predict_proba(X)[0, 1]))
+    usual = ThresholdClassifier(None, base, float(base.predict_proba(X)[0, 1]))
     assert measure_tables._judged(y, usual, np.zeros(3, bool), as_loss("f1"), X) == (0.0, 1.0, 1)
     assert measure_tables._judged(y, usual, y, as_loss("f1"), X) == (0.0, 0.0, 0)
-    assert measure_tables._judged(y, Tuned(None, base, 2.0), np.zeros(3, bool), as_loss("f1"), X)[2] == 0
+    assert measure_tables._judged(y, ThresholdClassifier(None, base, 2.0), np.zeros(3, bool), as_loss("f1"), X)[2] == 0
 
 
 def test_losses_are_named():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from papers.duel import Duel, Plan, choose
+from papers.duel import ConstantSearch, Duel, choose
 from papers.methods import LOGISTIC, LOVASZ, MARGIN, SVM, TUNED, standardized
 from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, digits
 from setwise.core.exceptions import Refusal
@@ -73,7 +73,7 @@ def test_the_bundled_problems():
 def test_c_comes_from_the_grid_and_a_refusal_comes_through():
     train, _ = standardized(breast_cancer(), breast_cancer())
     steps = []
-    plan = Plan(2, (1e-3, 1e-1))
+    plan = ConstantSearch(2, (1e-3, 1e-1))
     assert choose(LOGISTIC, train, Jaccard(), plan, lambda: steps.append(1)) in plan.grid
     assert len(steps) == 4
     with pytest.raises(Refusal, match="LovaszHinge refuses"):

@@ -12,8 +12,8 @@ from papers.mlsp_hiclass import RIVALS, path_guess
 from papers.mlsp_methods import (
     METHODS,
     NAMES,
+    LabelRows,
     Limits,
-    Part,
     average_precision,
     choice,
     mean_and_error,
@@ -70,7 +70,7 @@ def test_scaled_rows_have_a_mean_square_of_one_and_no_missing_values():
     rng = np.random.default_rng(1)
     X = rng.normal(3.0, 2.0, (200, 5))
     X[:, 2], X[::7, 4] = 1.5, np.nan
-    train, other = scaled(Part(X, X > 0), Part(X[:3] + 1.0, X[:3] > 0))
+    train, other = scaled(LabelRows(X, X > 0), LabelRows(X[:3] + 1.0, X[:3] > 0))
     present = train.X[:, [0, 1, 3]]
     np.testing.assert_allclose(np.square(present).mean(axis=0), 0.25)
     np.testing.assert_allclose(train.X.mean(axis=0), 0.0, atol=1e-12)
@@ -108,7 +108,7 @@ def test_paths_of_hiclass_are_sets_of_nodes():
     X = np.eye(4)[leaf] + 0.1 * rng.standard_normal((120, 4))
     Y = tree.closed([[names[k]] for k in leaf])
     for name in RIVALS:
-        guess = path_guess(name, tree, 1e4, Part(X[:80], Y[:80]), X[80:])
+        guess = path_guess(name, tree, 1e4, LabelRows(X[:80], Y[:80]), X[80:])
         np.testing.assert_array_equal(guess, Y[80:])
 
 
@@ -153,7 +153,7 @@ def test_words_of_table1a_follow_the_numbers():
         each[:, 0] = {"MLSP": 0.25, "SSVM": 0.75}.get(name, 0.5) + 0.01 * np.linspace(-1.0, 1.0, 50)[
             rng.permutation(50)
         ]
-        rows.append(mlsp_table1a.Row(name, each, 0.5, 4.0))
+        rows.append(mlsp_table1a.MethodResult(name, each, 0.5, 4.0))
     first = mlsp_table1a.words_on("made up", rows, "F1")[0]
     assert "so, MLSP less P-SSVM, sum -0.250" in first
     assert "so, MLSP less SSVM -0.500" in first

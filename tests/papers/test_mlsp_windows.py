@@ -7,9 +7,9 @@ from papers import find
 from papers.experiment import Settings
 from papers.gradient_words import GradientWords, grid, patches
 from papers.mlsp_msrc import boxes_of
-from papers.mlsp_pictures import Shown, pictures
+from papers.mlsp_pictures import BoxPictures, pictures
 from papers.mlsp_table1b import PUBLISHED
-from papers.mlsp_windows import COLUMNS, NOTHING, Detector, Part, crop_f1, judged, mistakes
+from papers.mlsp_windows import COLUMNS, NOTHING, Detector, WindowImages, crop_f1, judged, mistakes
 from papers.mlsp_words import orders, table
 from setwise.spaces import Windows, WordImage
 
@@ -26,7 +26,7 @@ def random_part(n=3, seed=0):
     for _ in range(n):
         where = np.stack([rng.integers(0, 24, 60), rng.integers(0, 32, 60), rng.integers(0, 5, 60)], axis=1)
         images.append(WordImage(24, 32, where))
-    return Part(images, [boxes([4, 4, 12, 16])] * n)
+    return WindowImages(images, [boxes([4, 4, 12, 16])] * n)
 
 
 def test_points_are_the_middles_of_whole_squares():
@@ -73,7 +73,7 @@ def test_mistakes_without_objects_are_all_windows():
 
 def test_columns_by_hand():
     image = WordImage(30, 60, np.zeros((0, 3), np.int64))
-    test = Part([image] * 3, [boxes(ONE, OTHER), boxes(ONE), boxes()])
+    test = WindowImages([image] * 3, [boxes(ONE, OTHER), boxes(ONE), boxes()])
     lists = [(boxes(ONE, FAR), np.array([2.0, 1.0])), (boxes(ONE), np.array([-1.0])), NOTHING]
     columns = judged(test, lists)
     # The first image has one of two objects and one wrong window, the second one is missed, the third one is right.
@@ -135,7 +135,9 @@ def test_sentences_name_orders_that_differ_from_the_paper():
 
 def test_the_picture_has_a_column_for_each_method():
     image = np.zeros((30, 60), np.uint8)
-    shown = Shown([image, image], [boxes(ONE), boxes()], {"MLSP": [boxes(ONE), boxes()], "SSVM": [boxes(FAR), boxes()]})
+    shown = BoxPictures(
+        [image, image], [boxes(ONE), boxes()], {"MLSP": [boxes(ONE), boxes()], "SSVM": [boxes(FAR), boxes()]}
+    )
     figure = pictures(shown)()
     assert len(figure.axes) == 4
     assert [len(axes.patches) for axes in figure.axes] == [2, 2, 0, 0]

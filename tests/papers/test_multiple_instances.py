@@ -11,7 +11,7 @@ from papers.multiple_instances import (
     METHODS,
     ROWS,
     ROWS_C,
-    Bags,
+    LabeledBags,
     by_likelihood,
     by_rows,
     chosen,
@@ -54,7 +54,7 @@ def test_a_bag_with_a_positive_row_is_positive_by_likelihood_too(bags):
 def test_with_bags_of_one_row_all_svms_are_the_same():
     rng = np.random.default_rng(1)
     y = np.arange(80) % 2 == 0
-    single = Bags(rng.standard_normal((80, 3)) + 1.5 * y[:, None], np.arange(80), y)
+    single = LabeledBags(rng.standard_normal((80, 3)) + 1.5 * y[:, None], np.arange(80), y)
     plain = single_instance(single, 0.1)(single)
     assert 0.5 < (plain == y).mean() < 1.0
     for other in (mi_svm, whole_svm):

@@ -10,7 +10,7 @@ from papers.experiment import Settings
 from papers.positive_unlabeled import (
     LABELED,
     ROWS,
-    Task,
+    PositiveUnlabeledTask,
     count_likelihood,
     logistic,
     matched,
@@ -24,7 +24,7 @@ from papers.positive_unlabeled import (
 @pytest.fixture
 def task():
     X, y = tables_of(Settings(quick=True))["breast cancer"]
-    return Task.of(X, y, 0.3, 5)
+    return PositiveUnlabeledTask.of(X, y, 0.3, 5)
 
 
 @pytest.mark.parametrize("prior", [0.1, 0.5, 0.9])
@@ -48,7 +48,7 @@ def test_a_task_labels_positives_only_and_thins_the_rest(task):
 
 
 def test_the_matched_threshold_takes_the_share_of_the_prior(task):
-    same = Task(task.X, task.labeled, task.truth, task.X[~task.labeled], task.truth[~task.labeled], 0)
+    same = PositiveUnlabeledTask(task.X, task.labeled, task.truth, task.X[~task.labeled], task.truth[~task.labeled], 0)
     assert abs(matched(same, 0.3).mean() - 0.3) < 0.01
 
 

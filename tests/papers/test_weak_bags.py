@@ -5,14 +5,14 @@ from scipy.special import expit, xlogy
 
 from papers import find
 from papers.experiment import Settings
-from papers.weak_bags import COLUMNS, PUBLISHED, ROWS, Bags, generated, judged, logistic, words_on
+from papers.weak_bags import COLUMNS, PUBLISHED, ROWS, ProportionBags, generated, judged, logistic, words_on
 
 
 @pytest.fixture(scope="module")
 def bags():
     X, y, numbers = generated(np.random.default_rng(0))
     order = np.random.default_rng(1).permutation(len(X))
-    return Bags.of(X[order], y[order], numbers[order])
+    return ProportionBags.of(X[order], y[order], numbers[order])
 
 
 def test_bags_hold_their_rows_and_shares(bags):
@@ -63,7 +63,7 @@ def test_the_matched_threshold_takes_as_many_rows_as_the_bags_hold(bags):
     w = np.random.default_rng(2).standard_normal(6)
     assert (known.X @ w[:-1] + w[-1] > known.threshold(w)).sum() == labels.sum()
     for share in (0.0, 1.0):
-        same = Bags(known.X, known.offsets, np.full(40, share))
+        same = ProportionBags(known.X, known.offsets, np.full(40, share))
         assert (known.X @ w[:-1] + w[-1] > same.threshold(w)).mean() == share
 
 

@@ -5,16 +5,18 @@ import pytest
 
 from papers import find
 from papers.experiment import Settings
-from papers.yeast_network import COLUMNS, LOSSES, ROWS, Part, Size, measured, parts_of, words
+from papers.yeast_network import COLUMNS, LOSSES, ROWS, NetworkSize, YeastRows, measured, parts_of, words
 
-SMALL = Size(seeds=2, hidden=8, rates=(1e-2, 3e-2), epochs=6, every=2, batch=32)
+SMALL = NetworkSize(seeds=2, hidden=8, rates=(1e-2, 3e-2), epochs=6, every=2, batch=32)
 
 
 def parts():
     """Labels that a network can learn: signs of two features and of their product."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 4)).astype(np.float32)
-    return [Part(x, np.stack([x[:, 0] > 0, x[:, 1] > 0, x[:, 0] * x[:, 1] > 0], axis=1)) for x in (X[:200], X[200:])]
+    return [
+        YeastRows(x, np.stack([x[:, 0] > 0, x[:, 1] > 0, x[:, 0] * x[:, 1] > 0], axis=1)) for x in (X[:200], X[200:])
+    ]
 
 
 @pytest.mark.slow

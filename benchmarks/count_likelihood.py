@@ -89,7 +89,7 @@ def many_bags(rng: np.random.Generator, rounds: int) -> None:
         for b in range(bags):
             forward_backward(q[offsets[b] : offsets[b + 1]], int(counts[b]), out)
 
-    evaluator = AllowedPartition(CountRange(counts, counts).structure(sets).zero())
+    evaluator = AllowedPartition(CountRange(counts, counts).bind(sets).zero())
     found = medians(
         {
             "value and gradient of the weights, counts": lambda: exact.cut(w),

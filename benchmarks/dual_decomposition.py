@@ -49,8 +49,8 @@ def small() -> None:
             scores = scored(graphs, rng.choice([0.03, 0.2, 1.0]), rng.choice([0.1, 1.0, 3.0]), rng)
             copies = Sets.rows(np.tile(graphs.truth, (len(rows), 1)).astype(int))
             won = rows @ scores[graphs.node_places] + agree @ scores[graphs.edge_places] - scores @ graphs.target
-            best = (won + loss.structure(copies).values(rows.ravel())).max()
-            one = DualDecomposition().prepare(loss.structure(graphs))
+            best = (won + loss.bind(copies).values(rows.ravel())).max()
+            one = DualDecomposition().prepare(loss.bind(graphs))
             begin = time.perf_counter()
             answer = one.maximize(scores)
             seconds += time.perf_counter() - begin
@@ -59,7 +59,7 @@ def small() -> None:
             gap = answer.bounds[0] - answer.values[0]
             met += gap < 1e-6
             gaps += gap
-            branched = DualDecomposition(exact=True).prepare(loss.structure(graphs)).maximize(scores)
+            branched = DualDecomposition(exact=True).prepare(loss.bind(graphs)).maximize(scores)
             closed += branched.exact[0] and abs(branched.values[0] - best) < 1e-9
         shown.append(
             (
@@ -84,7 +84,7 @@ def large() -> None:
             scores = scored(graphs, size / side**2, coupling, np.random.default_rng(0))
             cells = []
             for tol in TOLERANCES:
-                one = DualDecomposition().prepare(Jaccard().structure(graphs))
+                one = DualDecomposition().prepare(Jaccard().bind(graphs))
                 begin = time.perf_counter()
                 answer = one.maximize(scores, tol)
                 cells.append(f"{time.perf_counter() - begin:.2f}")

@@ -73,7 +73,7 @@ def instances(sides):
 def main(sides, every) -> None:
     method, names, times, solved = DualDecomposition(), [], [], []
     for name, graphs, scores in islice(instances(sides), 0, None, every):
-        structure = Jaccard().structure(graphs)
+        structure = Jaccard().bind(graphs)
 
         def fresh(structure=structure, scores=scores):
             return Subproblem(method.one_set(structure), scores)

@@ -122,7 +122,7 @@ def flips_of(model: GraphClassifier, graphs, labels) -> tuple[Sets, np.ndarray]:
 def jaccards(sets: Sets, positive: np.ndarray) -> tuple[float, float]:
     """The mean Jaccard index of the images, and that of all pixels together."""
     whole = Sets.single(sets.truth.astype(int))
-    return tuple(1.0 - Jaccard().structure(one).values(positive).mean() for one in (sets, whole))
+    return tuple(1.0 - Jaccard().bind(one).values(positive).mean() for one in (sets, whole))
 
 
 def row(train, test, C, fit=None) -> dict[str, float]:

@@ -138,7 +138,7 @@ def rows_of(kind: Kind, objectives: Objectives, loss: object) -> list[tuple[str,
     """The rows of one loss."""
     found = {name: [] for name in kind.methods}
     for i, (batch, scores) in enumerate(cases(kind)):
-        structure = loss.structure(batch)
+        structure = loss.bind(batch)
         values = objectives.of(structure, scores)
         if i == 0:
             np.testing.assert_allclose(values, brute.objectives(structure, scores, objectives.rows), atol=SLIP)

@@ -72,7 +72,7 @@ def main(sizes: list[int]) -> None:
 def measure(sets: Sets, scores: np.ndarray) -> tuple[dict[str, float], float]:
     """Seconds of the limit and of each search, and the peak memory of the marginals."""
     p = sets.total
-    jaccard, f1 = (CountSearch().prepare(loss.structure(sets)) for loss in (Jaccard(), FBeta()))
+    jaccard, f1 = (CountSearch().prepare(loss.bind(sets)) for loss in (Jaccard(), FBeta()))
     ranked = np.zeros(p, dtype=bool)
     ranked[in_question(sets, scores)] = True
     plain = plain_limit(scores, ranked)
@@ -97,7 +97,7 @@ def in_question(sets: Sets, scores: np.ndarray) -> np.ndarray:
     keep = RankedMargins.of
     RankedMargins.of = classmethod(lambda cls, *a, **k: seen.append(keep(*a, **k)) or seen[-1])
     try:
-        CountSearch().prepare(Jaccard().structure(sets)).max_marginals(scores)
+        CountSearch().prepare(Jaccard().bind(sets)).max_marginals(scores)
     finally:
         RankedMargins.of = keep
     return (seen[-1].keys & np.uint64(0xFFFFFFFF)) >> np.uint64(1)

@@ -89,7 +89,7 @@ def superpixels():
 
 def row_of(name, graphs, size, coupling, whole=True):
     """The cells of one instance; all pieces are solved if it is whole."""
-    structure = Jaccard().structure(graphs)
+    structure = Jaccard().bind(graphs)
     scores = scored(graphs, size / graphs.total, coupling, np.random.default_rng(0))
     one = DualDecomposition().prepare(structure)
     ours, seconds = timed(lambda: one.maximize(scores))
@@ -114,7 +114,7 @@ def row_of(name, graphs, size, coupling, whole=True):
 def main(parts) -> None:
     # Compiled kernels are loaded here, so that no row pays for it.
     tiny = Graphs(np.arange(4) < 2, np.array([0, 4]), grid(2, 2))
-    DualDecomposition().prepare(Jaccard().structure(tiny)).maximize(np.linspace(0.0, 1.0, tiny.n_scores))
+    DualDecomposition().prepare(Jaccard().bind(tiny)).maximize(np.linspace(0.0, 1.0, tiny.n_scores))
     head = ("set", "nodes", "positive", "score of a node", "coupling", "dual decomposition, s", "bound - value")
     shown = [(*head, f"{PIECES} pieces, s", "value", "bound - value", "times")]
     if "grids" in parts:

@@ -88,7 +88,7 @@ def proven(model: GraphModel, batch: ClassGraphs, w: np.ndarray, count: int) -> 
     import pytoulbar2
 
     rows = [("grid", "toulbar2", "ms", "value", "bound", "ms ")]
-    found = TreeReweighted(1000).prepare(Hamming().structure(batch))
+    found = TreeReweighted(1000).prepare(Hamming().bind(batch))
     for i in range(count):
         one = batch.take(np.array([i]))
         s = model.scores(w, np.array([i]))

@@ -92,7 +92,7 @@ def main() -> None:
     rows = [(*head, "median ms", "99 % ms", "max ms", "by the clock")]
     X, Y = images(n, 0)
     batch, features = space.bind(X, Y)
-    structure = MaxLoss(Overlap()).structure(batch)
+    structure = MaxLoss(Overlap()).bind(batch)
     worst = method.prepare(structure, slack=True)
     worst.maximize(np.zeros(batch.n_scores))
     watch.calls = []
@@ -114,7 +114,7 @@ def main() -> None:
     worst.maximize(features.scores(5.0 * fit.w))
     rows.append(watch.row("5 times these"))
     empty, none = space.bind(*images(n, 2, objects=False))
-    method.prepare(MaxLoss(Overlap()).structure(empty), slack=True).maximize(none.scores(fit.w))
+    method.prepare(MaxLoss(Overlap()).bind(empty), slack=True).maximize(none.scores(fit.w))
     rows.append(watch.row("trained, no objects"))
     new, truth = images(n, 3)
     lists, scores = space.bind(new)

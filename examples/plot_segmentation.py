@@ -145,7 +145,7 @@ w = np.concatenate([weights.coef_[0], weights.intercept_, weights.edge_coef_])
 scores = GraphModel(*features, batch).scores(w) / truth[0].size  # the surrogate divides by the size
 cuts, gaps = [1, 2, 3, 5, 10, 20, 50, 200], []
 for limit in cuts:
-    inference = DualDecomposition(max_iter=limit).prepare(Jaccard().structure(batch))
+    inference = DualDecomposition(max_iter=limit).prepare(Jaccard().bind(batch))
     solution = inference.maximize(scores)
     gaps.append(solution.bounds - solution.values)
     print(

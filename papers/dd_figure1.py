@@ -133,7 +133,7 @@ def labels(part: ImageSet, found: GridWeights, shift: float = 0.0) -> NDArray[np
 
 def loss_of(part: ImageSet, guess: NDArray[np.bool_]) -> float:
     """The Jaccard loss of all images of a part."""
-    return float(Jaccard().structure(part.graphs).values(guess)[0])
+    return float(Jaccard().bind(part.graphs).values(guess)[0])
 
 
 def best_shift(part: ImageSet, found: GridWeights) -> float:

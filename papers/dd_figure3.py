@@ -69,10 +69,10 @@ class Instance:
 
     def __init__(self, part: ImageSet, w: Values) -> None:
         graphs = part.graphs
-        self.scores, self.structure = part.features.scores(w), Jaccard().structure(graphs)
+        self.scores, self.structure = part.features.scores(w), Jaccard().bind(graphs)
         self._graphs = graphs
         self._network: Maximizer = MaxFlow().prepare(BoundLoss(graphs))
-        self._loss: Maximizer = CountSearch().prepare(Jaccard().structure(Sets(graphs.truth, graphs.offsets)))
+        self._loss: Maximizer = CountSearch().prepare(Jaccard().bind(Sets(graphs.truth, graphs.offsets)))
 
     def printed(self, multiple: float) -> Course:
         """The descent of DD, whose steps are ``multiple / sqrt(t)``."""

@@ -20,7 +20,7 @@ def timed(loss: Loss, w: Values, one: GraphImages) -> tuple[float, float]:
     scores = GraphModel(one.graphs[0].X, one.graphs[0].Z, batch).scores(w)
     scale = 1.0 if isinstance(loss, ZeroOne) else float(batch.total)
     start = process_time()
-    found = Auto().prepare(loss.structure(batch)).maximize(scores / scale, tol=1e-3)
+    found = Auto().prepare(loss.bind(batch)).maximize(scores / scale, tol=1e-3)
     return process_time() - start, float(found.bounds[0] - found.values[0])
 
 

@@ -90,7 +90,7 @@ class CellImages:
 
     def error(self, loss: Loss, labels: NDArray[np.int64]) -> float:
         """The mean loss of a labeling of all images."""
-        return float(loss.structure(self.batch).values(labels).mean())
+        return float(loss.bind(self.batch).values(labels).mean())
 
     def labels(self, w: NDArray[np.float64]) -> NDArray[np.int64]:
         """The best cells by the scores."""

@@ -181,7 +181,7 @@ def measured(truth: Bools, labels: Bools) -> Values:
     """The four measures of predicted labels (n, p)."""
     sets = Sets(truth.ravel(), np.arange(len(truth) + 1) * truth.shape[1])
     losses = (FBeta(), Jaccard(), ZeroOne(), Hamming())
-    means = [float(loss.structure(sets).values(labels.ravel()).mean()) for loss in losses]
+    means = [float(loss.bind(sets).values(labels.ravel()).mean()) for loss in losses]
     return np.array([*means[:3], means[3] / truth.shape[1]])
 
 

@@ -51,7 +51,7 @@ def submodular_losses(p):
 
 def counts_of(loss, y):
     """The loss bound to one truth as a function of counts, None where it is none."""
-    return loss.structure(Sets.single(y)).counts
+    return loss.bind(Sets.single(y)).counts
 
 
 @cache

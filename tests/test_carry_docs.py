@@ -146,7 +146,7 @@ def test_the_inference_of_the_page_is_found_and_exact(found):
     for loss in [variant for one in every_loss(4) for variant in (one, 2 * one, one + 0.2 * losses.Hamming())]:
         for score_kind in KINDS:
             y, scores = problem(rng, 4, score_kind, np.float64)
-            structure = loss.structure(Sets.single(y))
+            structure = loss.bind(Sets.single(y))
             assert method.refuses(structure, slack=True) is not None
             if method.refuses(structure) is not None:
                 continue
@@ -155,8 +155,8 @@ def test_the_inference_of_the_page_is_found_and_exact(found):
             assert found.exact.all()
             assert close(found.values[0], objectives(loss, y, scores).max(), scores), (loss, y, scores)
     assert "ZeroOne" in taken
-    assert "refuses Classes" in method.refuses(losses.Hamming().structure(Classes.single([0, 1, 2], 3)))
-    assert method.refuses(losses.Jaccard().structure(Sets.single([0, 1]))).endswith("Use ByCardinality.")
+    assert "refuses Classes" in method.refuses(losses.Hamming().bind(Classes.single([0, 1, 2], 3)))
+    assert method.refuses(losses.Jaccard().bind(Sets.single([0, 1]))).endswith("Use ByCardinality.")
 
 
 def rows_of_conventions():

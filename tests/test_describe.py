@@ -158,7 +158,7 @@ def test_verdicts_agree_with_the_surrogates_themselves(p):
             for name, surrogate in (("margin", MarginRescaling), ("slack", SlackRescaling), ("ramp", Ramp)):
                 assert said[name].convex is (name != "ramp")
                 assert said[name].tight is is_extension(surrogate(loss), y), (loss, y, name)
-            if Trait.SUBMODULAR in loss.structure(Sets.single(y)).traits:
+            if Trait.SUBMODULAR in loss.bind(Sets.single(y)).traits:
                 assert said["lovasz"].tight is is_extension(LovaszHinge(loss), y)
                 assert said["lovasz"].tractable
                 assert said["lovasz"].convex
@@ -186,7 +186,7 @@ def test_what_is_said_to_be_tractable_is_solved_exactly_by_default(p):
             continue
         said = all_verdicts(loss, y)
         for name, slack in (("margin", False), ("slack", True), ("ramp", False)):
-            method = Auto().choice(loss.structure(Sets.single(y)), slack)
+            method = Auto().choice(loss.bind(Sets.single(y)), slack)
             assert said[name].tractable is not method.approximate, (loss, name)
             assert type(method).__name__ in said[name].words
 

@@ -139,7 +139,7 @@ def test_pages_of_losses_of_classes_tell_which_surrogates_refuse(loss):
     MarginRescaling(loss).on(batch)
     assert found["MarginRescaling"].startswith("convex; ByClass")
     text = page(Shown(type(loss), loss), "")
-    assert type(Auto().choice(loss.structure(batch))).__name__ == "ByClass"
+    assert type(Auto().choice(loss.bind(batch))).__name__ == "ByClass"
     assert "by :doc:`CountSearch" in text
     assert "class by class" not in text
     # A class that is absent, and predicted once in six decisions.

@@ -73,12 +73,12 @@ class Ratios:
 
     def track_loss_augmented_inference_of_jaccard_over_argsort(self) -> float:
         """The labels that maximize loss plus small scores, over ``numpy.argsort`` of these scores."""
-        search = CountSearch().prepare(Jaccard().structure(self.sets))
+        search = CountSearch().prepare(Jaccard().bind(self.sets))
         return over(lambda: search.maximize(self.close), lambda: np.argsort(self.close))
 
     def track_loss_augmented_inference_of_f1_over_argsort(self) -> float:
         """The same for F1."""
-        search = CountSearch().prepare(FBeta().structure(self.sets))
+        search = CountSearch().prepare(FBeta().bind(self.sets))
         return over(lambda: search.maximize(self.close), lambda: np.argsort(self.close))
 
     def track_margin_of_roc_area_over_roc_auc_score(self) -> float:

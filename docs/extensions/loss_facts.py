@@ -86,10 +86,10 @@ def class_rows(loss: Loss) -> list[tuple[str, str]]:
         except Refusal as refusal:
             rows.append((kind.__name__, f"refused: {first_clause(refusal)}."))
             continue
-        method = Auto().choice(loss.structure(batch), kind is SlackRescaling)
+        method = Auto().choice(loss.bind(batch), kind is SlackRescaling)
         assert method is not None
         shape = "not convex" if kind.name == "ramp" else "convex"
-        exact = "exact" if is_exact(method, loss.structure(batch)) else "with a bound of what it may miss"
+        exact = "exact" if is_exact(method, loss.bind(batch)) else "with a bound of what it may miss"
         rows.append((kind.__name__, f"{shape}; {type(method).__name__}, {method.about}, {exact}."))
     return rows
 

@@ -93,12 +93,12 @@ class Shown:
     def cost(self) -> str:
         """What the maximum costs under margin and slack rescaling, for the small set and for a larger one."""
         if self.loss.reads == "classes":
-            sets = [("6 decisions, 3 classes", self.loss.structure(three_classes(self.loss)))]
+            sets = [("6 decisions, 3 classes", self.loss.bind(three_classes(self.loss)))]
         else:
             large = self.kind.examples(LARGE)[0]
             sets = [
-                (f"{SIZE} decisions", self.loss.structure(self.truth)),
-                (f"{LARGE} decisions", large.structure(Sets.single(np.arange(LARGE) < LARGE // 3))),
+                (f"{SIZE} decisions", self.loss.bind(self.truth)),
+                (f"{LARGE} decisions", large.bind(Sets.single(np.arange(LARGE) < LARGE // 3))),
             ]
         kinds = (("margin rescaling, ramp", False), ("slack rescaling", True))
         rows = []

@@ -163,7 +163,7 @@ def examine(loss: Loss, truth: Sets, random_state: int | np.random.Generator | N
     # Fewer pairs of sets are drawn where each of them holds many decisions.
     rows = int(np.clip(BUDGET // p, 8, 256))
     sample = search_shapes(
-        plain.structure(Sets.rows(np.broadcast_to(truth.truth, (rows, p)))), np.random.default_rng(random_state)
+        plain.bind(Sets.rows(np.broadcast_to(truth.truth, (rows, p)))), np.random.default_rng(random_state)
     )
     how = f"Traits, by random search for violations among {rows} pairs of nested sets of mistakes (a no is certain):"
     # A function of counts shows more: its tables can be read whole if they are small, and at a corner if not.
@@ -242,7 +242,7 @@ def _ramp(loss: Loss, truth: Sets, tight: bool | None) -> Verdict:
 
 def _maximized(name: str, loss: Loss, truth: Sets, tight: bool | None, how: str, slack: bool) -> Verdict:
     """The verdict on a rescaling, from the method that :class:`Auto` chooses for the maximum of loss and score."""
-    method = Auto().choice(loss.structure(truth), slack)
+    method = Auto().choice(loss.bind(truth), slack)
     convex = name != Ramp.name
     if method is None:
         return Verdict(name, False, False, False, "refused: no method of inference knows its labelings.")

@@ -133,7 +133,7 @@ def _prepare(
     if weights is not None:
         areas = as_areas(weights, "weights")
         loss = _each(loss, lambda part: _by_area(part, areas))
-    structure = loss.structure(batch)
+    structure = loss.bind(batch)
     maximizer = (inference or Auto()).prepare(structure, slack)
     # A loss may have bound itself to a batch of its own, so the structure says how many scores there are.
     flat = as_scores(s, structure.batch.n_scores)

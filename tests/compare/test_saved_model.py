@@ -1,9 +1,12 @@
 """Models in files: the same labels after loading, and whatever else a file may hold is one sentence."""
 
+import json
 import pickle
 import subprocess
 import sys
 from dataclasses import replace
+from importlib import import_module
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
@@ -36,10 +39,20 @@ from sklearn.tree import DecisionTreeClassifier
 
 from compare.saved_models import matrix_model, raw_rows, table_model, write_csv
 from setwise import MeasureClassifier, SetClassifier
-from setwise.compare.saved_model import SavedModel, load_model, save_model
+from setwise.compare.saved_model import (
+    PACKAGES,
+    PARTS,
+    SavedModel,
+    _module_of,
+    _nodes,
+    _package_of,
+    load_model,
+    save_model,
+)
 from setwise.compare.trust import not_numbers
 from setwise.core.exceptions import Refusal
 from setwise.datasets import load_table
+from setwise.estimators.selection import LEVERS, choice
 from setwise.losses import LOSSES
 
 skops = pytest.importorskip("skops.io")
@@ -55,12 +68,44 @@ def table(tmp_path_factory):
 
 
 def again(model, folder):
-    return load_model(save_model(model, folder / "model.skops"))
+    path = save_model(model, folder / "model.skops")
+    assert {module for module, _ in named(path) if module.startswith("setwise")} <= set(PACKAGES)
+    return load_model(path)
+
+
+def named(path):
+    """The classes that a file names: module and name."""
+    with ZipFile(path) as archive:
+        schema = json.loads(archive.read("schema.json"))
+    return {(node["__module__"], node["__class__"]) for node in _nodes(schema, "__module__")}
 
 
 def assert_same(one, other):
     for a, b in zip(one, other, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_parts_of_models_are_where_the_table_says_and_no_package_exports_them():
+    exported = {name for package in PACKAGES for name in import_module(package).__all__}
+    assert not exported & set(PARTS)
+    for name, module in PARTS.items():
+        assert getattr(import_module(module), name).__module__ == module
+        assert _package_of(module, name) == "setwise"
+        assert _module_of("setwise", name) == module
+
+
+@pytest.mark.parametrize("lever", LEVERS)
+def test_files_name_classes_as_users_import_them(lever, tmp_path, monkeypatch):
+    # Whatever the gain, the model takes what was asked for, so that its rule is saved.
+    monkeypatch.setattr(choice, "errors_needed", lambda gains, *_: np.full(gains.shape, -np.inf))
+    rows = X[:60]
+    for y in (Y[:60, 0], Y[:60]):
+        model = MeasureClassifier(LogisticRegression(), "f1", [lever], cv=2)
+        if lever not in ("gfm", "label_thresholds") or y.ndim == 2:
+            saved = SavedModel(
+                model.fit(rows, y), ("a", "b", "c")[: 2 if y.ndim == 1 else 3], "f1", n_features=4, many=y.ndim == 2
+            )
+            assert_same(again(saved, tmp_path).decide(rows), saved.decide(rows))
 
 
 @pytest.mark.parametrize("kind", ["linear", "forest", "boosted", "categories", "set"])

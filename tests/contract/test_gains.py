@@ -21,7 +21,7 @@ def orders_of(sets, rng):
 def test_gains_are_differences_of_values_along_an_order(make, rng):
     for loss in make(4):
         for sets in batches(loss, 4, rng):
-            orders, bound = orders_of(sets, rng), loss.structure(sets)
+            orders, bound = orders_of(sets, rng), loss.bind(sets)
             gains = bound.gains(orders)
             assert gains.shape == (len(orders.items),)
             for i, (a, b) in enumerate(pairwise(orders.offsets)):
@@ -37,7 +37,7 @@ def test_gains_are_differences_of_values_along_an_order(make, rng):
 def test_a_sweep_holds_the_values_as_one_more_decision_is_predicted_positive(make, rng):
     for loss in make(4):
         for sets in batches(loss, 4, rng):
-            orders, bound = orders_of(sets, rng), loss.structure(sets)
+            orders, bound = orders_of(sets, rng), loss.bind(sets)
             swept = bound.sweep(orders)
             assert swept.shape == (len(orders.items),)
             for i, (a, b) in enumerate(pairwise(orders.offsets)):
@@ -57,7 +57,7 @@ def test_gains_of_the_set_function_sum_to_the_loss_of_all_mistakes(make, rng):
 def test_marginals_are_gains_of_one_more_mistake(make, rng):
     for loss in make(4):
         for sets in batches(loss, 4, rng):
-            bound = loss.structure(sets)
+            bound = loss.bind(sets)
             for rate in (0.0, 0.5, 1.0):
                 mistakes = rng.random(sets.total) < rate
                 marginals, now = bound.marginals(mistakes ^ sets.labels), bound.values(mistakes ^ sets.labels)

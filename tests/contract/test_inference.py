@@ -103,7 +103,7 @@ def problems(p):
     for loss in every_variant(p):
         for kind in rng.choice(KINDS, 3, replace=False):
             y, scores = problem(rng, p, kind, np.float64)
-            out.append(((loss, kind, y, scores), loss.structure(Sets.single(y))))
+            out.append(((loss, kind, y, scores), loss.bind(Sets.single(y))))
     return out
 
 
@@ -131,7 +131,7 @@ def test_a_method_takes_a_multiple_as_exactly_as_the_loss(method, p, share):
         for slack in (False, True):
             if p > 12 and (method.name == "by_submodular_minimum" or not fits(loss, p)):
                 continue
-            once, thrice = loss.structure(sets), (3.0 * loss).structure(sets)
+            once, thrice = loss.bind(sets), (3.0 * loss).bind(sets)
             assert (method.refuses(once, slack) is None) == (method.refuses(thrice, slack) is None), loss
             if method.refuses(once, slack) is None and not (slack or "uniform" in repr(loss)):
                 a = method.prepare(once).maximize(scores)
@@ -147,7 +147,7 @@ def test_a_ragged_batch_is_its_sets_one_by_one(method, share):
     sets = Sets(rng.random(20) < np.repeat([0.0, 0.3, 0.6, 1.0, 0.5], 4), np.concatenate(([0], np.cumsum(sizes))))
     scores = np.round(rng.standard_normal(20), 1) / 3
     for loss in part_of(every_variant(4), method, share):
-        structure = loss.structure(sets)
+        structure = loss.bind(sets)
         for slack in (False, True):
             if method.refuses(structure, slack) is not None:
                 continue
@@ -193,7 +193,7 @@ def forced_problems(p):
     rng, out = np.random.default_rng(p), []
     for loss in every_variant(p)[:: 1 if p < 4 else 4]:
         y, scores = problem(rng, p, str(rng.choice(["normal", "small", "zero", "ties"])), np.float64)
-        out.append(((loss, y, scores, rng.integers(-1, 2, p)), loss.structure(Sets.single(y))))
+        out.append(((loss, y, scores, rng.integers(-1, 2, p)), loss.bind(Sets.single(y))))
     return out
 
 
@@ -216,7 +216,7 @@ def test_losses_of_classes_by_every_method_that_takes_them(method):
     for loss in losses:
         for scale in (0.0, 0.1, 0.5, 1e3):
             y, scores = rng.integers(0, 3, 4), scale * rng.standard_normal(12)
-            structure = loss.structure(Classes.single(y, 3))
+            structure = loss.bind(Classes.single(y, 3))
             if method.refuses(structure) is not None:
                 continue
             found = method.prepare(structure).maximize(scores)
@@ -254,30 +254,30 @@ def unknown_problems():
         for _ in range(3):
             y, scores = np.append(rng.integers(-1, 2, 3), -1).astype(np.int8), 0.5 * rng.standard_normal(4)
             if loss.reads != "scores":
-                out.append(((loss, y, scores), loss.structure(Sets(y, np.array([0, 4])))))
+                out.append(((loss, y, scores), loss.bind(Sets(y, np.array([0, 4])))))
     return out
 
 
 def test_unknown_labels_under_slack_rescaling_are_refused(method):
     # The scores of unknown labels multiply the loss there, and no method searches over both.
     for loss in (Jaccard(), ErrorRate(), ZeroOne(), FBeta() + Hamming()):
-        assert method.refuses(loss.structure(Sets(np.array([-1, 0, -1, 1], np.int8), np.array([0, 4]))), True)
+        assert method.refuses(loss.bind(Sets(np.array([-1, 0, -1, 1], np.int8), np.array([0, 4]))), True)
 
 
 @pytest.mark.parametrize("loss", [PrecisionAtK(1), RecallAtK(1), BreakEven()])
 def test_a_given_number_of_positives_binds_unknown_labels_too(loss, rng):
-    small = loss.structure(Sets(np.array([0, -1, -1], np.int8), np.array([0, 3])))
+    small = loss.bind(Sets(np.array([0, -1, -1], np.int8), np.array([0, 3])))
     scores = rng.standard_normal(3)
     best = brute.objectives(small, scores, brute.labelings(3, 2)).max()
     assert Auto().prepare(small).maximize(scores).values[0] == pytest.approx(best)
     assert KnownLabels(Auto()).refuses(small)
-    assert Auto().refuses(loss.structure(Sets(np.append(0, np.full(24, -1)).astype(np.int8), np.array([0, 25]))))
+    assert Auto().refuses(loss.bind(Sets(np.append(0, np.full(24, -1)).astype(np.int8), np.array([0, 25]))))
 
 
 def test_wrong_scores_never_reach_a_kernel(method):
-    structure = Jaccard().structure(Sets.single(np.arange(12) % 2))
+    structure = Jaccard().bind(Sets.single(np.arange(12) % 2))
     for loss in (Jaccard(), Hamming(), *examples(12, "scores")):
-        structure = loss.structure(Sets.single(np.arange(12) % 2))
+        structure = loss.bind(Sets.single(np.arange(12) % 2))
         if method.refuses(structure) is not None:
             continue
         maximizer = method.prepare(structure)
@@ -326,7 +326,7 @@ def test_a_batch_of_an_unknown_kind_is_refused_in_a_sentence(method):
         def take(self, parts):
             return self
 
-    why = method.refuses(Hamming().structure(Pairs()))
+    why = method.refuses(Hamming().bind(Pairs()))
     assert why is not None
     assert "Pairs" in why or "evaluates no ranking" in why
     assert objectives(Hamming(), np.array([True, False]), np.zeros(2)).max() == 2.0

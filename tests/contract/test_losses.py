@@ -47,7 +47,7 @@ def test_promised_traits_hold_for_every_ground_truth(make, p):
         for y in truths(loss, p):
             missing = (loss.traits & set(SHAPES)) - traits(loss, y)
             assert not missing, f"{loss!r} promises {missing}, which fails for {y.astype(int)}"
-            bound = loss.structure(Sets.single(y))
+            bound = loss.bind(Sets.single(y))
             assert not (bound.traits & set(SHAPES)) - traits(loss, y)
             assert loss.traits & set(SHAPES) <= bound.traits
 
@@ -80,7 +80,7 @@ def test_values_are_finite_and_not_negative(make, p):
 def test_a_perfect_prediction_costs_what_no_mistake_costs(make, rng):
     for loss in make(5):
         for sets in batches(loss, 5, rng):
-            bound = loss.structure(sets)
+            bound = loss.bind(sets)
             none = bound.values(sets.labels)
             np.testing.assert_allclose(bound.at_empty(), none, atol=1e-12)
             y = sets.labels[:5]

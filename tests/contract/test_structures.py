@@ -17,7 +17,7 @@ from setwise.losses import Hamming, Jaccard
 def test_a_structure_of_some_sets_is_the_structure_of_all_at_them(make_any, rng):
     for loss in make_any(4):
         for sets in batches(loss, 4, rng):
-            bound = loss.structure(sets)
+            bound = loss.bind(sets)
             labels = rng.integers(0, 2, sets.total).astype(bool)
             if loss.reads == "scores" and not isinstance(bound.batch, Sets):
                 labels = np.zeros(sets.total, dtype=np.int64)
@@ -49,7 +49,7 @@ def test_counts_of_a_structure_are_the_loss(make):
     masks = subsets(5)
     for loss in make(5):
         for y in subsets(5):
-            counts = loss.structure(Sets.single(y)).counts
+            counts = loss.bind(Sets.single(y)).counts
             assert counts is not None or Trait.COUNTS not in loss.traits
             if counts is None or counts.areas is not None:
                 continue
@@ -90,9 +90,9 @@ def test_quotients_are_the_loss(make_any):
 def test_monge_losses_have_mixed_differences_of_one_sign(make_any):
     for loss in make_any(8):
         for P in range(1, 8):
-            if loss.reads == "classes" or isinstance(loss.structure(Sets.single(np.arange(8) < P)).batch, Classes):
+            if loss.reads == "classes" or isinstance(loss.bind(Sets.single(np.arange(8) < P)).batch, Classes):
                 continue
-            counts = loss.structure(Sets.single(np.arange(8) < P)).counts
+            counts = loss.bind(Sets.single(np.arange(8) < P)).counts
             if isinstance(counts, Counts) and counts.monge and counts.areas is None:
                 fn, fp = np.arange(P + 1.0)[:, None], np.arange(9.0 - P)
                 cells = np.broadcast_to(counts.of(fn, fp, 0), (P + 1, 9 - P))
@@ -114,7 +114,7 @@ def test_one_more_right_decision_never_makes_diluted_losses_larger(make_any):
 def test_costs_and_the_rest_make_the_loss(make, rng):
     for loss in make(5):
         for sets in batches(loss, 5, rng):
-            bound, labels = loss.structure(sets), rng.random(sets.total) < 0.5
+            bound, labels = loss.bind(sets), rng.random(sets.total) < 0.5
             costs, rest = bound.split()
             linear = 0.0
             if costs is not None:
@@ -128,7 +128,7 @@ def test_the_labelings_of_least_loss_are_told(make, rng):
     rows = labelings(4, 2).astype(bool)
     for loss in make(4):
         y = rng.random(4) < 0.5
-        bound = loss.structure(Sets.single(y))
+        bound = loss.bind(Sets.single(y))
         try:
             zero = bound.zero()
         except Refusal:
@@ -150,7 +150,7 @@ def test_unknown_labels_cost_nothing(make, rng):
             continue
         part = Sets(np.where(known, y, -1).astype(np.int8), np.array([0, 5]))
         for guess in subsets(5):
-            assert loss.structure(part).values(guess)[0] == pytest.approx(loss(y[known], guess[known]))
+            assert loss.bind(part).values(guess)[0] == pytest.approx(loss(y[known], guess[known]))
 
 
 def test_losses_of_classes_are_bound_to_k_labels(make_any, rng):
@@ -158,24 +158,24 @@ def test_losses_of_classes_are_bound_to_k_labels(make_any, rng):
         y = rng.integers(0, 3, 4)
         batch = Classes.single(y, 3)
         if loss.reads == "classes" or Trait.LABEL_FREE in loss.traits:
-            values = [loss.structure(batch).values(row)[0] for row in labelings(4, 3)]
+            values = [loss.bind(batch).values(row)[0] for row in labelings(4, 3)]
             assert np.isfinite(values).all()
             if Trait.INCREASING in loss.traits:
-                assert loss.structure(batch).values(y)[0] == pytest.approx(min(values))
+                assert loss.bind(batch).values(y)[0] == pytest.approx(min(values))
         else:
             with pytest.raises(Refusal, match=r"refuses 3 labels|refuses Classes"):
-                loss.structure(batch)
+                loss.bind(batch)
 
 
 @pytest.mark.parametrize("factor", [0, -2.0, np.nan, np.inf, 1e300])
 def test_a_structure_takes_positive_factors_only(factor):
     with pytest.raises(ValueError, match="factor must be"):
-        factor * Jaccard().structure(Sets.single([1, 0, 1]))
+        factor * Jaccard().bind(Sets.single([1, 0, 1]))
 
 
 def test_structures_add_up_and_nothing_else_is_added():
     sets = Sets.single([1, 0, 1, 1])
-    one, two = Jaccard().structure(sets), Hamming().structure(sets)
+    one, two = Jaccard().bind(sets), Hamming().bind(sets)
     labels = np.array([True, True, False, True])
     assert sum([one, two]).values(labels) == pytest.approx(one.values(labels) + two.values(labels))
     for wrong in (lambda: one + 3, lambda: 3 + one, lambda: one * "a", lambda: one * one):

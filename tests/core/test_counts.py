@@ -14,7 +14,7 @@ LOSSES = {repr(loss): loss for loss in count_losses(6)}
 def term_of(loss, P, N):
     """The loss as a function of counts of P positives and N negatives, None where it fits other sets."""
     try:
-        return loss.structure(Sets.single(np.arange(P + N) < P)).counts
+        return loss.bind(Sets.single(np.arange(P + N) < P)).counts
     except ValueError:
         return None
 

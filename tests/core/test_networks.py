@@ -60,7 +60,7 @@ def test_two_labels_are_those_of_graphs():
 def test_losses_of_k_labels_are_bound(loss):
     rng = np.random.default_rng(2)
     graphs = ClassGraphs(rng.integers(0, 3, 8), OFFSETS, EDGES, 3)
-    guess, structure = rng.integers(0, 3, 8), loss.structure(graphs)
+    guess, structure = rng.integers(0, 3, 8), loss.bind(graphs)
     np.testing.assert_array_equal(structure.values(graphs.labels), 0)
     assert (structure.values(guess) > 0).any()
     part = np.array([2, 0])

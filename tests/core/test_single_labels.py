@@ -70,7 +70,7 @@ def test_costs_of_single_labels_equal_their_formulas():
     given = GivenCosts(lambda truths, label: len(truths) * label.mean(), most=2.0)
     np.testing.assert_allclose(given.of(batch, 0, everything), 2 * everything.mean(axis=1))
     for costs in (EqualCosts(), hamming, given, None):
-        structure = 3.0 * MaxLoss(costs).structure(batch)
+        structure = 3.0 * MaxLoss(costs).bind(batch)
         assert not structure.values(batch.labels).any()
         for y in everything:
             labels = np.concatenate([y + 1, np.zeros(3, int)])
@@ -87,11 +87,11 @@ def test_bad_truths_and_costs_are_refused_in_a_sentence():
         Corners([np.array([[0, 2]])], [2])
     batch = Corners([np.array([[0, 1]])], [2])
     with pytest.raises(Refusal, match="too many to list. Use costs of single labels"):
-        MaxLoss(Nearest(np.eye(2))).structure(batch)
+        MaxLoss(Nearest(np.eye(2))).bind(batch)
     with pytest.raises(Refusal, match="whose labels are listed. Use numbers for costs"):
-        MaxLoss(NearestHamming()).structure(Sets.single([0, 1]))
+        MaxLoss(NearestHamming()).bind(Sets.single([0, 1]))
     with pytest.raises(ValueError, match=r"must be from 0 to 1; got 3"):
-        MaxLoss(GivenCosts(lambda truths, label: 3.0)).structure(batch).values(np.array([1, 1]))
+        MaxLoss(GivenCosts(lambda truths, label: 3.0)).bind(batch).values(np.array([1, 1]))
     with pytest.raises(ValueError, match="most must be"):
         GivenCosts(len, most=np.nan)
     with pytest.raises(TypeError, match="function must be callable"):
@@ -105,4 +105,4 @@ def test_functions_of_costs_cannot_change_labels():
 
     batch = Corners([np.array([[0, 1]])], [2])
     with pytest.raises(ValueError, match="read-only"):
-        MaxLoss(GivenCosts(greedy)).structure(batch).values(np.array([1, 1]))
+        MaxLoss(GivenCosts(greedy)).bind(batch).values(np.array([1, 1]))

@@ -44,7 +44,7 @@ def cut_points(scores):
 
 def losses_at(loss, sets, scores, thresholds):
     """The mean loss at each threshold, by the values of its labeling."""
-    structure = loss.structure(sets)
+    structure = loss.bind(sets)
     return np.array([structure.values(scores >= t).mean() for t in thresholds])
 
 

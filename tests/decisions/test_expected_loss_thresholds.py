@@ -45,7 +45,7 @@ def labelings(scores):
 @lru_cache(maxsize=1)
 def of_all(loss, p):
     """The loss bound to all truths, and its rule."""
-    return loss.structure(Sets.rows(subsets(p))), rule_of_cuts(loss, p)
+    return loss.bind(Sets.rows(subsets(p))), rule_of_cuts(loss, p)
 
 
 def check(loss, q, scores):

@@ -48,9 +48,9 @@ def known(Y):
 def averaging(loss, Y, average):
     """The averaged loss of what is predicted, by its definition."""
     if average == "macro":
-        columns = loss.structure(known(np.ascontiguousarray(Y.T)))
+        columns = loss.bind(known(np.ascontiguousarray(Y.T)))
         return lambda predicted: columns.values(np.ascontiguousarray(predicted.T).ravel()).mean()
-    sets = loss.structure(known(Y) if average == "samples" else Sets(Y.ravel(), np.array([0, Y.size])))
+    sets = loss.bind(known(Y) if average == "samples" else Sets(Y.ravel(), np.array([0, Y.size])))
     return lambda predicted: sets.values(predicted.ravel()).mean()
 
 

@@ -175,7 +175,7 @@ def test_the_more_probable_labels_are_best_for_losses_of_the_number_of_mistakes(
         found = least_expected_loss(q, loss)
         assert (found.labels == (q > 0.5)).all()
         wrong = count_of(np.minimum(q, 1.0 - q))
-        values = loss.structure(batch_of_mistakes(3000, wrong.numbers)).values(np.zeros(3000 * len(wrong.pmf), bool))
+        values = loss.bind(batch_of_mistakes(3000, wrong.numbers)).values(np.zeros(3000 * len(wrong.pmf), bool))
         np.testing.assert_allclose(found.values, wrong.pmf @ values, rtol=1e-10, atol=1e-12)
 
 

@@ -88,7 +88,7 @@ def test_the_search_has_a_bound(loss):
         assert found.bounds[0] <= least + 1e-10
         assert least <= found.values[0] + 1e-10
         assert found.exact[0] == (found.values[0] <= found.bounds[0])
-        given = np.mean([loss.structure(_one(y)).values(found.labels)[0] for y in samples])
+        given = np.mean([loss.bind(_one(y)).values(found.labels)[0] for y in samples])
         np.testing.assert_allclose(found.values[0], given, rtol=1e-9, atol=1e-12)
 
 
@@ -107,7 +107,7 @@ def test_lines_bound_the_least_expected_loss_and_reach_it_for_affine_losses(loss
         formula = formula_of(loss, p)
         low, high = formula.numbers
         every = subsets(p)
-        structure, number = loss.structure(Sets.rows(every)), every.sum(axis=1)
+        structure, number = loss.bind(Sets.rows(every)), every.sum(axis=1)
         allowed = every[(low <= number) & (number <= high)]
         table = np.column_stack([structure.values(np.tile(h, len(every))) for h in allowed])
         for case in range(12):

@@ -17,7 +17,7 @@ def examples(name, sets):
     for p in np.unique(sets.sizes):
         for loss in MAKERS[name](int(p)):
             try:
-                loss.structure(sets)
+                loss.bind(sets)
             except ValueError:
                 continue
             yield loss

@@ -44,7 +44,7 @@ def perturbed(model):
 
 def expected(chances, loss):
     """The expected loss of each labeling, (images, labelings), from the chances of all true ones."""
-    true = loss.structure(Sets.rows(ROWS))
+    true = loss.bind(Sets.rows(ROWS))
     return chances @ np.column_stack([true.values(np.tile(h, len(ROWS))) for h in ROWS])
 
 

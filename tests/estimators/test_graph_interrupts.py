@@ -108,7 +108,7 @@ def test_losses_of_neighbors_are_measured_on_the_network(chains):
     model = GraphClassifier("hamming", max_iter=5).fit(graphs, labels)
     found = model.evaluate(graphs, known, loss=BorderConvexity())
     batch = Graphs(np.array([1, -1, -1, -1, -1, 0], np.int8), np.array([0, 6]), CHAIN)
-    expected = [BorderConvexity().structure(batch).values(guess)[0] for guess in model.predict(graphs)]
+    expected = [BorderConvexity().bind(batch).values(guess)[0] for guess in model.predict(graphs)]
     assert len(set(expected)) > 1
     assert 1.0 - found.scores == pytest.approx(expected)
 

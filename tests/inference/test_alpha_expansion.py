@@ -45,7 +45,7 @@ def test_value_best_and_bound(kind, bound):
         batch = random_batch(rng, k, tables=kind != "potts", unknown=case % 4 == 0, sizes=(5,))
         scores = random_scores(rng, batch, kind)
         rows = brute.labelings(5, k)
-        structure = (BoundLoss(batch), Hamming().structure(batch), Hamming().structure(batch).zero())[case // 3 % 3]
+        structure = (BoundLoss(batch), Hamming().bind(batch), Hamming().bind(batch).zero())[case // 3 % 3]
         values = brute.objectives(structure, scores, rows)
         found = AlphaExpansion(bound).prepare(structure).maximize(scores)
         assert found.values[0] == pytest.approx(values[(rows == found.labels).all(axis=1)][0])
@@ -71,8 +71,8 @@ def test_two_labels_are_cut():
         nodes = scores[batch.node_columns]
         own[graphs.node_places] = nodes[:, 1] - nodes[:, 0]
         own[graphs.edge_places] = scores[batch.edge_columns[:, 0]]
-        found = AlphaExpansion(None).prepare(Hamming().structure(batch)).maximize(scores)
-        expected = MaxFlow().prepare(Hamming().structure(graphs)).maximize(own)
+        found = AlphaExpansion(None).prepare(Hamming().bind(batch)).maximize(scores)
+        expected = MaxFlow().prepare(Hamming().bind(graphs)).maximize(own)
         np.testing.assert_allclose(found.values, expected.values, atol=1e-9)
 
 
@@ -90,7 +90,7 @@ def test_no_single_label_wins_anything_more():
 def test_blocks_and_threads_change_no_value(monkeypatch):
     rng = np.random.default_rng(3)
     batch = random_batch(rng, 4, sizes=(5, 9, 1, 12, 7))
-    scores, structure = random_scores(rng, batch, "potts"), Hamming().structure(batch)
+    scores, structure = random_scores(rng, batch, "potts"), Hamming().bind(batch)
     expected = AlphaExpansion().prepare(structure).maximize(scores)
     monkeypatch.setattr(cuts, "BLOCK", 6)
     with thread_limit(2):
@@ -105,18 +105,18 @@ def test_blocks_and_threads_change_no_value(monkeypatch):
 def test_what_does_not_fit_is_refused():
     batch = ClassGraphs(np.array([0, 2]), np.array([0, 2]), np.array([[0, 1]]), 3)
     for method, structure, words in (
-        (AlphaExpansion(), Hamming().structure(Sets.single([1, 0])), "AlphaExpansion refuses Sets: it knows Class"),
+        (AlphaExpansion(), Hamming().bind(Sets.single([1, 0])), "AlphaExpansion refuses Sets: it knows Class"),
         (
             AlphaExpansion(),
-            MeanOverClasses(Jaccard()).structure(batch),
+            MeanOverClasses(Jaccard()).bind(batch),
             "the loss is not a sum of one cost per mistake",
         ),
-        (AlphaExpansion(Greedy()), Hamming().structure(batch), "Greedy refuses"),
+        (AlphaExpansion(Greedy()), Hamming().bind(batch), "Greedy refuses"),
     ):
         with pytest.raises(Refusal, match=words):
             method.prepare(structure)
     with pytest.raises(Refusal, match="AlphaExpansion refuses slack rescaling"):
-        AlphaExpansion().prepare(Hamming().structure(batch), slack=True)
+        AlphaExpansion().prepare(Hamming().bind(batch), slack=True)
     with pytest.raises(ValueError, match="max_iter must be at least 1"):
         AlphaExpansion(max_iter=0)
     with pytest.raises(TypeError, match="bound must be of the kind Inference"):

@@ -46,7 +46,7 @@ def test_bound_and_labeling_enclose_the_truth_and_mostly_meet(problem):
     slack = 1e-9 * (1 + np.abs(scores).astype("f8").sum())
     for inner in LOSSES:
         loss = AreaWeighted(inner, areas)
-        structure = loss.structure(Sets.single(y))
+        structure = loss.bind(Sets.single(y))
         # In a set of one class a quotient may be a sum of costs.
         found = (Auto() if ByArea().refuses(structure) else ByArea()).prepare(structure).maximize(scores)
         truth = brute.margin_rescaling(loss, y, scores)
@@ -61,7 +61,7 @@ def test_exact_in_most_cases_of_moderate_scores():
     exact = []
     for _ in range(200):
         y, areas = rng.random(12) < 0.4, 1 + rng.integers(0, 30, 12)
-        structure = AreaWeighted(Jaccard(), areas).structure(Sets.single(y))
+        structure = AreaWeighted(Jaccard(), areas).bind(Sets.single(y))
         exact.append(ByArea().prepare(structure).maximize(0.1 * rng.standard_normal(12)).exact[0])
     assert np.mean(exact) > 0.9
 
@@ -117,7 +117,7 @@ def test_refusals_are_sentences():
         loss_augmented_inference(RocArea(), [0, 1], [0.0, 1.0])
     with pytest.raises(ValueError, match="has 2 weights"):
         loss_augmented_inference(Jaccard(), [0, 1, 1], [0.0, 1.0, 2.0], weights=[1.0, 2.0])
-    convex = AreaWeighted(Tversky(0.5, 2.0), np.ones(30)).structure(Sets.single(np.arange(30) % 2))
+    convex = AreaWeighted(Tversky(0.5, 2.0), np.ones(30)).bind(Sets.single(np.arange(30) % 2))
     assert "not convex in fn" in ByArea().refuses(convex)
 
 
@@ -127,8 +127,8 @@ def test_a_multiple_of_a_loss_of_areas_keeps_its_method():
     y, s, areas = rng.random(40) < 0.4, 0.05 * rng.standard_normal(40), 1 + rng.random(40)
     loss, sets = AreaWeighted(Jaccard(), areas), Sets.single(y)
     for twin in (1.0 * loss, 0.5 * loss, loss + Hamming(areas / 100), 2 * (loss + Hamming())):
-        assert isinstance(Auto().choice(twin.structure(sets)), ByArea)
-    once, same = (Auto().prepare(one.structure(sets)).maximize(s) for one in (loss, 1.0 * loss))
+        assert isinstance(Auto().choice(twin.bind(sets)), ByArea)
+    once, same = (Auto().prepare(one.bind(sets)).maximize(s) for one in (loss, 1.0 * loss))
     assert once.values[0] == same.values[0]
     assert once.bounds[0] == same.bounds[0]
 
@@ -153,7 +153,7 @@ def test_sums_of_costs_are_maximized_exactly(inner):
     for p in (1, 2, 7):
         y, scores, areas = rng.random(p) < 0.5, rng.standard_normal(p), 1.0 + rng.integers(0, 9, p)
         loss = AreaWeighted(inner, areas)
-        found = Auto().prepare(loss.structure(Sets.single(y))).maximize(scores)
+        found = Auto().prepare(loss.bind(Sets.single(y))).maximize(scores)
         assert found.exact[0]
         assert found.values[0] == pytest.approx(brute.margin_rescaling(loss, y, scores))
         assert loss(y, ~y) == pytest.approx(1.0 if inner == ErrorRate() else areas.sum())
@@ -169,9 +169,9 @@ def test_sets_of_any_sizes_have_an_area_for_each_decision(inner):
     loss = AreaWeighted(inner, areas)
     each = [AreaWeighted(inner, areas[a:b])(y[a:b], guess[a:b]) for a, b in pairwise(ends)]
     np.testing.assert_allclose(loss.values(sets, guess), each)
-    found = Auto().prepare(loss.structure(sets)).maximize(scores)
+    found = Auto().prepare(loss.bind(sets)).maximize(scores)
     for i, (a, b) in enumerate(pairwise(ends)):
         best = brute.margin_rescaling(AreaWeighted(inner, areas[a:b]), y[a:b], scores[a:b])
         assert found.values[i] - 1e-9 <= best <= found.bounds[i] + 1e-9
     with pytest.raises(ValueError, match="has 10 weights, one for each place; got a set of"):
-        loss.structure(sets.take(np.array([0, 2])))
+        loss.bind(sets.take(np.array([0, 2])))

@@ -41,7 +41,7 @@ def test_value_best_and_bound(loss, unknown):
     rng = np.random.default_rng(0)
     right = met = cases = 0
     for batch, s in problems(rng, 16, unknown):
-        structure = loss.structure(batch)
+        structure = loss.bind(batch)
         if ClassDecomposition(Auto()).refuses(structure):
             assert unknown
             continue
@@ -65,8 +65,8 @@ def test_without_edges_it_is_as_good_as_by_class():
     for _ in range(5):
         y, s = rng.integers(0, 3, 30), 0.1 * rng.standard_normal(90)
         alone = ClassGraphs(y, np.array([0, 10, 30]), np.zeros((0, 2), np.int64), 3)
-        found = ClassDecomposition(Auto()).prepare(loss.structure(alone)).maximize(s)
-        other = ByClass(Auto()).prepare(loss.structure(Classes(y, alone.offsets, 3))).maximize(s)
+        found = ClassDecomposition(Auto()).prepare(loss.bind(alone)).maximize(s)
+        other = ByClass(Auto()).prepare(loss.bind(Classes(y, alone.offsets, 3))).maximize(s)
         assert (found.values <= other.bounds + 1e-9).all()
         assert (other.values <= found.bounds + 1e-9).all()
         np.testing.assert_allclose(found.bounds, other.bounds, atol=0.02)
@@ -86,7 +86,7 @@ def test_on_chains_the_bound_is_the_optimum_of_the_dual(label):
         equal = [np.append(ones, none), np.append(0 * ones, none + 1)]
         equal += [np.append(rows[:, i] == label, -1.0 * answers[:, i]) for i in range(5)]
         program = linprog(-np.append(won, lost), A_eq=np.array(equal), b_eq=np.array([1, 1, 0, 0, 0, 0, 0]))
-        structure = OneClass(Jaccard(), label).structure(batch)
+        structure = OneClass(Jaccard(), label).bind(batch)
         found = ClassDecomposition(Auto(), 500).prepare(structure).maximize(s)
         assert found.bounds[0] == pytest.approx(-program.fun, abs=1e-6)
 
@@ -96,7 +96,7 @@ def test_sets_parts_threads_and_tolerances():
     edges = np.vstack([grid(5, 5) + 25 * i for i in range(3)])
     batch = ClassGraphs(rng.integers(0, 3, 75), np.array([0, 25, 75]), edges, 3)
     s = 0.02 * scores(rng, batch, "attracting")
-    structure, method = MeanOverClasses(Jaccard()).structure(batch), ClassDecomposition(Auto(), 60)
+    structure, method = MeanOverClasses(Jaccard()).bind(batch), ClassDecomposition(Auto(), 60)
     whole = method.prepare(structure)
     found = whole.maximize(s)
     assert (found.values <= found.bounds).all()
@@ -115,17 +115,17 @@ def test_sets_parts_threads_and_tolerances():
 def test_auto_takes_it_and_others_are_refused():
     y, ends = np.arange(40) % 3, np.array([0, 40])
     batch, method = ClassGraphs(y, ends, chain(40), 3), ClassDecomposition(Auto())
-    assert Auto().choice(MeanOverClasses(Jaccard()).structure(batch)) == method
+    assert Auto().choice(MeanOverClasses(Jaccard()).bind(batch)) == method
     small = batch.take(np.array([0]))
     for structure, words in (
-        (Hamming().structure(batch), r"refuses Hamming\(\): it is not a sum of losses of single classes"),
-        (MeanOverClasses(Jaccard()).structure(Classes(y, ends, 3)), "refuses Classes: it knows ClassGraphs"),
+        (Hamming().bind(batch), r"refuses Hamming\(\): it is not a sum of losses of single classes"),
+        (MeanOverClasses(Jaccard()).bind(Classes(y, ends, 3)), "refuses Classes: it knows ClassGraphs"),
     ):
         with pytest.raises(Refusal, match=f"ClassDecomposition {words}"):
             method.prepare(structure)
     with pytest.raises(Refusal, match="ClassDecomposition refuses slack rescaling"):
-        method.prepare(MeanOverClasses(Jaccard()).structure(small), slack=True)
+        method.prepare(MeanOverClasses(Jaccard()).bind(small), slack=True)
     with pytest.raises(Refusal, match="TreeMaxProduct refuses Sets"):
-        ClassDecomposition(TreeMaxProduct()).prepare(MeanOverClasses(Jaccard()).structure(batch))
+        ClassDecomposition(TreeMaxProduct()).prepare(MeanOverClasses(Jaccard()).bind(batch))
     with pytest.raises(ValueError, match="max_iter must be"):
         ClassDecomposition(Enumeration(), 0)

@@ -43,14 +43,14 @@ SLACKS = pytest.mark.parametrize("slack", [False, True])
 
 def search(loss, y, scores, slack=False, budget=1 << 27):
     """What the method finds for one set; None where it refuses."""
-    structure = loss.structure(Sets.single(y))
+    structure = loss.bind(Sets.single(y))
     method = CountSearch(budget)
     return None if method.refuses(structure, slack) else method.prepare(structure, slack).maximize(scores)
 
 
 def target_shift(loss, y, scores):
     """What the truth wins in score over what labelings are compared with."""
-    away = loss.structure(Sets.single(y)).batch.target_shift
+    away = loss.bind(Sets.single(y)).batch.target_shift
     return 0.0 if away is None else float(away @ scores.astype(float))
 
 
@@ -99,7 +99,7 @@ def test_a_ragged_batch_is_its_sets_one_by_one(slack):
     every = [loss for loss in examples(3) + composites(3) + examples(3, "scores") if fits(loss, 3)]
     for loss in every:
         try:
-            structure = loss.structure(sets)
+            structure = loss.bind(sets)
         except ValueError:
             continue  # its weights fit sets of three decisions only
         if CountSearch().refuses(structure, slack) is not None or not isinstance(structure.counts, Counts):
@@ -135,7 +135,7 @@ def test_a_budget_that_ends_leaves_an_honest_bound():
     assert truth.exact.all()
     assert not short.exact.any()
     assert short.values[0] <= truth.values[0] <= short.bounds[0]
-    near = CountSearch().prepare(MCC().structure(Sets.single(y))).maximize(scores, tol=0.05)
+    near = CountSearch().prepare(MCC().bind(Sets.single(y))).maximize(scores, tol=0.05)
     assert near.values[0] <= truth.values[0] <= near.bounds[0] <= near.values[0] + 0.05
 
 
@@ -156,7 +156,7 @@ def test_a_sum_of_counts_is_bound_once():
 
     rng = np.random.default_rng(6)
     y = rng.random(300) < 0.3
-    structure = (MCC() + (CountFunctionLoss(counted) + Hamming())).structure(Sets.single(y))
+    structure = (MCC() + (CountFunctionLoss(counted) + Hamming())).bind(Sets.single(y))
     maximizer = Auto().prepare(structure)
     bound = sum(calls)
     assert bound >= structure.counts.P[0] * structure.counts.N[0]
@@ -193,12 +193,12 @@ def test_weighted_counts_may_be_fractions(weight):
 
 def test_refusals_name_the_loss_and_the_way_out():
     sets = Sets.single(np.arange(40) < 20)
-    why = CountSearch().refuses(EarlyDetection().structure(sets))
+    why = CountSearch().refuses(EarlyDetection().bind(sets))
     assert "CountSearch refuses EarlyDetection()" in why
     assert "it is not a function of (fn, fp, P, N)" in why
-    loose = CountFunctionLoss(waves).structure(sets)
+    loose = CountFunctionLoss(waves).bind(sets)
     with pytest.raises(Refusal, match="441 cells are more than budget=400. Promise Trait.INCREASING"):
         CountSearch(budget=400).prepare(loose)
     for loss in (CountFunctionLoss(lambda fn, fp: fn * fp, (Trait.INCREASING,)), GMean(), BreakEven(), PrecisionAtK(3)):
-        assert CountSearch(budget=400).refuses(loss.structure(sets)) is None
-    assert CountSearch(budget=400).refuses((HMean() + Saturating()).structure(sets)) is None
+        assert CountSearch(budget=400).refuses(loss.bind(sets)) is None
+    assert CountSearch(budget=400).refuses((HMean() + Saturating()).bind(sets)) is None

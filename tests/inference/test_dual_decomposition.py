@@ -48,7 +48,7 @@ def every(height, width):
 
 
 def losses_of(loss, y, rows):
-    return loss.structure(Sets.rows(np.broadcast_to(y, rows.shape))).values(rows.ravel())
+    return loss.bind(Sets.rows(np.broadcast_to(y, rows.shape))).values(rows.ravel())
 
 
 @pytest.mark.draw(2)
@@ -60,7 +60,7 @@ def test_value_best_and_bound_on_grids(loss):
         graphs, scores, rows, won = random_problem(
             rng, kind=("reals", "reals", "reals", "ties", "huge", "zeros")[k % 6]
         )
-        found = DualDecomposition().prepare(loss.structure(graphs)).maximize(scores)
+        found = DualDecomposition().prepare(loss.bind(graphs)).maximize(scores)
         values = won + losses_of(loss, graphs.truth, rows)
         best, slip = values.max(), 1e-10 * (1.0 + np.abs(scores).max())
         assert found.values[0] == pytest.approx(values[(rows == found.labels).all(axis=1)][0], abs=slip)
@@ -87,7 +87,7 @@ def test_the_bound_is_the_optimum_of_the_dual(loss):
     rng = np.random.default_rng(1)
     for _ in range(25):
         graphs, scores, rows, won = random_problem(rng, 2, 3)
-        found = DualDecomposition().prepare(loss.structure(graphs)).maximize(scores)
+        found = DualDecomposition().prepare(loss.bind(graphs)).maximize(scores)
         least = least_bound(won, losses_of(loss, graphs.truth, rows), rows)
         assert found.bounds[0] == pytest.approx(least, abs=1e-6)
 
@@ -98,7 +98,7 @@ def test_the_bound_is_the_optimum_of_the_dual_where_a_gap_is_left(loss):
     rng, left = np.random.default_rng(1), 0
     for k in range(100):
         graphs, scores, rows, won = random_problem(rng)
-        found = DualDecomposition().prepare(loss.structure(graphs)).maximize(scores)
+        found = DualDecomposition().prepare(loss.bind(graphs)).maximize(scores)
         # Where value and bound meet, no multipliers give less, so few programs are solved there.
         if k % 40 == 0 or not found.exact[0]:
             least = least_bound(won, losses_of(loss, graphs.truth, rows), rows)
@@ -113,8 +113,8 @@ def test_without_edges_it_is_the_search_over_counts():
     for loss in (Jaccard(), GMean()):
         y = rng.random(30) < 0.3
         graphs, scores = Graphs(y, np.array([0, 10, 30]), np.zeros((0, 2), np.int64)), 0.1 * rng.standard_normal(30)
-        found = DualDecomposition().prepare(loss.structure(graphs)).maximize(scores)
-        expected = CountSearch().prepare(loss.structure(Sets(y, graphs.offsets))).maximize(scores)
+        found = DualDecomposition().prepare(loss.bind(graphs)).maximize(scores)
+        expected = CountSearch().prepare(loss.bind(Sets(y, graphs.offsets))).maximize(scores)
         np.testing.assert_allclose(found.values, expected.values, atol=1e-9)
         assert found.exact.all()
 
@@ -126,7 +126,7 @@ def test_sets_threads_and_tolerances():
     graphs = Graphs(y, np.array([0, 64, 192]), np.vstack([one, one + 64, one + 128]))
     scores = 0.02 * rng.standard_normal(graphs.n_scores)
     scores[graphs.edge_places] = 0.02 * rng.random(len(graphs.edges))
-    structure = Jaccard().structure(graphs)
+    structure = Jaccard().bind(graphs)
     exact = DualDecomposition().prepare(structure).maximize(scores)
     assert exact.exact.all()
     with thread_limit(2):
@@ -149,11 +149,11 @@ def test_sets_threads_and_tolerances():
 def test_a_maximizer_that_was_used_before_gives_the_same():
     rng = np.random.default_rng(4)
     graphs = Graphs(rng.random(36) < 0.4, np.array([0, 36]), grid(6, 6))
-    used = DualDecomposition().prepare(Jaccard().structure(graphs))
+    used = DualDecomposition().prepare(Jaccard().bind(graphs))
     for _ in range(5):
         scores = 0.05 * rng.standard_normal(graphs.n_scores)
         scores[graphs.edge_places] = np.abs(scores[graphs.edge_places])
-        fresh = DualDecomposition().prepare(Jaccard().structure(graphs)).maximize(scores)
+        fresh = DualDecomposition().prepare(Jaccard().bind(graphs)).maximize(scores)
         again = used.maximize(scores)
         assert again.values[0] == pytest.approx(fresh.values[0])
         assert again.bounds[0] == pytest.approx(fresh.bounds[0])
@@ -164,10 +164,10 @@ def test_auto_takes_it_for_counts_on_graphs():
     for given in (labels, np.where(np.arange(30) < 5, -1, labels).astype(np.int8)):
         graphs = Graphs(given, np.array([0, 30]), grid(5, 6))
         for loss in (Jaccard(), AreaWeighted(Jaccard(), np.linspace(1.0, 2.0, 30))):
-            assert Auto().choice(loss.structure(graphs)) == DualDecomposition()
-        assert isinstance(Auto().choice(Hamming().structure(graphs)), MaxFlow)
+            assert Auto().choice(loss.bind(graphs)) == DualDecomposition()
+        assert isinstance(Auto().choice(Hamming().bind(graphs)), MaxFlow)
     known = Graphs(labels, np.array([0, 30]), grid(5, 6))
-    assert Auto().choice(Capped(np.arange(1.0, 31.0), 20.0).structure(known)) == DualDecomposition(loss=Greedy())
+    assert Auto().choice(Capped(np.arange(1.0, 31.0), 20.0).bind(known)) == DualDecomposition(loss=Greedy())
 
 
 def test_what_does_not_fit_is_refused():
@@ -175,13 +175,13 @@ def test_what_does_not_fit_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), edges)
     method = DualDecomposition()
     for structure, words in (
-        (Jaccard().structure(Sets.single([1, 0])), "DualDecomposition refuses Sets: it knows Graphs"),
-        (Hamming().structure(graphs), r"DualDecomposition refuses Hamming\(\): it is a sum of one cost per mistake"),
+        (Jaccard().bind(Sets.single([1, 0])), "DualDecomposition refuses Sets: it knows Graphs"),
+        (Hamming().bind(graphs), r"DualDecomposition refuses Hamming\(\): it is a sum of one cost per mistake"),
     ):
         with pytest.raises(Refusal, match=words):
             method.prepare(structure)
     with pytest.raises(Refusal, match="DualDecomposition refuses slack rescaling: the product does not split"):
-        method.prepare(Jaccard().structure(graphs), slack=True)
+        method.prepare(Jaccard().bind(graphs), slack=True)
     with pytest.raises(ValueError, match="max_iter must be"):
         DualDecomposition(max_iter=0)
 
@@ -215,7 +215,7 @@ def test_branching_finds_the_best_labeling(loss):
         graphs, scores, rows, won = random_problem(
             rng, kind=("reals", "reals", "reals", "ties", "huge", "zeros")[k % 6]
         )
-        found = DualDecomposition(exact=True).prepare(loss.structure(graphs)).maximize(scores)
+        found = DualDecomposition(exact=True).prepare(loss.bind(graphs)).maximize(scores)
         best, slip = (won + losses_of(loss, graphs.truth, rows)).max(), 1e-10 * (1.0 + np.abs(scores).max())
         assert found.exact[0]
         assert found.values[0] == pytest.approx(best, abs=slip)
@@ -227,7 +227,7 @@ def test_a_small_budget_leaves_a_bound():
     for _ in range(60):
         graphs, scores, rows, won = random_problem(rng)
         best = (won + losses_of(MCC(), graphs.truth, rows)).max()
-        structure = MCC().structure(graphs)
+        structure = MCC().bind(graphs)
         plain = DualDecomposition().prepare(structure).maximize(scores)
         few = DualDecomposition(exact=True, budget=1).prepare(structure).maximize(scores)
         assert few.values[0] - 1e-9 <= best <= few.bounds[0] + 1e-9
@@ -252,7 +252,7 @@ def test_the_printed_steps():
                 multipliers[:, v] -= scale / np.sqrt(t) * ((one == v).astype(int) - (other == v))
             if (one == other).all():
                 break
-        found = DualDecomposition(30, "printed", scale).prepare(loss.structure(graphs)).maximize(scores)
+        found = DualDecomposition(30, "printed", scale).prepare(loss.bind(graphs)).maximize(scores)
         assert found.bounds[0] == pytest.approx(min(bounds))
         vote = np.where(one == other, one, votes[:, 1] > votes[:, 0])
         np.testing.assert_array_equal(found.labels, vote)
@@ -270,7 +270,7 @@ def test_areas_and_labels_that_are_not_known(weighted, unknown):
             labels[rng.random(8) < 0.3] = -1
         graphs = Graphs(labels, graphs.offsets, graphs.edges)
         loss = AreaWeighted(Jaccard(), rng.uniform(0.5, 3.0, 8)) if weighted else Jaccard()
-        structure = loss.structure(graphs)
+        structure = loss.bind(graphs)
         best = max(structure.values(row)[0] + graphs.won(scores, row)[0] for row in rows)
         found = DualDecomposition().prepare(structure).maximize(scores)
         slip = 1e-10 * (1.0 + np.abs(scores).max())
@@ -286,7 +286,7 @@ def test_areas_and_labels_that_are_not_known(weighted, unknown):
 def test_any_methods_may_serve_the_two_sides():
     rng = np.random.default_rng(10)
     graphs, scores, rows, won = random_problem(rng)
-    structure = Capped(np.arange(1.0, 13.0), 20.0).structure(graphs)
+    structure = Capped(np.arange(1.0, 13.0), 20.0).bind(graphs)
     best = (won + losses_of(Capped(np.arange(1.0, 13.0), 20.0), graphs.truth, rows)).max()
     for method in (DualDecomposition(loss=Greedy()), DualDecomposition(loss=Enumeration(12))):
         found = method.prepare(structure).maximize(scores)
@@ -306,7 +306,7 @@ def test_the_kept_multipliers_save_evaluations(monkeypatch):
     monkeypatch.setattr(
         SubproblemDescent, "at", lambda search, *given, **more: asked.append(1) or at(search, *given, **more)
     )
-    used = DualDecomposition().prepare(Jaccard().structure(graphs))
+    used = DualDecomposition().prepare(Jaccard().bind(graphs))
     used.maximize(scores, 1e-6)
     first = len(asked)
     used.take(np.array([0])).maximize(scores, 1e-6)
@@ -321,7 +321,7 @@ def test_settled_multipliers_use_the_whole_flow(loss):
     for k in range(40):
         graphs, scores, rows, won = random_problem(rng, kind=("reals", "reals", "ties", "huge")[k % 4])
         best, slip = (won + losses_of(loss, graphs.truth, rows)).max(), 1e-10 * (1.0 + np.abs(scores).max())
-        problem = Subproblem(DualDecomposition().one_set(loss.structure(graphs)), scores)
+        problem = Subproblem(DualDecomposition().one_set(loss.bind(graphs)), scores)
         multipliers = 0.1 * rng.standard_normal(12)
         plain, labels, _ = problem.bound(multipliers)
         bound, settled, same, _ = problem.settle(multipliers)
@@ -340,7 +340,7 @@ def test_settled_multipliers_use_the_whole_flow(loss):
 
 def test_the_slope_between_two_labelings():
     graphs = Graphs(np.arange(12) < 5, np.array([0, 12]), grid(3, 4))
-    problem = Subproblem(DualDecomposition().one_set(Jaccard().structure(graphs)), np.zeros(graphs.n_scores))
+    problem = Subproblem(DualDecomposition().one_set(Jaccard().bind(graphs)), np.zeros(graphs.n_scores))
     one, other = np.arange(12) < 4, np.arange(12) < 8
     # One false negative and none, and no false positive and three.
     at = lambda fn, fp: (fn + fp) / (5.0 + fp)  # noqa: E731

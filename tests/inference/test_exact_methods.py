@@ -15,7 +15,7 @@ def test_cardinality_search_equals_enumeration_on_a_ragged_batch(slack):
     offsets = np.array([0, 1, 8, 20, 32])
     sets = Sets(rng.random(32) < 0.4, offsets)
     for scores in (rng.standard_normal(32), np.zeros(32), rng.integers(-2, 3, 32) * 0.1):
-        structure = Saturating(0.3).structure(sets)
+        structure = Saturating(0.3).bind(sets)
         fast, slow = (method.prepare(structure, slack).maximize(scores) for method in (ByCardinality(), Enumeration()))
         np.testing.assert_allclose(fast.values, slow.values, atol=1e-12)
         assert fast.exact.all()
@@ -67,7 +67,7 @@ def test_the_default_is_exact_wherever_the_traits_allow():
             SetFunctionLoss(lambda _, wrong: 0.5 * float(wrong.sum()), [Trait.MODULAR, Trait.INCREASING]),
             Hamming(rng.random(p)) + Cardinality(rng.random(p + 1)),
         ):
-            names[type(loss).__name__, p] = type(Auto().choice(loss.structure(sets))).__name__
+            names[type(loss).__name__, p] = type(Auto().choice(loss.bind(sets))).__name__
     assert names["Hamming", 40] == "Modular"
     assert names["Saturating", 40] == names["Cardinality", 40] == names["Combination", 40] == "ByCardinality"
     assert names["EarlyDetection", 6] == names["Capped", 6] == "Enumeration"
@@ -83,7 +83,7 @@ def test_enumeration_tables_each_distinct_truth_once():
         return float((wrong & y).any())
 
     sets = Sets.rows(np.array([[1, 0], [1, 0], [0, 1], [1, 0]]))
-    maximizer = Enumeration().prepare(SetFunctionLoss(count).structure(sets))
+    maximizer = Enumeration().prepare(SetFunctionLoss(count).bind(sets))
     assert len(calls) == 2 * 4
     for _ in range(2):
         assert maximizer.maximize(np.zeros(8)).values.tolist() == [1.0] * 4
@@ -93,7 +93,7 @@ def test_enumeration_tables_each_distinct_truth_once():
 def test_jaccard_of_twenty_decisions_by_enumeration_is_at_least_any_guess():
     rng = np.random.default_rng(3)
     y, scores = rng.random(20) < 0.4, 0.2 * rng.standard_normal(20)
-    best = Enumeration().prepare(Jaccard().structure(Sets.single(y))).maximize(scores).values[0]
+    best = Enumeration().prepare(Jaccard().bind(Sets.single(y))).maximize(scores).values[0]
     for _ in range(200):
         guess = rng.random(20) < 0.5
         assert Jaccard()(y, guess) + scores @ (guess.astype(float) - y) <= best + 1e-12

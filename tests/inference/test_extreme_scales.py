@@ -100,14 +100,14 @@ def case(rng):
     if kind == "attracting" and isinstance(batch, Network):
         scores[batch.edge_columns] = np.abs(scores[batch.edge_columns])
     if rng.random() < 0.4:
-        structure = (min(scale(rng), 1e100) * Hamming()).structure(batch)
+        structure = (min(scale(rng), 1e100) * Hamming()).bind(batch)
         return batch, scores, BoundLoss(batch) if rng.random() < 0.3 else structure
     if k == 3 or isinstance(batch, ClassGraphs):
         loss = MeanOverClasses(rng.choice([Jaccard(), FBeta()]))
     else:
         loss = rng.choice([Jaccard(), FBeta(), ZeroOne(), GMean()])
     loss = loss if rng.random() < 0.5 else min(scale(rng), 1e100) * loss
-    return batch, scores, (loss + Hamming() if rng.random() < 0.2 else loss).structure(batch)
+    return batch, scores, (loss + Hamming() if rng.random() < 0.2 else loss).bind(batch)
 
 
 class Block:
@@ -230,7 +230,7 @@ def test_a_triangle_without_a_certificate_beside_a_huge_node(method, tiny, huge)
 )
 def test_parts_that_are_only_bounded_rule_no_label_out(method, loss, truth, edges, scores):
     graphs = Graphs(np.array(truth, bool), np.array([0, len(truth)]), np.array(edges))
-    structure = loss.structure(graphs)
+    structure = loss.bind(graphs)
     seen = worst(method, structure, np.array(scores), blocks_of(graphs, np.array(scores), structure))
     assert max(seen) <= 8.0
 
@@ -238,7 +238,7 @@ def test_parts_that_are_only_bounded_rule_no_label_out(method, loss, truth, edge
 @pytest.mark.parametrize("size", [1.0, 1e-15, 1e-17, 1e-200, 1e100])
 @pytest.mark.parametrize(("loss", "labels"), [(Jaccard(), [1, 0, 1, 0]), (FBeta(), [0, 0, 1, 0])])
 def test_forced_labels_are_not_stronger_than_they_must_be(loss, labels, size):
-    structure, scores = (size * loss).structure(Sets.single(labels)), size * np.array([0.3, 1.8, -0.2, -2.4])
+    structure, scores = (size * loss).bind(Sets.single(labels)), size * np.array([0.3, 1.8, -0.2, -2.4])
     block = Block(structure.batch, scores, structure, np.arange(4), True)
     ranked = [(value - block.target, row) for row, value in block.values.items()]
     wanted = sorted((value for value, _ in ranked), reverse=True)

@@ -16,7 +16,7 @@ def test_graphs_without_edges_are_independent_decisions(slack):
     graphs = Graphs(rng.random(9) < 0.5, np.array([0, 4, 9]), np.zeros((0, 2), np.int64))
     sets, s = Sets(graphs.labels, graphs.offsets), rng.standard_normal(9)
     for loss in (Hamming(), Jaccard(), ZeroOne()):
-        one, other = (Auto().prepare(loss.structure(batch), slack) for batch in (graphs, sets))
+        one, other = (Auto().prepare(loss.bind(batch), slack) for batch in (graphs, sets))
         assert isinstance(one.method, WithoutEdges)
         found, expected = one.maximize(s), other.maximize(s)
         assert (found.labels == expected.labels).all()
@@ -28,4 +28,4 @@ def test_graphs_without_edges_are_independent_decisions(slack):
         assert part.values == pytest.approx(expected.values[1:])
     edged = Graphs(graphs.labels, graphs.offsets, np.array([[0, 1]]))
     with pytest.raises(Refusal, match="WithoutEdges refuses Jaccard.* on graphs with edges"):
-        WithoutEdges(Auto()).prepare(Jaccard().structure(edged))
+        WithoutEdges(Auto()).prepare(Jaccard().bind(edged))

@@ -60,7 +60,7 @@ def test_cuts_of_images_are_those_of_their_edges(shapes, neighbors, size, monkey
     rng = np.random.default_rng(1)
     for offsets in (None, np.array([0, 1, len(shapes)])):
         graphs, same = images(rng, shapes, neighbors, offsets)
-        first, second = (MaxFlow().prepare(Hamming().structure(one)) for one in (graphs, same))
+        first, second = (MaxFlow().prepare(Hamming().bind(one)) for one in (graphs, same))
         for change in ("new", "all nodes", "one node", "nothing"):
             if change == "new":
                 scores = random_scores(rng, graphs)
@@ -103,7 +103,7 @@ def test_the_dual_of_an_image_is_that_of_its_edges():
     rng = np.random.default_rng(3)
     graphs, same = images(rng, [(6, 6), (6, 6)], 4)
     scores = 0.03 * random_scores(rng, graphs)
-    found, expected = (DualDecomposition().prepare(Jaccard().structure(one)).maximize(scores) for one in (graphs, same))
+    found, expected = (DualDecomposition().prepare(Jaccard().bind(one)).maximize(scores) for one in (graphs, same))
     np.testing.assert_allclose(found.values, expected.values)
 
 

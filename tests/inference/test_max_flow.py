@@ -53,9 +53,9 @@ def by_hand(graphs, i, structure, scores):
 def losses(rng, graphs):
     sizes = graphs.sizes
     yield BoundLoss(graphs)
-    yield Hamming().structure(graphs)
-    yield 2.5 * Hamming(rng.random(sizes[0])).structure(graphs) if (sizes == sizes[0]).all() else BoundLoss(graphs)
-    yield Hamming().structure(graphs).zero()
+    yield Hamming().bind(graphs)
+    yield 2.5 * Hamming(rng.random(sizes[0])).bind(graphs) if (sizes == sizes[0]).all() else BoundLoss(graphs)
+    yield Hamming().bind(graphs).zero()
 
 
 @pytest.mark.parametrize("kind", ["reals", "integers", "zeros", "huge"])
@@ -85,7 +85,7 @@ def test_forced_labels_and_the_k_best_are_enumeration():
     rng = np.random.default_rng(1)
     for _ in range(20):
         graphs = random_graphs(rng, n=2, largest=4)
-        scores, structure = random_scores(rng, graphs, "reals"), Hamming().structure(graphs)
+        scores, structure = random_scores(rng, graphs, "reals"), Hamming().bind(graphs)
         one, forced = MaxFlow().prepare(structure), rng.integers(-1, 2, graphs.total)
         found, ranked = one.best(scores, forced), one.k_best(scores, 5)
         for i in range(2):
@@ -101,7 +101,7 @@ def test_forced_labels_and_the_k_best_are_enumeration():
 def test_blocks_and_threads_change_nothing(monkeypatch):
     rng = np.random.default_rng(2)
     graphs = random_graphs(rng, n=40, largest=12)
-    scores, structure = random_scores(rng, graphs, "reals"), Hamming().structure(graphs)
+    scores, structure = random_scores(rng, graphs, "reals"), Hamming().bind(graphs)
     whole = MaxFlow().prepare(structure)
     expected, marginals = whole.maximize(scores), whole.max_marginals(scores)
     monkeypatch.setattr(max_flow, "BLOCK", 15)
@@ -146,7 +146,7 @@ def test_no_edge_joins_two_blocks():
 
 def test_what_is_no_cut_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
-    structure = Hamming().structure(graphs)
+    structure = Hamming().bind(graphs)
     with pytest.raises(ValueError, match=r"^MaxFlow needs scores of edges from 0 on; got -0\.5\. Bound the weights"):
         MaxFlow().prepare(structure).maximize(np.array([1.0, 1.0, -0.5]))
     found = MaxFlow().prepare(structure).maximize(np.array([2.0, -3.0, -1e-13]))
@@ -155,6 +155,6 @@ def test_what_is_no_cut_is_refused():
     with pytest.raises(Refusal, match=r"MaxFlow refuses slack rescaling: the product does not split\. Use margin"):
         MaxFlow().prepare(structure, slack=True)
     with pytest.raises(Refusal, match=r"MaxFlow refuses FBeta.*: the loss is not a sum of one cost per mistake"):
-        MaxFlow().prepare(FBeta().structure(graphs))
+        MaxFlow().prepare(FBeta().bind(graphs))
     with pytest.raises(Refusal, match=r"MaxFlow refuses Sets: it knows Graphs\. Use an inference made for Sets"):
-        MaxFlow().prepare(Hamming().structure(Sets.single([1, 0])))
+        MaxFlow().prepare(Hamming().bind(Sets.single([1, 0])))

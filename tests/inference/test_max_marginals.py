@@ -29,7 +29,7 @@ from setwise.losses import (
 
 def marginals(loss, y, scores):
     """By the search over counts, absolute as in HOL Eq. 4; None where it refuses the loss."""
-    structure = loss.structure(Sets.single(y))
+    structure = loss.bind(Sets.single(y))
     if CountSearch().refuses(structure) is not None:
         return None
     found = CountSearch().prepare(structure).max_marginals(scores)
@@ -76,7 +76,7 @@ def test_a_ragged_batch_is_its_sets_one_by_one():
     sets = Sets(rng.random(offsets[-1]) < rate, offsets)
     scores = 0.2 * rng.standard_normal(sets.total)
     for loss in [Jaccard(), FBeta(0.5), GMean(), MCC(), *(one for one in examples(3, "scores") if fits(one, 3))]:
-        structure = loss.structure(sets)
+        structure = loss.bind(sets)
         if CountSearch().refuses(structure) is None:
             together = CountSearch().prepare(structure).max_marginals(scores)
             constant = np.add.reduceat(scores * structure.batch.target, offsets[:-1])[sets.owners, None]

@@ -39,7 +39,7 @@ def test_on_trees_all_reach_the_optimum(method, shape):
     for t in range(60):
         batch = network(rng, shape)
         s = scores(rng, batch, KINDS[t % 6])
-        structure = Hamming().structure(batch) if t % 3 else BoundLoss(batch)
+        structure = Hamming().bind(batch) if t % 3 else BoundLoss(batch)
         found, best = solved(method, structure, s)
         assert found.values[0] == pytest.approx(best, abs=slip(s))
         assert found.bounds[0] == pytest.approx(best, abs=1e-6 * slip(s) / 1e-11)
@@ -55,7 +55,7 @@ def test_value_best_and_bound_with_cycles(method, shape):
         batch = network(rng, shape)
         kind = "attracting" if isinstance(batch, Graphs) else KINDS[t % 6]
         s = scores(rng, batch, kind)
-        found, best = solved(method, Hamming().structure(batch), s)
+        found, best = solved(method, Hamming().bind(batch), s)
         right.append(found.values[0] >= best - slip(s))
     assert np.mean(right) >= (0.95 if method in SEARCHES else 1.0)
 
@@ -67,7 +67,7 @@ def test_the_bound_of_reweighted_trees_never_rises(k, tables):
     for _ in range(5):
         batch = ClassGraphs(rng.integers(0, k, 30), np.array([0, 30]), grid(5, 6), k, tables)
         s = scores(rng, batch, "reals")
-        structure = Hamming().structure(batch)
+        structure = Hamming().bind(batch)
         bounds = [TreeReweighted(t).prepare(structure).maximize(s).bounds[0] for t in range(1, 10)]
         assert (np.diff(bounds) <= slip(s)).all()
         fallen += bounds[-1] < bounds[0]
@@ -79,7 +79,7 @@ def test_two_attracting_labels_are_a_cut():
     for _ in range(5):
         batch = Graphs(rng.random(100) < 0.5, np.array([0, 100]), grid(10, 10))
         s = scores(rng, batch, "attracting")
-        structure = Hamming().structure(batch)
+        structure = Hamming().bind(batch)
         cut, found = (one.prepare(structure).maximize(s) for one in (MaxFlow(), TreeReweighted(2000)))
         # The bound of two labels is that of the cut, as no bound by chains can be below.
         assert found.values[0] <= cut.values[0] + slip(s)
@@ -91,7 +91,7 @@ def test_max_marginals_of_trees_equal_enumeration():
     rng = np.random.default_rng(4)
     for t in range(40):
         batch = network(rng, "tree")
-        s, structure = scores(rng, batch, KINDS[t % 6]), Hamming().structure(batch)
+        s, structure = scores(rng, batch, KINDS[t % 6]), Hamming().bind(batch)
         rows = labelings(batch)
         values = brute.objectives(structure, s, rows)
         expected = [[values[rows[:, i] == v].max() for v in range(batch.n_labels)] for i in range(batch.total)]
@@ -106,7 +106,7 @@ def test_labels_of_least_loss_complete_the_known_ones(method):
     rng = np.random.default_rng(5)
     for t in range(20):
         batch = network(rng, "tree")
-        s, structure = scores(rng, batch, KINDS[t % 6]), Hamming().structure(batch).zero()
+        s, structure = scores(rng, batch, KINDS[t % 6]), Hamming().bind(batch).zero()
         found = method.prepare(structure).maximize(s)
         values = brute.objectives(structure, s, labelings(batch))
         assert found.values[0] == pytest.approx(values.max(), abs=slip(s))
@@ -128,7 +128,7 @@ def several(rng, tables=True):
 def test_several_sets_are_their_sets_one_by_one(method):
     rng = np.random.default_rng(6)
     batch = several(rng)
-    s, structure = scores(rng, batch, "reals"), Hamming().structure(batch)
+    s, structure = scores(rng, batch, "reals"), Hamming().bind(batch)
     found = method.prepare(structure).maximize(s)
     for i in range(3):
         alone = method.prepare(structure.take(np.array([i]))).maximize(s[slice(*batch.score_offsets[i : i + 2])])
@@ -140,7 +140,7 @@ def test_several_sets_are_their_sets_one_by_one(method):
 def test_messages_are_kept_and_shared_with_parts(method):
     rng = np.random.default_rng(7)
     batch = several(rng, tables=False)
-    s, structure = scores(rng, batch, "reals"), Hamming().structure(batch)
+    s, structure = scores(rng, batch, "reals"), Hamming().bind(batch)
     whole = method.prepare(structure)
     part, span = np.array([2, 0]), np.concatenate([np.arange(*batch.score_offsets[i : i + 2]) for i in (2, 0)])
     for _ in range(20):
@@ -155,7 +155,7 @@ def test_messages_are_kept_and_shared_with_parts(method):
 def test_a_tolerance_ends_the_search_early():
     rng = np.random.default_rng(8)
     batch = ClassGraphs(rng.integers(0, 3, 400), np.array([0, 400]), grid(20, 20), 3)
-    s, structure = scores(rng, batch, "attracting"), Hamming().structure(batch)
+    s, structure = scores(rng, batch, "attracting"), Hamming().bind(batch)
     rough, fine = (TreeReweighted().prepare(structure).maximize(s, tol) for tol in (50.0, 0.0))
     assert rough.bounds[0] - rough.values[0] <= 50.0
     assert fine.bounds[0] <= rough.bounds[0]
@@ -166,7 +166,7 @@ def test_slack_rescaling_on_networks_by_enumeration():
     for _ in range(20):
         batch = several(rng).take(np.array([2]))
         s = 0.3 * scores(rng, batch, "reals")
-        structure = MeanOverClasses(Jaccard()).structure(batch)
+        structure = MeanOverClasses(Jaccard()).bind(batch)
         found = Auto().prepare(structure, slack=True).maximize(s)
         values = brute.objectives(structure, s, labelings(batch), slack=True)
         assert found.values[0] == pytest.approx(values.max(), abs=slip(s))
@@ -183,7 +183,7 @@ def test_auto_takes_the_first_that_fits():
     ):
         p = 5 if isinstance(method, Enumeration) else 50
         batch = ClassGraphs(labels[:p], np.minimum(ends, p), edges, 3)
-        assert Auto().choice(loss.structure(batch)) == method
+        assert Auto().choice(loss.bind(batch)) == method
     surrogate = MarginRescaling(Hamming()).on(ClassGraphs(labels, ends, loop, 3))
     assert surrogate(np.zeros(surrogate.batch.n_scores)).values[0] == 50.0
 
@@ -194,15 +194,15 @@ def test_what_does_not_fit_is_refused():
     for method in (TreeMaxProduct(), *SEARCHES):
         name = type(method).__name__
         with pytest.raises(Refusal, match=f"{name} refuses slack rescaling: the product does not split"):
-            method.prepare(Hamming().structure(large), slack=True)
+            method.prepare(Hamming().bind(large), slack=True)
         with pytest.raises(Refusal, match=rf"{name} refuses ZeroOne\(\): the loss is not a sum of one cost"):
-            method.prepare(ZeroOne().structure(large))
+            method.prepare(ZeroOne().bind(large))
         with pytest.raises(Refusal, match=f"{name} refuses Classes: it knows Graphs and ClassGraphs"):
-            method.prepare(Hamming().structure(Classes.single([0, 1], 2)))
+            method.prepare(Hamming().bind(Classes.single([0, 1], 2)))
     with pytest.raises(Refusal, match="TreeMaxProduct refuses graphs with a cycle. Use TreeReweighted"):
-        TreeMaxProduct().prepare(Hamming().structure(loop))
+        TreeMaxProduct().prepare(Hamming().bind(loop))
     with pytest.raises(Refusal, match=r"Enumeration refuses a set of 13 decisions: 3\^13 labelings are too many"):
-        Enumeration().prepare(Hamming().structure(large))
+        Enumeration().prepare(Hamming().bind(large))
     every = np.array(list(combinations(range(5), 2)))
     frustrated = ClassGraphs(np.zeros(5, np.int64), np.array([0, 5]), every, 2)
     with pytest.raises(Refusal, match="max_marginals refuses .*: its maximum is only bounded here"):

@@ -45,11 +45,11 @@ def test_the_maximum_is_that_of_enumeration(per, kind):
     for k, height, width in SIZES * rounds(3, 1):
         batch, scores = problem(rng, k, height * width, kind)
         rows, loss = brute.labelings(k, height * width), OrderedPoints(width, per)
-        structure = loss.structure(batch)
+        structure = loss.bind(batch)
         np.testing.assert_allclose(
             [structure.values(row)[0] for row in rows], [slow_order(batch.labels, row, width, per) for row in rows]
         )
-        for one in (structure, 2.5 * structure, (loss + 0.4 * Hamming()).structure(batch), structure.zero()):
+        for one in (structure, 2.5 * structure, (loss + 0.4 * Hamming()).bind(batch), structure.zero()):
             values = brute.objectives(one, scores, rows)
             assert isinstance(Auto().choice(one), ByOrder)
             found = Auto().prepare(one).maximize(scores)
@@ -70,7 +70,7 @@ def test_many_sets_are_each_set_alone():
     batch = Classes(rng.integers(-1, 9, 10), offsets, 9)
     scores = 0.3 * rng.standard_normal(batch.n_scores)
     for per in ("set", "pair"):
-        whole = ByOrder().prepare(OrderedPoints(3, per).structure(batch))
+        whole = ByOrder().prepare(OrderedPoints(3, per).bind(batch))
         found = whole.maximize(scores)
         for i in range(4):
             alone = whole.take(np.array([i])).maximize(scores[slice(*batch.score_offsets[i : i + 2])])
@@ -84,7 +84,7 @@ def test_max_marginals_and_second_best():
     rows = brute.labelings(3, 9)
     for per in ("set", "pair"):
         scores = rng.standard_normal(27)
-        one = ByOrder().prepare(OrderedPoints(3, per).structure(batch))
+        one = ByOrder().prepare(OrderedPoints(3, per).bind(batch))
         values = brute.objectives(one.structure, scores, rows)
         truth = [[values[rows[:, i] == v].max() for v in range(9)] for i in range(3)]
         np.testing.assert_allclose(one.max_marginals(scores), truth)
@@ -107,19 +107,19 @@ def test_what_does_not_fit_is_refused():
     points = Classes.single(np.arange(4), 4)
     for structure, slack, words in (
         (
-            OrderedPoints(2).structure(Sets.single([1, 0])),
+            OrderedPoints(2).bind(Sets.single([1, 0])),
             False,
             "ByOrder refuses Sets: it knows independent decisions",
         ),
-        (OrderedPoints(2).structure(points), True, "ByOrder refuses slack rescaling: the product does not split"),
-        (Hamming().structure(points), False, r"ByOrder refuses Hamming\(\): it is not the order of points"),
-        ((OrderedPoints(2) + OrderedPoints(3)).structure(points), False, "it is not the order of points with costs"),
-        ((OrderedPoints(2) + MeanOverClasses("f1")).structure(points), False, "it is not the order of points with"),
+        (OrderedPoints(2).bind(points), True, "ByOrder refuses slack rescaling: the product does not split"),
+        (Hamming().bind(points), False, r"ByOrder refuses Hamming\(\): it is not the order of points"),
+        ((OrderedPoints(2) + OrderedPoints(3)).bind(points), False, "it is not the order of points with costs"),
+        ((OrderedPoints(2) + MeanOverClasses("f1")).bind(points), False, "it is not the order of points with"),
     ):
         with pytest.raises(Refusal, match=words):
             ByOrder().prepare(structure, slack)
     with pytest.raises(ValueError, match="refuses pieces of sets"):
-        OrderedPoints(2).structure(Sets(np.array([True]), np.array([0, 1]), None, np.array([[2.0, 2.0]])))
+        OrderedPoints(2).bind(Sets(np.array([True]), np.array([0, 1]), None, np.array([[2.0, 2.0]])))
 
 
 def test_kernels_refuse_arrays_that_are_too_short():

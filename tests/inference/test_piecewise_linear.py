@@ -33,7 +33,7 @@ def problem(rng, loss, kind):
     agree = rows[:, graphs.edges[:, 0]] == rows[:, graphs.edges[:, 1]]
     won = rows @ scores[graphs.node_places] + agree @ scores[graphs.edge_places] - scores @ graphs.target
     copies = Sets.rows(np.tile(graphs.truth, (len(rows), 1)).astype(int))
-    return graphs, scores, rows, won + loss.structure(copies).values(rows.ravel())
+    return graphs, scores, rows, won + loss.bind(copies).values(rows.ravel())
 
 
 @pytest.mark.parametrize("loss", [Jaccard(), MCC(), ZeroOne(), FBeta() + 0.05 * Hamming()], ids=repr)
@@ -41,7 +41,7 @@ def test_value_best_and_bound_on_grids(loss):
     rng, found_best, kinds = np.random.default_rng(0), 0, ("reals", "ties", "zeros", "huge", "no positives", "reals")
     for k, kind in enumerate((*kinds, "no negatives", "reals", "reals")):
         graphs, scores, rows, values = problem(rng, loss, kind)
-        found = PiecewiseLinear((15, 4, 1)[k % 3]).prepare(loss.structure(graphs)).maximize(scores)
+        found = PiecewiseLinear((15, 4, 1)[k % 3]).prepare(loss.bind(graphs)).maximize(scores)
         best, slip = values.max(), 1e-10 * (1.0 + np.abs(scores).max())
         assert found.values[0] == pytest.approx(values[(rows == found.labels).all(axis=1)][0], abs=slip)
         assert found.values[0] - slip <= best <= found.bounds[0] + slip
@@ -53,7 +53,7 @@ def test_value_best_and_bound_on_grids(loss):
 def test_the_rectangles_hold_all_counts_once_under_planes_that_are_not_below_the_loss(n_pieces):
     for positives in (0, 1, 12, 30):
         graphs = Graphs(np.arange(30) < positives, np.array([0, 30]), np.zeros((0, 2), np.int64))
-        structure = Jaccard().structure(graphs)
+        structure = Jaccard().bind(graphs)
         (counts,), times = structure.terms, np.zeros((positives + 1, 31 - positives))
         pieces = PiecesOfSet(structure, n_pieces).pieces
         assert len(pieces) <= n_pieces
@@ -69,7 +69,7 @@ def test_the_rectangles_hold_all_counts_once_under_planes_that_are_not_below_the
 
 def test_more_pieces_bound_more_closely():
     graphs, scores, _, values = problem(np.random.default_rng(1), Jaccard(), "reals")
-    structure = Jaccard().structure(graphs)
+    structure = Jaccard().bind(graphs)
     bounds = [PiecewiseLinear(n).prepare(structure).maximize(scores).bounds[0] for n in (1, 15, 100)]
     assert bounds[0] > bounds[1] > bounds[2] >= values.max() - 1e-12
 
@@ -77,7 +77,7 @@ def test_more_pieces_bound_more_closely():
 def test_the_bound_needs_no_answer_of_the_solver(monkeypatch):
     loss = Jaccard()
     graphs, scores, _, values = problem(np.random.default_rng(2), loss, "reals")
-    one = PiecewiseLinear().prepare(loss.structure(graphs))
+    one = PiecewiseLinear().prepare(loss.bind(graphs))
     monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: SimpleNamespace(x=None))
     found = one.maximize(scores)
     assert found.values[0] <= values.max() <= found.bounds[0] < np.inf
@@ -89,7 +89,7 @@ def test_many_sets_are_each_set_alone():
     edges = np.vstack([grid(2, 3), grid(2, 3) + 6])
     graphs = Graphs(rng.random(13) < 0.5, np.array([0, 6, 12, 13]), edges)
     scores = 0.2 * np.abs(rng.standard_normal(graphs.n_scores))
-    whole = PiecewiseLinear().prepare(Jaccard().structure(graphs))
+    whole = PiecewiseLinear().prepare(Jaccard().bind(graphs))
     found = whole.maximize(scores)
     for i in range(3):
         alone = whole.take(np.array([i])).maximize(scores[slice(*graphs.score_offsets[i : i + 2])])
@@ -102,22 +102,22 @@ def test_what_does_not_fit_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), edges)
     unknown = Graphs(np.array([1, -1], np.int8), np.array([0, 2]), edges)
     for structure, words in (
-        (Jaccard().structure(Sets.single([1, 0])), "PiecewiseLinear refuses Sets: it knows Graphs"),
-        (Jaccard().structure(unknown), "PiecewiseLinear refuses labels that are not known"),
+        (Jaccard().bind(Sets.single([1, 0])), "PiecewiseLinear refuses Sets: it knows Graphs"),
+        (Jaccard().bind(unknown), "PiecewiseLinear refuses labels that are not known"),
         (
-            Hamming().structure(graphs),
+            Hamming().bind(graphs),
             r"PiecewiseLinear refuses Hamming\(\): it is a sum of one cost per mistake",
         ),
         (
-            AreaWeighted(Jaccard(), np.array([1.0, 2.0])).structure(graphs),
+            AreaWeighted(Jaccard(), np.array([1.0, 2.0])).bind(graphs),
             "of counts, but one of areas",
         ),
     ):
         with pytest.raises(Refusal, match=words):
             PiecewiseLinear().prepare(structure)
     with pytest.raises(Refusal, match="PiecewiseLinear refuses slack rescaling: the product does not split"):
-        PiecewiseLinear().prepare(Jaccard().structure(graphs), slack=True)
+        PiecewiseLinear().prepare(Jaccard().bind(graphs), slack=True)
     with pytest.raises(ValueError, match="PiecewiseLinear needs scores of edges from 0 on"):
-        PiecewiseLinear().prepare(Jaccard().structure(graphs)).maximize(np.array([1.0, 1.0, -0.5]))
+        PiecewiseLinear().prepare(Jaccard().bind(graphs)).maximize(np.array([1.0, 1.0, -0.5]))
     with pytest.raises(ValueError, match="n_pieces must be"):
         PiecewiseLinear(0)

@@ -52,7 +52,7 @@ def test_value_best_bound_and_persistent_labels(kind, unknown):
     exact, best_found, cases = 0, 0, rounds(150, 100)
     for _ in range(cases):
         batch, scores = random_batch(rng, kind, unknown)
-        for structure in (BoundLoss(batch), (1.5 * Hamming()).structure(batch), Hamming().structure(batch).zero()):
+        for structure in (BoundLoss(batch), (1.5 * Hamming()).bind(batch), Hamming().bind(batch).zero()):
             one = QPBO().prepare(structure)
             found = one.maximize(scores)
             rows = every(batch)
@@ -116,14 +116,14 @@ def test_it_is_max_flow_where_all_edges_attract(kind):
         graphs = Graphs(labels, offsets, edges)
         scores = np.round(2 * rng.standard_normal(graphs.n_scores)) / rng.choice([1.0, 3.0])
         scores[graphs.edge_places] = np.abs(scores[graphs.edge_places])
-        expected = MaxFlow().prepare(Hamming().structure(graphs)).maximize(scores)
+        expected = MaxFlow().prepare(Hamming().bind(graphs)).maximize(scores)
         batch, own = graphs, scores
         if kind == "potts":
             batch = ClassGraphs(labels.astype(np.int64), offsets, edges, 2)
             own = np.zeros(batch.n_scores)
             own[batch.node_columns[:, 1]] = scores[graphs.node_places]
             own[batch.edge_columns[:, 0]] = scores[graphs.edge_places]
-        found = QPBO().prepare(Hamming().structure(batch)).maximize(own)
+        found = QPBO().prepare(Hamming().bind(batch)).maximize(own)
         np.testing.assert_array_equal(found.labels, expected.labels)
         np.testing.assert_allclose(found.values, expected.values, atol=1e-12)
         np.testing.assert_allclose(found.bounds, expected.bounds, atol=1e-10)
@@ -134,7 +134,7 @@ def test_a_maximizer_that_was_used_before_gives_the_same(monkeypatch):
     rng = np.random.default_rng(4)
     offsets = np.array([0, 20, 60, 61, 100])
     batch = Graphs(rng.random(100) < 0.5, offsets, random_edges(rng, offsets, 0.1))
-    structure, used = Hamming().structure(batch), QPBO().prepare(Hamming().structure(batch))
+    structure, used = Hamming().bind(batch), QPBO().prepare(Hamming().bind(batch))
     scores = rng.standard_normal(batch.n_scores)
     for change in range(8):
         if change % 4 == 0:
@@ -186,7 +186,7 @@ def test_max_marginals_and_forced_labels_where_they_are_exact():
     while batch is None or batch.total < 4:
         batch, scores = random_batch(rng, "tables")
     scores[batch.edge_columns] = 0.01 * rng.standard_normal(batch.edge_columns.shape)
-    structure = Hamming().structure(batch)
+    structure = Hamming().bind(batch)
     rows, one = every(batch), QPBO().prepare(structure)
     values = brute.objectives(structure, scores, rows)
     expected = [[values[rows[:, i] == v].max() for v in (0, 1)] for i in range(batch.total)]
@@ -197,13 +197,13 @@ def test_what_does_not_fit_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
     three = ClassGraphs(np.array([0, 2]), np.array([0, 2]), np.array([[0, 1]]), 3)
     for structure, words in (
-        (Hamming().structure(Sets.single([1, 0])), "QPBO refuses Sets: it knows Graphs and ClassGraphs"),
-        (Hamming().structure(three), "QPBO refuses 3 labels: it knows two. Use TreeReweighted or AlphaExpansion"),
-        (Jaccard().structure(graphs), "QPBO refuses Jaccard.*: the loss is not a sum of one cost per mistake"),
+        (Hamming().bind(Sets.single([1, 0])), "QPBO refuses Sets: it knows Graphs and ClassGraphs"),
+        (Hamming().bind(three), "QPBO refuses 3 labels: it knows two. Use TreeReweighted or AlphaExpansion"),
+        (Jaccard().bind(graphs), "QPBO refuses Jaccard.*: the loss is not a sum of one cost per mistake"),
     ):
         with pytest.raises(Refusal, match=words):
             QPBO().prepare(structure)
     with pytest.raises(Refusal, match="QPBO refuses slack rescaling: the product does not split"):
-        QPBO().prepare(Hamming().structure(graphs), slack=True)
+        QPBO().prepare(Hamming().bind(graphs), slack=True)
     with pytest.raises(ValueError, match="rounds must be at least 0; got -1"):
         QPBO(-1)

@@ -22,7 +22,7 @@ def problems(count):
 def of_class(loss, y, rows, c):
     """The loss of one class against the rest, for each labeling."""
     same = Sets.rows(np.broadcast_to(y == c, rows.shape))
-    return loss.structure(same).values((rows == c).ravel())
+    return loss.bind(same).values((rows == c).ravel())
 
 
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(), Hamming()], ids=repr)
@@ -59,7 +59,7 @@ def test_mean_over_classes_is_certified_and_nearly_always_right(loss):
 def test_a_method_that_is_not_exact_leaves_a_bound_that_holds():
     inexact = 0
     for y, s, p, k in problems(rounds(200, 60)):
-        structure = MeanOverClasses(FBeta()).structure(Classes.single(y, k))
+        structure = MeanOverClasses(FBeta()).bind(Classes.single(y, k))
         found = ByClass(Greedy()).prepare(structure).maximize(s.ravel())
         truth = brute.objectives(structure, s.ravel(), brute.labelings(p, k)).max()
         assert found.values[0] - 1e-9 <= truth <= found.bounds[0] + 1e-9
@@ -70,7 +70,7 @@ def test_a_method_that_is_not_exact_leaves_a_bound_that_holds():
 def test_multipliers_are_kept_between_calls():
     rng = np.random.default_rng(1)
     y, s = rng.integers(0, 4, 200), 0.02 * rng.standard_normal((200, 4))
-    structure = MeanOverClasses(Jaccard()).structure(Classes.single(y, 4))
+    structure = MeanOverClasses(Jaccard()).bind(Classes.single(y, 4))
     cold = ByClass(Auto(), max_iter=5)
     first = cold.prepare(structure).maximize(s.ravel())
     warm = cold.prepare(structure)
@@ -84,7 +84,7 @@ def test_parts_share_their_multipliers_with_the_whole():
     rng = np.random.default_rng(2)
     y, s = rng.integers(0, 3, 60), 0.05 * rng.standard_normal((60, 3))
     batch = Classes(y, np.array([0, 20, 40, 60]), 3)
-    whole = ByClass(Auto(), max_iter=10).prepare(MeanOverClasses(FBeta()).structure(batch))
+    whole = ByClass(Auto(), max_iter=10).prepare(MeanOverClasses(FBeta()).bind(batch))
     before = whole.take(np.array([1])).maximize(s[20:40].ravel())
     for _ in range(5):
         whole.maximize(s.ravel())
@@ -97,7 +97,7 @@ def test_max_marginals_of_classes_equal_enumeration():
     for loss in (OneClass(Jaccard(), 1), Hamming(), ZeroOne()):
         y, s = rng.integers(0, 3, 4), 0.3 * rng.standard_normal((4, 3))
         rows = brute.labelings(4, 3)
-        structure = loss.structure(Classes.single(y, 3))
+        structure = loss.bind(Classes.single(y, 3))
         values = brute.objectives(structure, s.ravel(), rows) + structure.batch.target @ s.ravel()
         expected = [[values[rows[:, i] == v].max() for v in range(3)] for i in range(4)]
         np.testing.assert_allclose(max_marginals(loss, y, s), expected, atol=1e-9)

@@ -34,7 +34,7 @@ def test_it_is_enumeration(loss, unknown):
     rows = np.array(list(product([False, True], repeat=9)))
     for k in range(rounds(60, 25)):
         graphs, scores = problem(rng, unknown, ("reals", "ties", "zeros", "huge", "reals")[k % 5])
-        structure = loss.structure(graphs)
+        structure = loss.bind(graphs)
         assert isinstance(Auto().choice(structure), SecondBest)
         found = SecondBest().prepare(structure).maximize(scores)
         best = np.max([structure.values(row) + graphs.won(scores, row) for row in rows], axis=0)
@@ -51,12 +51,12 @@ def test_it_is_enumeration(loss, unknown):
 def test_what_does_not_fit_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
     for structure, words in (
-        (ZeroOne().structure(Sets.single([1, 0])), "SecondBest refuses Sets: it knows Graphs"),
-        (Jaccard().structure(graphs), "not all labelings with a mistake cost the same"),
-        (Hamming().structure(graphs), "not all labelings with a mistake cost the same"),
-        (Capped([1.0, 1.0], 1.5).structure(graphs), "not all labelings with a mistake cost the same"),
+        (ZeroOne().bind(Sets.single([1, 0])), "SecondBest refuses Sets: it knows Graphs"),
+        (Jaccard().bind(graphs), "not all labelings with a mistake cost the same"),
+        (Hamming().bind(graphs), "not all labelings with a mistake cost the same"),
+        (Capped([1.0, 1.0], 1.5).bind(graphs), "not all labelings with a mistake cost the same"),
     ):
         with pytest.raises(Refusal, match=words):
             SecondBest().prepare(structure)
     with pytest.raises(Refusal, match="SecondBest refuses slack rescaling"):
-        SecondBest().prepare(ZeroOne().structure(graphs), slack=True)
+        SecondBest().prepare(ZeroOne().bind(graphs), slack=True)

@@ -16,7 +16,7 @@ from setwise.surrogates import MarginRescaling, SlackRescaling
 
 @pytest.mark.parametrize("loss", [BreakEven(), PrecisionAtK(3), RecallAtK(3), 2 * BreakEven()], ids=repr)
 def test_the_number_is_never_dropped_in_silence(loss):
-    structure = loss.structure(Sets.single([0, 1, 1, 0, 0]))
+    structure = loss.bind(Sets.single([0, 1, 1, 0, 0]))
     allowed = [guess for guess in subsets(5) if structure.values(guess)[0] > -np.inf]
     assert {int(guess.sum()) for guess in allowed} == {3 if "K" in repr(loss) else 2}
     assert "the number of predicted positives is given. Use CountSearch" in Greedy().refuses(structure)
@@ -32,7 +32,7 @@ def test_a_multiple_judges_by_the_same_labeling():
 
 def of_chosen(loss, y, chosen):
     """The loss of a labeling with the right number of predicted positives."""
-    return loss.structure(Sets.single(y)).values(chosen)[0]
+    return loss.bind(Sets.single(y)).values(chosen)[0]
 
 
 @pytest.mark.parametrize("loss", [BreakEven(), PrecisionAtK(2), RecallAtK(3)], ids=repr)

@@ -68,6 +68,6 @@ def test_methods_that_ask_for_checked_scores_do_not_read_beyond_them(loss):
     sets = Sets.single(np.arange(200_000) % 2 == 0)
     wrong = np.zeros(10)
     with pytest.raises(ValueError, match=f"{SHORTER}|broadcast"):
-        Auto().prepare(loss.structure(sets)).solve(wrong, np.zeros(1))
+        Auto().prepare(loss.bind(sets)).solve(wrong, np.zeros(1))
     with pytest.raises(ValueError, match=f"{SHORTER}|broadcast"):
         LovaszHinge(loss).on(sets).evaluate(wrong, np.zeros(1))

@@ -87,7 +87,7 @@ def test_paths_are_shortest_ones_and_cover_the_band(diagonals):
 @pytest.mark.parametrize("name", TRIMAPS)
 def test_values_and_least_labelings(name):
     graphs = trimap(name)
-    structure = BorderConvexity(1.5).structure(graphs)
+    structure = BorderConvexity(1.5).bind(graphs)
     expected = of_formula(paths_of(graphs), graphs.labels, ROWS, 1.5)
     np.testing.assert_allclose(values_of(structure, ROWS), expected)
     np.testing.assert_allclose(values_of(2 * structure, ROWS), 2 * expected)
@@ -100,7 +100,7 @@ def test_values_and_least_labelings(name):
 def test_margin_rescaling_has_a_value_and_a_bound(name, method):
     rng = np.random.default_rng(1)
     graphs = trimap(name)
-    structure = (BorderConvexity(1.5) + 0.2 * BorderConvexity()).structure(graphs)
+    structure = (BorderConvexity(1.5) + 0.2 * BorderConvexity()).bind(graphs)
     for kind in ("reals", "reals", "ties", "huge"):
         scores = scored(rng, graphs, kind)
         values = won_by(graphs, scores, ROWS) + values_of(structure, ROWS)
@@ -119,7 +119,7 @@ def test_completions_are_exact(name, alone):
     graphs = trimap(name)
     batch = Sets(graphs.labels, ENDS) if alone else graphs
     for kind in ("reals", "reals", "ties", "zeros", "huge"):
-        structure = BoundLoss(batch, BorderConvexity().structure(graphs).zero().terms, "completion")
+        structure = BoundLoss(batch, BorderConvexity().bind(graphs).zero().terms, "completion")
         scores = scored(rng, batch, kind)
         values = won_by(batch, scores, ROWS) + values_of(structure, ROWS)
         prepared = Auto().prepare(structure)
@@ -139,7 +139,7 @@ def test_several_sets_are_solved_together():
     names = ("ring", "no core", "side", "all known", "corner")
     labels = np.concatenate([np.array(TRIMAPS[name], np.int8) for name in names])
     graphs = Graphs(labels, 12 * np.arange(6), np.vstack([EDGES + 12 * i for i in range(5)]))
-    structure, scores = BorderConvexity(0.7).structure(graphs), scored(rng, graphs)
+    structure, scores = BorderConvexity(0.7).bind(graphs), scored(rng, graphs)
     worst, best = FactorDecomposition().prepare(structure), Auto().prepare(structure.zero())
     for maximizer in (worst, best):
         together = maximizer.maximize(scores)
@@ -183,9 +183,9 @@ def test_paths_that_are_given_and_sums_with_other_losses():
     paths = [np.array([1, 2, 3]), np.array([1, 5]), np.array([6])]
     sets = Sets(labels, ENDS)
     loss = BorderConvexity(2.0, paths) + Jaccard()
-    structure = loss.structure(sets)
+    structure = loss.bind(sets)
     np.testing.assert_allclose(
-        values_of(BorderConvexity(2.0, paths).structure(sets), ROWS), of_formula(paths, labels, ROWS, 2.0)
+        values_of(BorderConvexity(2.0, paths).bind(sets), ROWS), of_formula(paths, labels, ROWS, 2.0)
     )
     for _ in range(10):
         scores = scored(rng, sets)
@@ -198,19 +198,19 @@ def test_paths_that_are_given_and_sums_with_other_losses():
 def test_what_does_not_fit_is_refused():
     sets = Sets(np.array([1, -1, 0, 0], np.int8), np.array([0, 4]))
     with pytest.raises(Refusal, match=r"BorderConvexity\(1\) refuses Sets: paths need neighbors"):
-        BorderConvexity().structure(sets)
+        BorderConvexity().bind(sets)
     for wrong, words in (
         (lambda: BorderConvexity(0.0), "alpha must be"),
         (lambda: BorderConvexity(paths=[[1.5]]), "paths must be arrays of whole numbers"),
-        (lambda: BorderConvexity(paths=[[0]]).structure(sets), "without a known label"),
-        (lambda: BorderConvexity(paths=[[9]]).structure(sets), "without a known label"),
+        (lambda: BorderConvexity(paths=[[0]]).bind(sets), "without a known label"),
+        (lambda: BorderConvexity(paths=[[9]]).bind(sets), "without a known label"),
         (lambda: BoundLoss(sets, (Precedence(np.array([[0, 0]])),)), "pairs must be different decisions"),
         (lambda: BoundLoss(sets, (PathOrders(*map(np.array, ([1, 1], [0, 2], [0], [1.0]))),)), "different decisions"),
     ):
         with pytest.raises(ValueError, match=words):
             wrong()
     with pytest.raises(Refusal, match="OneWayCut refuses Hamming"):
-        OneWayCut().prepare(Hamming().structure(sets))
+        OneWayCut().prepare(Hamming().bind(sets))
     order = BoundLoss(sets, (Precedence(np.array([[0, 1]])),), "an order")
     with pytest.raises(Refusal, match="OneWayCut refuses slack rescaling"):
         OneWayCut().prepare(order, slack=True)

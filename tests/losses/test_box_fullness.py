@@ -58,7 +58,7 @@ def test_values_and_least_labelings(loss, kind):
     rng = np.random.default_rng(0)
     for _ in range(3):
         labels = boxed(rng, kind)
-        structure = loss.structure(Graphs(labels, ENDS, EDGES))
+        structure = loss.bind(Graphs(labels, ENDS, EDGES))
         expected = of_formula(loss, labels, ROWS)
         np.testing.assert_allclose(values_of(structure, ROWS), expected, atol=1e-12)
         least = np.where(expected <= expected.min() + 1e-9, 0.0, -np.inf)
@@ -70,7 +70,7 @@ def test_values_and_least_labelings(loss, kind):
 def test_known_labels_inside_a_box_count_as_they_are():
     labels = np.array([0, 1, -1, -1, -1, 0], np.int8)
     loss = BoxFullness(0.5, boxes=np.array([-1, 0, 0, 0, 0, 0]))
-    structure = loss.structure(Sets(labels, np.array([0, 6])))
+    structure = loss.bind(Sets(labels, np.array([0, 6])))
     rows = labelings(6)
     c = 1 + rows[:, 2:5].sum(axis=1)
     wrong = (rows[:, [0, 1, 5]] != [False, True, False]).sum(axis=1)
@@ -82,7 +82,7 @@ def test_margin_rescaling_on_grids(loss):
     rng = np.random.default_rng(1)
     for k in range(15):
         graphs = Graphs(boxed(rng, KINDS[k % 5]), ENDS, EDGES)
-        structure = loss.structure(graphs)
+        structure = loss.bind(graphs)
         scores = scored(rng, graphs, ("reals", "reals", "ties", "huge", "zeros")[rng.integers(5)])
         values = won_by(graphs, scores, ROWS) + values_of(structure, ROWS)
         slip = 1e-10 * (1.0 + np.abs(scores).max())
@@ -105,7 +105,7 @@ def test_margin_rescaling_of_independent_decisions_is_exact(loss):
     rng = np.random.default_rng(2)
     for k in range(20):
         sets = Sets(boxed(rng, KINDS[k % 5]), ENDS)
-        structure = loss.structure(sets)
+        structure = loss.bind(sets)
         scores = scored(rng, sets, ("reals", "ties", "zeros")[k % 3])
         values = won_by(sets, scores, ROWS) + values_of(structure, ROWS)
         found = Auto().prepare(structure).maximize(scores)
@@ -124,7 +124,7 @@ def test_max_marginals_of_pieces_on_grids():
     rng = np.random.default_rng(3)
     for k in range(6):
         graphs = Graphs(boxed(rng, KINDS[k % 5]), ENDS, EDGES)
-        structure = BoxFullness((0.3, 0.6)).structure(graphs)
+        structure = BoxFullness((0.3, 0.6)).bind(graphs)
         scores = scored(rng, graphs)
         values = won_by(graphs, scores, ROWS) + values_of(structure, ROWS)
         expected = np.array([[values[ROWS[:, i] == v].max() for v in (0, 1)] for i in range(12)])
@@ -137,7 +137,7 @@ def test_completions_have_the_least_loss_and_a_bound(loss):
     best_found = cases = 0
     for k in range(20):
         graphs = Graphs(boxed(rng, KINDS[k % 5]), ENDS, EDGES)
-        structure = loss.structure(graphs)
+        structure = loss.bind(graphs)
         scores = scored(rng, graphs, "reals" if k % 4 else "ties")
         allowed = values_of(structure.zero(), ROWS)
         values = won_by(graphs, scores, ROWS) + allowed
@@ -159,7 +159,7 @@ def test_several_boxes_in_several_sets():
     edges = np.vstack([np.column_stack([np.arange(a, b - 1), np.arange(a + 1, b)]) for a, b in ((0, 8), (8, 15))])
     graphs = Graphs(labels, np.array([0, 8, 15]), edges)
     loss = BoxFullness(0.5, boxes)
-    structure, scores = loss.structure(graphs), scored(rng, graphs)
+    structure, scores = loss.bind(graphs), scored(rng, graphs)
     together = Auto().prepare(structure).maximize(scores)
     least = FactorDecomposition().prepare(structure.zero()).maximize(scores)
     assert together.exact.all()
@@ -182,9 +182,9 @@ def test_many_boxes_are_counted_instead_of_tried_in_all_combinations():
     labels, boxes = np.full(24, -1, np.int8), np.arange(24) // 2
     sets = Sets(labels, np.array([0, 24]))
     loss = BoxFullness(0.3, boxes)
-    assert any(isinstance(term, RegionCounts) for term in loss.structure(sets).terms)
+    assert any(isinstance(term, RegionCounts) for term in loss.bind(sets).terms)
     scores = rng.standard_normal(24)
-    found = Auto().prepare(loss.structure(sets)).maximize(scores)
+    found = Auto().prepare(loss.bind(sets)).maximize(scores)
     pairs = labelings(2)
     best = sum((np.abs(pairs.sum(axis=1) - 0.6) + pairs @ scores[2 * b : 2 * b + 2]).max() for b in range(12))
     assert found.exact[0]
@@ -198,7 +198,7 @@ def test_sums_with_other_losses():
         labels[labels == 0] = rng.integers(0, 2, (labels == 0).sum())
         graphs = Graphs(labels, ENDS, EDGES)
         loss = BoxFullness(0.6) + 0.5 * (Hamming() + BoxFullness(squared)) + 2.0 * Jaccard()
-        structure, scores = loss.structure(graphs), scored(rng, graphs)
+        structure, scores = loss.bind(graphs), scored(rng, graphs)
         values = won_by(graphs, scores, ROWS) + values_of(structure, ROWS)
         for method in (ByPieces(FactorDecomposition()), FactorDecomposition(), HighOrderMessages()):
             found = method.prepare(structure).maximize(scores)
@@ -231,7 +231,7 @@ def test_each_set_or_box_may_have_a_ratio_of_its_own():
         sets = kind(labels, np.array(offsets))
         numbers = None if boxes is None else np.where(labels < 0, boxes, -1)
         loss = BoxFullness(np.array([0.2, 0.7]), numbers)
-        structure = loss.structure(sets)
+        structure = loss.bind(sets)
         scores = rng.standard_normal(12)
         best = 0.0
         for ratio, at in ((0.2, slice(0, 6)), (0.7, slice(6, 12))):
@@ -253,9 +253,9 @@ def test_each_set_or_box_may_have_a_ratio_of_its_own():
 
 def test_what_does_not_fit_is_refused():
     sets = Sets(np.array([0, -1, -1], np.int8), np.array([0, 3]))
-    structure = BoxFullness(0.5).structure(sets)
+    structure = BoxFullness(0.5).bind(sets)
     for method, one, slack, words in (
-        (ByPieces(Auto()), Hamming().structure(sets), False, "no term is a maximum of linear functions"),
+        (ByPieces(Auto()), Hamming().bind(sets), False, "no term is a maximum of linear functions"),
         (ByPieces(Auto()), structure, True, "ByPieces refuses slack rescaling"),
         (ByRegions(), structure, False, "no sum of functions of counts in regions"),
         (ByRegions(), structure.zero(), True, "ByRegions refuses slack rescaling"),
@@ -272,13 +272,13 @@ def test_what_does_not_fit_is_refused():
         (lambda: BoxFullness(np.array([0.5, 1.1])), "ratio must be numbers from 0 to 1, one for each set or box"),
         (lambda: BoxFullness(np.array([0.5, np.nan])), "ratio must"),
         (lambda: BoxFullness(np.zeros((1, 1))), "ratio must be numbers from 0 to 1"),
-        (lambda: BoxFullness(np.full(2, 0.5)).structure(sets), "ratio must hold 1 numbers, one for each set; got 2"),
-        (lambda: BoxFullness(np.full(2, 0.5), [0, 0, -1]).structure(sets), "1 numbers, one for each number of a box"),
+        (lambda: BoxFullness(np.full(2, 0.5)).bind(sets), "ratio must hold 1 numbers, one for each set; got 2"),
+        (lambda: BoxFullness(np.full(2, 0.5), [0, 0, -1]).bind(sets), "1 numbers, one for each number of a box"),
         (lambda: BoxFullness(0.5, [-2, 0]), "boxes must be whole numbers"),
-        (lambda: BoxFullness(0.5, [0, 0]).structure(sets), "boxes must number all 3 decisions"),
+        (lambda: BoxFullness(0.5, [0, 0]).bind(sets), "boxes must number all 3 decisions"),
         (lambda: BoxFullness(0.5, unit="km"), "unit must be one of"),
-        (lambda: BoxFullness(lambda c, n: c - 9.0).structure(sets), "ratio must return finite numbers >= 0"),
-        (lambda: BoxFullness(lambda c, n: 1.0).structure(sets), "ratio must return numbers of shape"),
+        (lambda: BoxFullness(lambda c, n: c - 9.0).bind(sets), "ratio must return finite numbers >= 0"),
+        (lambda: BoxFullness(lambda c, n: 1.0).bind(sets), "ratio must return numbers of shape"),
     ):
         with pytest.raises(ValueError, match=words):
             wrong()

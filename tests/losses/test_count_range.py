@@ -42,7 +42,7 @@ def test_values_maxima_and_completions(loss):
     for _ in range(20):
         labels, s = drawn(rng, loss), np.round(2 * rng.standard_normal(7), 1)
         sets = Sets(labels, np.array([0, 7]))
-        structure, expected = loss.structure(sets), of_formula(loss, labels, rows)
+        structure, expected = loss.bind(sets), of_formula(loss, labels, rows)
         np.testing.assert_array_equal(values_of(structure, rows), expected)
         won = won_by(sets, s, rows)
         found = Auto().prepare(structure).maximize(s)
@@ -62,7 +62,7 @@ def test_each_bag_has_its_range_and_keeps_it_when_sets_are_chosen():
     rng = np.random.default_rng(1)
     low, high = np.array([0, 2, 1, 3]), np.array([1, 2, 4, 3])
     sets = Sets(np.full(16, -1, np.int8), 4 * np.arange(5))
-    structure = CountRange(low, high).structure(sets)
+    structure = CountRange(low, high).bind(sets)
     guess = rng.random(16) < 0.5
     counts = guess.reshape(4, 4).sum(axis=1)
     expected = np.maximum(np.maximum(low - counts, counts - high), 0)
@@ -76,7 +76,7 @@ def test_on_a_graph_the_bound_holds():
     rng, rows, edges = np.random.default_rng(2), labelings(6), grid(2, 3)
     for _ in range(10):
         graphs = Graphs(np.full(6, -1, np.int8), np.array([0, 6]), edges)
-        structure = CountRange(2, 3).structure(graphs)
+        structure = CountRange(2, 3).bind(graphs)
         s = scored(rng, graphs)
         each = values_of(structure, rows) + won_by(graphs, s, rows)
         found = FactorDecomposition().prepare(structure).maximize(s)

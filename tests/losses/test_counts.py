@@ -108,7 +108,7 @@ def test_counts_of_large_sets_do_not_overflow():
 
 
 def is_monge(loss):
-    return bool(monge_sets(loss.structure(Sets.single(np.arange(60) < 20)).counts)[0])
+    return bool(monge_sets(loss.bind(Sets.single(np.arange(60) < 20)).counts)[0])
 
 
 def test_which_losses_are_monge():
@@ -123,15 +123,15 @@ def test_which_losses_are_monge():
 def test_the_shape_of_a_function_of_counts_is_read_off_its_tables():
     tolerant = CountFunctionLoss(lambda fn, fp: np.minimum(5 * fn + fp, 20))
     assert tolerant.traits == {Trait.COUNTS}
-    bound = tolerant.structure(Sets.rows(np.arange(40).reshape(4, 10) % 3 == 0)).traits
+    bound = tolerant.bind(Sets.rows(np.arange(40).reshape(4, 10) % 3 == 0)).traits
     assert {Trait.INCREASING, Trait.SUBMODULAR} <= bound
     assert Trait.MODULAR not in bound
-    assert Trait.MODULAR in CountFunctionLoss(lambda fn, fp: fn + 2 * fp).structure(Sets.single([0, 1, 1])).traits
+    assert Trait.MODULAR in CountFunctionLoss(lambda fn, fp: fn + 2 * fp).bind(Sets.single([0, 1, 1])).traits
     large = Sets.single(np.arange(5000) < 2000)
-    assert Trait.SUBMODULAR not in tolerant.structure(large).traits  # 6 million cells are not looked at
+    assert Trait.SUBMODULAR not in tolerant.bind(large).traits  # 6 million cells are not looked at
     modular = CountFunctionLoss(tolerant.f, Trait.MODULAR)
     with pytest.raises(BrokenPromise, match="on these sets it is not supermodular and modular"):
-        modular.structure(large)  # but their corner is
+        modular.bind(large)  # but their corner is
 
 
 @pytest.mark.parametrize("promise", [Trait.SUBMODULAR, [Trait.INCREASING, Trait.SUBMODULAR], Trait.MODULAR])
@@ -142,7 +142,7 @@ def test_a_broken_promise_is_refused_when_the_loss_is_bound(promise):
     pairs = SetFunctionLoss(lambda y, wrong: float(wrong.sum()) ** 2, promise)
     for y in (np.arange(4) % 2, np.arange(90) % 2):
         with pytest.raises(BrokenPromise, match="on these sets it is not submodular"):
-            pairs.structure(Sets.single(y))
+            pairs.bind(Sets.single(y))
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_bad_parameters_are_refused():
     with pytest.raises(ValueError, match="fits sets of 3 decisions or more; got one of 2"):
         PrecisionAtK(3)([1, 0], [1, 0])
     with pytest.raises(ValueError, match="fits sets of 3 decisions or more; got one of 2"):
-        RecallAtK(3).structure(Sets(np.array([1, 0, 1, 1, 0, 0]) > 0, [0, 4, 6]))
+        RecallAtK(3).bind(Sets(np.array([1, 0, 1, 1, 0, 0]) > 0, [0, 4, 6]))
     with pytest.raises(TypeError, match="f must be a function"):
         CountFunctionLoss(3)
     with pytest.raises(ValueError, match="promises must be among the traits INCREASING"):

@@ -152,8 +152,8 @@ def test_convex_functions_of_the_number_are_monge(loss):
     unpromised = CountFunctionLoss(loss.of_counts)
     for P, N in ((3, 400), (400, 3), (40, 90), (300, 300)):
         truth = Sets.single(np.arange(P + N) < P)
-        assert monge_sets(loss.structure(truth).counts)[0]
-        assert monge_sets(unpromised.structure(truth).counts)[0]
+        assert monge_sets(loss.bind(truth).counts)[0]
+        assert monge_sets(unpromised.bind(truth).counts)[0]
 
 
 @pytest.mark.parametrize("loss", FORMULAS, ids=repr)
@@ -217,7 +217,7 @@ def test_a_pruned_table_has_the_maximum_of_the_scanned_one(loss):
     p, P = 1000, 120
     y = np.arange(p) < P
     truth = Sets.single(y)
-    assert loss.structure(truth).split()[1].counts.bounded
+    assert loss.bind(truth).split()[1].counts.bounded
 
     def scanned(fn, fp, P, N):
         # A function that promises nothing is scanned whole.
@@ -244,7 +244,7 @@ def test_tables_of_any_size_are_taken_where_a_ceiling_is_known():
     y = np.arange(p) < P
     s = 1e-5 * (rng.standard_normal(p) + y)
     with pytest.raises(Refusal, match="cells are more than budget"):
-        CountSearch().prepare(CountFunctionLoss(Q().of_counts).structure(Sets.single(y)))
+        CountSearch().prepare(CountFunctionLoss(Q().of_counts).bind(Sets.single(y)))
     found = MarginRescaling(Q(), scale="size")(y, p * s)
     assert found.exact
     # No labeling of a random sample of cells is better.

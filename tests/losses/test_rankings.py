@@ -100,7 +100,7 @@ def test_the_values_of_swaps_are_the_loss_of_the_ranking_that_they_tell():
     for loss in LOSSES:
         for _ in range(10):
             y, s = rng.random(6) < 0.5, rng.standard_normal(6)
-            structure = loss.structure(Sets.single(y))
+            structure = loss.bind(Sets.single(y))
             swaps = np.zeros(6, dtype=np.int64)
             for i in range(6):
                 swaps[i] = sum(y[j] != y[i] and (s[j] > s[i]) == y[i] for j in range(6))

@@ -80,7 +80,7 @@ def test_likelihood_and_posterior_equal_enumeration():
         every = np.array(list(product((0, 1), repeat=len(labels))), dtype=float)
         agree = np.array([y for y in every if allowed(y)])
         (whole, mean), (known, posterior) = enumerated(every, s), enumerated(agree, s)
-        found = AllowedPartition(loss.structure(sets).zero())(s)
+        found = AllowedPartition(loss.bind(sets).zero())(s)
         np.testing.assert_allclose(found.values, known, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(found.gradient, posterior, atol=1e-12)
         likelihood = CountLikelihood(loss).on(sets)(s)
@@ -229,7 +229,7 @@ def test_huge_scores(size):
     s = size * np.array([1.0, 0.5, 0.0, -1.0])
     sets = Sets(np.full(4, -1, dtype=np.int8), np.array([0, 4]))
     for count in range(5):
-        found = AllowedPartition(CountRange(count, count).structure(sets).zero())(s)
+        found = AllowedPartition(CountRange(count, count).bind(sets).zero())(s)
         np.testing.assert_allclose(found.values[0], s[:count].sum(), rtol=1e-12)
         np.testing.assert_allclose(found.gradient, np.arange(4) < count, atol=1e-9)
 
@@ -243,20 +243,20 @@ def test_float32_scores_have_float32_gradients():
 def test_refusals():
     sets = Sets(np.array([-1, -1, 1], dtype=np.int8), np.array([0, 3]))
     with pytest.raises(ValueError, match="low and high must hold a number of positives that set 0 may have, 1 to 3"):
-        CountRange(0, 0).structure(sets)
+        CountRange(0, 0).bind(sets)
     with pytest.raises(ValueError, match="got 4 to 3"):
-        CountRange(4).structure(sets)
+        CountRange(4).bind(sets)
     with pytest.raises(ValueError, match="low must be one whole number or 1, one for each set; got 2"):
-        CountRange(np.array([1, 2])).structure(sets)
+        CountRange(np.array([1, 2])).bind(sets)
     for bad in (-1, 0.5, np.nan, [[1]], [], "one"):
         with pytest.raises((ValueError, TypeError), match="low must be"):
             CountRange(bad)
     with pytest.raises(Refusal, match="these labelings are no ranges of numbers of positives"):
-        AllowedPartition(Jaccard().structure(Sets.single([1, 0])))
+        AllowedPartition(Jaccard().bind(Sets.single([1, 0])))
     for kind in (AllowedPartition, BagDivergence):
         for costly in (Hamming(), 2 * CountRange(1)):
             with pytest.raises(Refusal, match="it is for values of 0 and -inf"):
-                kind(costly.structure(sets))
+                kind(costly.bind(sets))
     with pytest.raises(ValueError, match="scores must be finite"):
         CountLikelihood(CountRange(1)).on(sets)(np.array([np.nan, 0, 0]))
     with pytest.raises(TypeError, match="structure must be"):

@@ -94,7 +94,7 @@ def test_every_other_inference_refuses_slack_rescaling_of_networks(name, loss):
     kind = (INFERENCES | SEARCHES)[name]
     # Some need an inference for the problems that they make.
     method = kind(*[Auto() for one in fields(kind) if one.default is MISSING])
-    assert method.refuses(loss.structure(graphs(6)), slack=True).endswith(".")
+    assert method.refuses(loss.bind(graphs(6)), slack=True).endswith(".")
 
 
 def test_slack_rescaling_of_small_networks_is_its_definition():
@@ -105,7 +105,7 @@ def test_slack_rescaling_of_small_networks_is_its_definition():
     for i in range(3):
         one = batch.take(np.array([i]))
         own = scores[slice(*batch.score_offsets[i : i + 2])]
-        structure = Jaccard().structure(one)
+        structure = Jaccard().bind(one)
         values = [structure.values(row)[0] * (1 + one.won(own, row)[0]) for row in subsets(6)]
         assert found.values[i] == pytest.approx(max(values))
 
@@ -230,7 +230,7 @@ def test_decompositions_come_before_large_enumerations():
     chosen = Auto().choice
     for p, name in ((12, "Enumeration"), (13, "DualDecomposition"), (20, "DualDecomposition")):
         batch = Graphs(np.arange(p) % 3 == 0, np.array([0, p]), chain(p))
-        assert type(chosen(Jaccard().structure(batch))).__name__ == name
+        assert type(chosen(Jaccard().bind(batch))).__name__ == name
     classes = ClassGraphs(np.arange(12) % 3, np.array([0, 12]), chain(12), 3)
-    assert type(chosen(MeanOverClasses(Jaccard()).structure(classes))).__name__ == "ClassDecomposition"
-    assert type(chosen(MeanOverClasses(Jaccard()).structure(classes), slack=True)).__name__ == "Enumeration"
+    assert type(chosen(MeanOverClasses(Jaccard()).bind(classes))).__name__ == "ClassDecomposition"
+    assert type(chosen(MeanOverClasses(Jaccard()).bind(classes), slack=True)).__name__ == "Enumeration"

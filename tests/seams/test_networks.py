@@ -32,7 +32,7 @@ def listed(graphs, model, loss):
     for row in ROWS:
         labels = np.tile(row, 2)
         planes.append(model.pullbacks(graphs.encode(labels) - graphs.target))
-        values.append(loss.structure(graphs).values(labels))
+        values.append(loss.bind(graphs).values(labels))
     return Maxima(np.array(planes).transpose(1, 0, 2) / 2, np.array(values).T / 2, lower=model.lower, floor=0.0)
 
 
@@ -62,7 +62,7 @@ def test_the_ramp_lies_between_the_loss_and_margin_rescaling():
         w = np.maximum(np.random.default_rng(seed).standard_normal(model.size), model.lower)
         scores = model.scores(w)
         found = MaxFlow().prepare(BoundLoss(graphs)).maximize(scores)
-        loss = Hamming().structure(graphs).values(found.labels)
+        loss = Hamming().bind(graphs).values(found.labels)
         ramp, margin = (kind(Hamming()).on(graphs)(scores).values for kind in (Ramp, MarginRescaling))
         assert (loss <= ramp + 1e-12).all()
         assert (ramp <= margin + 1e-12).all()

@@ -24,7 +24,7 @@ class Pieces(Risk):
         whole = np.array([[N, P]])
         self.pieces = [(Independent(X, np.array([0, len(y)])), y) for X, y in pieces]
         # Each piece is bound to the totals of the whole set, so any of them knows the formula.
-        self.structures = [loss.structure(Sets(y, np.array([0, len(y)]), totals=whole)) for _, y in pieces]
+        self.structures = [loss.bind(Sets(y, np.array([0, len(y)]), totals=whole)) for _, y in pieces]
         self.size = self.pieces[0][0].size
 
     def cut(self, w, tol=0.0):

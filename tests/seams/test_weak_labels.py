@@ -51,7 +51,7 @@ def test_the_surrogate_lies_between_the_loss_and_its_bound(loss, inference):
         labels = boxed(rng, "strokes")
         labels[0] = 0
         graphs = Graphs(labels, ENDS, EDGES)
-        structure, scores = loss.structure(graphs), scored(rng, graphs)
+        structure, scores = loss.bind(graphs), scored(rng, graphs)
         losses, won = values_of(structure, ROWS), won_by(graphs, scores, ROWS)
         least = losses <= losses.min() + 1e-9
         truth = (losses + won).max() - won[least].max()
@@ -74,7 +74,7 @@ def test_several_images_of_a_set_have_a_joint_share():
         labels = [np.full((2, 2), known, np.int8) for known in (0, -1, -1, -1)]
         labels[1][0, 0] = rng.integers(0, 2)
         graphs, ratios = Graphs.images(labels, offsets=[0, 3, 4]), rng.random(2)
-        surrogate, structure = MarginRescaling(BoxFullness(ratios)).on(graphs), BoxFullness(ratios).structure(graphs)
+        surrogate, structure = MarginRescaling(BoxFullness(ratios)).on(graphs), BoxFullness(ratios).bind(graphs)
         scores = scored(rng, graphs)
         found = surrogate(scores)
         for i, (rows, known, ratio) in enumerate(((ROWS, graphs.labels[:12], ratios[0]), (FEW, labels[3], ratios[1]))):
@@ -127,7 +127,7 @@ class Forgetful(Maximizer):
 
 def test_a_completion_is_given_up_for_better_ones_alone():
     labels = np.full(6, -1, np.int8)
-    structure = Hamming().structure(Graphs(labels, np.array([0, 3, 6]), np.zeros((0, 2), np.int64)))
+    structure = Hamming().bind(Graphs(labels, np.array([0, 3, 6]), np.zeros((0, 2), np.int64)))
     kept = CachedMaximizer(Forgetful(structure))
     ones = np.ones(6)
     assert kept.maximize(ones).values.tolist() == [3.0, 3.0]

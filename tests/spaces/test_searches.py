@@ -215,7 +215,7 @@ def test_auto_knows_every_kind_and_takes_sets_one_by_one(kind):
     rng = np.random.default_rng(6)
     batch, every = some_batch(rng, kind, n=5)
     scores = some_scores(rng, batch, "normal").astype(np.float32)
-    structure = 2.0 * MaxLoss(NearestHamming()).structure(batch)
+    structure = 2.0 * MaxLoss(NearestHamming()).bind(batch)
     maximizer = Auto().prepare(structure, slack=True)
     together = maximizer.maximize(scores)
     check(batch, every, scores.astype(float), structure.terms[0], True, together)
@@ -229,11 +229,11 @@ def test_what_does_not_fit_is_refused_in_a_sentence(kind):
     rng = np.random.default_rng(7)
     batch, _ = some_batch(rng, kind, n=4, right=2)
     method = METHODS[kind]()
-    costs = MaxLoss().structure(batch)
+    costs = MaxLoss().bind(batch)
     with pytest.raises(Refusal, match="it takes one cost of single labels"):
-        method.prepare(costs + MaxLoss(NearestHamming()).structure(batch))
+        method.prepare(costs + MaxLoss(NearestHamming()).bind(batch))
     with pytest.raises(Refusal, match="knows"):
-        method.prepare(Hamming().structure(Graphs(np.zeros(2, bool), np.array([0, 2]), np.zeros((0, 2), np.int64))))
+        method.prepare(Hamming().bind(Graphs(np.zeros(2, bool), np.array([0, 2]), np.zeros((0, 2), np.int64))))
     for bad in (np.full(batch.n_scores, np.nan), np.full(batch.n_scores, np.inf), np.zeros(3), None):
         with pytest.raises((TypeError, ValueError), match="scores must"):
             method.prepare(costs).maximize(bad)

@@ -116,7 +116,7 @@ def test_threads_change_nothing():
     rng = np.random.default_rng(2)
     batch = random_batch(rng, n=8)
     scores = rng.standard_normal(batch.n_scores)
-    maximizer = ByWindows().prepare(MaxLoss(Overlap()).structure(batch), slack=True)
+    maximizer = ByWindows().prepare(MaxLoss(Overlap()).bind(batch), slack=True)
     alone = maximizer.maximize(scores)
     with thread_limit(2):
         np.testing.assert_array_equal(maximizer.maximize(scores).labels, alone.labels)
@@ -135,7 +135,7 @@ def test_the_hinge_of_windows_is_a_maximum_over_all_of_them():
 
 def test_a_window_with_the_points_of_a_right_one_keeps_the_margin_hinge_above_a_half():
     batch = Boxes([[4, 4]], [[[1, 1]]], [[[0, 0, 3, 3]]])
-    structure = MaxLoss(Overlap()).structure(batch)
+    structure = MaxLoss(Overlap()).bind(batch)
     for method in (ByWindows(), Auto()):
         with pytest.raises(Refusal, match=r"refuses margin rescaling of .*max\(1 - f, f\).*Use rescaling='slack'"):
             method.prepare(structure)
@@ -150,7 +150,7 @@ def test_what_is_refused():
     batch, sets = Boxes([[4, 5]], [np.zeros((0, 2), int)], [[[0, 0, 4, 5]]]), Sets.single([0, 1])
     for call, words in (
         (lambda: ByWindows().prepare(BoundLoss(sets)), "ByWindows refuses Sets: it knows Boxes"),
-        (lambda: ByWindows().prepare(MaxLoss(NearestHamming()).structure(batch), True), "it takes equal costs or"),
+        (lambda: ByWindows().prepare(MaxLoss(NearestHamming()).bind(batch), True), "it takes equal costs or"),
         (lambda: ByWindows().prepare(BoundLoss(batch)).k_best(np.zeros(1), 2), "refuse .* with right windows"),
         (lambda: BoundLoss(sets, (Overlap(),)), "costs windows of images, as Boxes"),
         (lambda: ByWindows(overlap=0.0), "overlap must be"),

@@ -94,7 +94,7 @@ def structures():
     yield Parameter("BoundLoss(batch)", BoundLoss, OBJECTS)
     for kind in LOSSES.values():
         loss = kind.examples(2)[0]
-        name, bound = f"{kind.__name__}.structure", loss.structure(SETS)
+        name, bound = f"{kind.__name__}.bind", loss.bind(SETS)
         yield Parameter(f"{name}.values(labels)", bound.values, wrong)
         yield Parameter(f"{name}.take(parts)", bound.take, PARTS)
         if loss.reads == "labels":

@@ -43,7 +43,7 @@ def losses():
         guesses, truths = PREDICTIONS[loss.reads], CLASSES if loss.reads == "classes" else LABELS
         yield Parameter(f"{name}.call(y_pred, scores)", partial(loss, Y), guesses)
         yield Parameter(f"{name}.call(y_true)", lambda v, loss=loss, good=good: loss(v, good), truths)
-        yield Parameter(f"{name}.structure(batch)", loss.structure, BATCH)
+        yield Parameter(f"{name}.bind(batch)", loss.bind, BATCH)
         yield Parameter(f"{name}.values(batch)", lambda v, loss=loss, good=good: loss.values(v, good), OBJECTS)
         yield Parameter(f"{name}.values(predictions)", partial(loss.values, batch), guesses)
 

@@ -17,13 +17,12 @@ from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, PARTS, Parameter,
 
 SETS = Sets.rows([[1, 0], [1, 0]])
 CLASSES = Classes(np.array([0, 2, 1, 0]), SETS.offsets, 3)
-STRUCTURES = [loss.structure(SETS) for loss in (Hamming(), Jaccard(), RocArea())] + [
-    loss.structure(CLASSES)
-    for loss in (MeanOverClasses("f1"), OneClass("jaccard", 1), OrderedPoints(2, "pair"), Hamming())
+STRUCTURES = [loss.bind(SETS) for loss in (Hamming(), Jaccard(), RocArea())] + [
+    loss.bind(CLASSES) for loss in (MeanOverClasses("f1"), OneClass("jaccard", 1), OrderedPoints(2, "pair"), Hamming())
 ]
 # Without edges all scores are those of nodes, which may be negative.
-STRUCTURES.append(Hamming().structure(Graphs(SETS.truth, SETS.offsets, np.zeros((0, 2), np.int64))))
-STRUCTURES.append(Hamming().structure(ClassGraphs(CLASSES.labels, SETS.offsets, np.array([[0, 1], [3, 2]]), 3)))
+STRUCTURES.append(Hamming().bind(Graphs(SETS.truth, SETS.offsets, np.zeros((0, 2), np.int64))))
+STRUCTURES.append(Hamming().bind(ClassGraphs(CLASSES.labels, SETS.offsets, np.array([[0, 1], [3, 2]]), 3)))
 TOLS = without(NUMBERS, "truth", "array") | {"three": [0.0] * 3, "tuple": (1.0, -1.0), "NaNs": [0.0, np.nan]}
 LIMITS = without(NUMBERS, "negative", "inf", "-inf")
 FORCED = {
@@ -75,10 +74,10 @@ def minimization():
 
 
 def evaluators():
-    prepared = Auto().prepare(Hamming().structure(SETS))
-    support, other = Support(prepared), Support(Auto().prepare(Hamming().structure(Sets.single([1, 0]))))
+    prepared = Auto().prepare(Hamming().bind(SETS))
+    support, other = Support(prepared), Support(Auto().prepare(Hamming().bind(Sets.single([1, 0]))))
     wrong = OBJECTS | {"inference": Auto(), "loss": Jaccard()}
-    slack = Auto().prepare(Hamming().structure(SETS), slack=True)
+    slack = Auto().prepare(Hamming().bind(SETS), slack=True)
     yield Parameter("Support(maximizer)", Support, wrong | {"with slack": slack})
     scales = without(NUMBERS, "array", "tuple") | {"zero": 0.0, "three": np.ones(3), "NaNs": np.array([1.0, np.nan])}
     yield Parameter("Support(scale)", partial(Support, prepared), scales | {"zeros": np.zeros(2)})

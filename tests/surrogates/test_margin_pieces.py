@@ -73,7 +73,7 @@ def check_plane(loss, scale, scores, truth, pieces, found):
     labels = np.rint(gradient * scale + truth)
     np.testing.assert_allclose((labels - truth) / scale, gradient, rtol=1e-12 if scores.dtype == np.float64 else 1e-6)
     assert np.isin(labels, (0, 1)).all()
-    value = loss.structure(Sets.single(truth)).values(labels.astype(int))[0]
+    value = loss.bind(Sets.single(truth)).values(labels.astype(int))[0]
     terms = gradient * scores.astype(float)
     assert found.value == pytest.approx(value + math.fsum(terms), rel=1e-9, abs=1e-9 * max(1.0, np.abs(terms).sum()))
 

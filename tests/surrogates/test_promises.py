@@ -50,7 +50,7 @@ def test_a_false_promise_is_refused_in_every_seed(seed):
 def test_what_no_corner_of_a_table_shows_is_seen_by_the_learner(name, seed):
     X, y = noisy(seed, 5000)
     false = CountFunctionLoss(late, BOTH)
-    false.structure(Sets.single(y))
+    false.bind(Sets.single(y))
     model = SetClassifier(false, "lovasz", name, C=1000.0, max_iter=50, random_state=0)
     with pytest.raises(BrokenPromise, match=r"a plane has the value .* where the risk is at most"):
         model.fit(X, y)

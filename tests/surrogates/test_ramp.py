@@ -50,7 +50,7 @@ def test_between_the_loss_and_margin_rescaling(seed, kind, p):
     losses = every_loss(p) + [one for one in examples(p, "scores") if fits(one, p)]
     for loss in [losses[i] for i in rng.choice(len(losses), 6, replace=False)]:
         found, margin = Ramp(loss)(y, s), MarginRescaling(loss)(y, s)
-        structure = loss.structure(Sets.single(y))
+        structure = loss.bind(Sets.single(y))
         ranks = not isinstance(structure.batch, Sets)
         ramp, predicted = of_rankings(structure, s) if ranks else of_labels(loss, y, s)
         assert found.exact, loss
@@ -132,7 +132,7 @@ def test_several_classes_equal_enumeration_or_are_bounded():
     for loss in (MeanOverClasses(Jaccard()), OneClass(FBeta(), 1), Hamming()):
         for _ in range(20):
             batch, s = Classes.single(rng.integers(0, k, p), k), rng.standard_normal((p, k))
-            structure = loss.structure(batch)
+            structure = loss.bind(batch)
             values = np.array([structure.values(row)[0] for row in rows])
             ramp, predicted = maxima(values, s[np.arange(p), rows].sum(axis=1))
             found = Ramp(loss).on(batch)(s.ravel())

@@ -95,6 +95,34 @@ PACKAGES = (
 """The packages that users import from, by which a file names the classes that they export."""
 
 PARTS = {
+    "Candidate": "setwise.estimators.selection.choice",
+    "Category": "setwise.datasets.columns",
+    "ClassifierModel": "setwise.estimators.weak.families",
+    "ColumnScaling": "setwise.estimators.selection.out_of_fold",
+    "Combination": "setwise.core.loss",
+    "ConstantModel": "setwise.estimators.weak.problem",
+    "Date": "setwise.datasets.columns",
+    "DecimalComma": "setwise.datasets.columns",
+    "Doubt": "setwise.estimators.weak.selection",
+    "ExpectedLossRule": "setwise.estimators.selection.decision",
+    "FeatureScaling": "setwise.estimators.weak.problem",
+    "FlooredThresholdRule": "setwise.compare.floors",
+    "Interval": "setwise.estimators.weak.selection",
+    "IsotonicCalibration": "setwise.estimators.selection.base_models",
+    "LabelModel": "setwise.estimators.label_training",
+    "LabelwiseClassifier": "setwise.estimators.selection.base_models",
+    "LinearModel": "setwise.estimators.weak.problem",
+    "LinearRule": "setwise.estimators.selection.stacking",
+    "MultinomialRule": "setwise.estimators.selection.decision",
+    "Number": "setwise.datasets.columns",
+    "OwnLabelsRule": "setwise.estimators.selection.levers",
+    "PairBasis": "setwise.models.kernel_features",
+    "RowBasis": "setwise.models.kernel_features",
+    "SigmoidCalibration": "setwise.estimators.selection.base_models",
+    "SingleThresholdRule": "setwise.estimators.selection.levers",
+    "ThresholdPerLabelRule": "setwise.estimators.selection.levers",
+    "Truth": "setwise.datasets.columns",
+    "WeakCandidate": "setwise.estimators.weak.selection",
 }
 """Classes of fitted models that no package exports, with their modules; in a file they are called ``setwise.NAME``.
 
@@ -401,7 +429,8 @@ def _module_of(package: str, name: str) -> str:
     # A name in a file imports nothing but these packages.
     if package not in PACKAGES or name not in (known := import_module(package)).__all__:
         return package
-    return str(getattr(getattr(known, name), "__module__", package))
+    held: str = getattr(getattr(known, name), "__module__", package)
+    return held
 
 
 def _renamed(archive: Path | BytesIO, home: Callable[[str, str], str]) -> bytes:

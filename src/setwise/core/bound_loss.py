@@ -45,13 +45,13 @@ class BoundLoss:
 
     Examples
     --------
-    ``Loss.structure`` makes them; without terms a bound loss has the loss 0, and inference finds the best score alone:
+    ``Loss.bind`` makes them; without terms a bound loss has the loss 0, and inference finds the best score alone:
 
     >>> from setwise.core import BoundLoss, Sets
     >>> from setwise.inference import Auto
     >>> from setwise.losses import Hamming, Jaccard
     >>> batch = Sets.rows([[1, 1, 0], [1, 0, 0]])
-    >>> structure = Jaccard().structure(batch) + 2.0 * Hamming().structure(batch)
+    >>> structure = Jaccard().bind(batch) + 2.0 * Hamming().bind(batch)
     >>> structure.values(np.array([1, 0, 0, 1, 0, 0])).tolist()
     [2.5, 0.0]
     >>> Auto().prepare(BoundLoss(batch)).maximize([1.0, -1.0, 2.0, -1.0, 0.0, 3.0]).labels.tolist()

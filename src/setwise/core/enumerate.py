@@ -36,7 +36,7 @@ def table(loss: Loss, y: ArrayLike) -> Values:
     masks = subsets(truth.total)
     # Each row of the batch is the same set, so that one call evaluates all masks.
     rows = Sets.rows(np.broadcast_to(truth.truth, masks.shape))
-    return loss.structure(rows).values(masks.ravel() ^ rows.truth)
+    return loss.bind(rows).values(masks.ravel() ^ rows.truth)
 
 
 def margins(y: ArrayLike, scores: ArrayLike) -> Values:

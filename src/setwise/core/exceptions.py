@@ -48,7 +48,7 @@ class BrokenPromise(ValueError):  # noqa: N818
     >>> from setwise.losses import CountFunctionLoss, Trait
     >>> false = CountFunctionLoss(lambda fn, fp: fn * fp, promises=[Trait.INCREASING, Trait.SUBMODULAR])
     >>> try:
-    ...     false.structure(Sets.single([1, 1, 0, 0]))
+    ...     false.bind(Sets.single([1, 1, 0, 0]))
     ... except BrokenPromise as broken:
     ...     print(str(broken).split(":")[0])
     CountFunctionLoss(<lambda>, INCREASING, SUBMODULAR) breaks its promise

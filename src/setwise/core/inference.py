@@ -55,7 +55,7 @@ class Solutions:
     >>> from setwise.inference import Auto
     >>> from setwise.losses import Hamming
     >>> two_sets = Sets(np.array([True, False, True]), offsets=np.array([0, 2, 3]))
-    >>> found = Auto().prepare(Hamming().structure(two_sets)).maximize([3.0, 0.5, -1.0])
+    >>> found = Auto().prepare(Hamming().bind(two_sets)).maximize([3.0, 0.5, -1.0])
     >>> print(found.labels, found.values, found.bounds, found.exact)
     [ True  True False] [1.5 2. ] [1.5 2. ] [ True  True]
     """
@@ -134,9 +134,9 @@ class Inference(ABC):
     >>> from setwise.inference import CountSearch
     >>> from setwise.losses import EarlyDetection, Jaccard
     >>> batch = Sets.single([1, 0, 0])
-    >>> print(CountSearch().refuses(Jaccard().structure(batch)))
+    >>> print(CountSearch().refuses(Jaccard().bind(batch)))
     None
-    >>> print(CountSearch().refuses(EarlyDetection().structure(batch)))
+    >>> print(CountSearch().refuses(EarlyDetection().bind(batch)))
     CountSearch refuses EarlyDetection(): it is not a function of (fn, fp, P, N). Use Enumeration or Greedy.
     """
 
@@ -168,7 +168,7 @@ class Inference(ABC):
 
 def check_structure(structure: object, slack: object) -> None:
     """Refuse what is no bound loss, and a ``slack`` that is neither True nor False."""
-    as_kind(structure, "structure", BoundLoss, "loss.structure(batch)")
+    as_kind(structure, "structure", BoundLoss, "loss.bind(batch)")
     as_flag(slack, "slack")
 
 
@@ -197,7 +197,7 @@ class Maximizer(ABC):
     >>> from setwise.core.batch import Sets
     >>> from setwise.inference import Auto
     >>> from setwise.losses import Hamming
-    >>> maximizer = Auto().prepare(Hamming().structure(Sets.single([1, 0])))
+    >>> maximizer = Auto().prepare(Hamming().bind(Sets.single([1, 0])))
     >>> found = maximizer.maximize([3.0, 0.5])  # the negative alone is wrong: 1 + 0.5
     >>> print(found.labels, found.values, found.exact)
     [ True  True] [1.5] [ True]

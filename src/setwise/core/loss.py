@@ -137,16 +137,16 @@ class Loss(Measure):
         """Raise ValueError if the parameters do not fit the sets, for example weights of another length."""
 
     @abstractmethod
-    def bind(self, batch: Any) -> BoundLoss:
-        """The formula bound to a batch that fits it. Callers use :meth:`structure`, which checks the batch first."""
+    def _bind(self, batch: Any) -> BoundLoss:
+        """The formula bound to a batch that fits it. Callers use :meth:`bind`, which checks the batch first."""
 
     @final
-    def structure(self, batch: Batch) -> BoundLoss:
+    def bind(self, batch: Batch) -> BoundLoss:
         """The loss bound to a batch, computed once for each fit. Raises ValueError if it does not fit the sets."""
         as_kind(batch, "batch", Batch, "Sets.single(y)")
         self.check(batch)
         if batch.binary or self.reads == "classes":
-            return replace(self.bind(batch), source=self)
+            return replace(self._bind(batch), source=self)
         if Trait.LABEL_FREE not in self.traits:
             raise Refusal(
                 f"{self!r} refuses {batch.n_labels} labels: it tells positives from negatives. "
@@ -154,15 +154,15 @@ class Loss(Measure):
                 CLASS_LOSSES,
             )
         # A loss that sees only which decisions are wrong is bound to the decisions "is this label right?".
-        return replace(lift(batch, None, self.bind(binary_view(batch, None))), source=self)
+        return replace(lift(batch, None, self._bind(binary_view(batch, None))), source=self)
 
     def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
-        return self.structure(batch).values(predictions)
+        return self.bind(batch).values(predictions)
 
     @final
     def of_mistakes(self, y_true: ArrayLike) -> FunctionOfMistakes:
         """The set function ``A -> l_y(A)`` of the mistakes, for one ground truth of shape (p,) and values 0/1."""
-        return FunctionOfMistakes(self.structure(Sets.single(y_true)))
+        return FunctionOfMistakes(self.bind(Sets.single(y_true)))
 
     @final
     def __add__(self, other: object) -> "Loss":
@@ -243,9 +243,9 @@ class Combination(Loss):
         for _, loss in self.parts:
             loss.check(batch)
 
-    def bind(self, batch: Any) -> BoundLoss:
+    def _bind(self, batch: Any) -> BoundLoss:
         # A factor of 1 is left out, so that the sum shares the arrays of its terms.
-        bound = [loss.structure(batch) if c == 1.0 else c * loss.structure(batch) for c, loss in self.parts]
+        bound = [loss.bind(batch) if c == 1.0 else c * loss.bind(batch) for c, loss in self.parts]
         return reduce(BoundLoss.__add__, bound)
 
     def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
@@ -355,7 +355,7 @@ class CountLoss(Loss):
         plain = own == (CountLoss.bind, CountLoss.counts, Loss.check, CountLoss.predicted)
         return self.of_counts if plain and self.reads == "labels" else None
 
-    def bind(self, batch: Sets) -> BoundLoss:
+    def _bind(self, batch: Sets) -> BoundLoss:
         P, N = batch.count(1), batch.count(0)
         # A modular loss is bound as a sum of costs, which is maximized exactly, decision by decision.
         if Trait.MODULAR in self.traits:

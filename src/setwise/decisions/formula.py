@@ -232,7 +232,7 @@ def _bind(loss: Loss, pieces: Sets, whole: bool = False) -> BoundLoss:
     # The mean over two classes of a loss that does not tell them apart is the loss itself.
     if isinstance(loss, MeanOverClasses | OneClass) and Trait.LABEL_FREE in loss.loss.traits:
         return _bind(loss.loss, pieces)
-    return loss.bind(pieces)
+    return loss._bind(pieces)
 
 
 def _pieces(size: int, P: Ints) -> Sets:

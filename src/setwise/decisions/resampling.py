@@ -135,7 +135,7 @@ def counts_of(loss: Loss, P: Ints, N: Ints) -> Counts:
     offsets = np.concatenate([[0], np.cumsum(kinds.sum(axis=1))])
     pieces = Sets(labels, offsets, totals=np.column_stack([N, P]).astype(np.float64))
     try:
-        counts = loss.structure(pieces).counts
+        counts = loss.bind(pieces).counts
     except ValueError:
         counts = None
     if counts is None:

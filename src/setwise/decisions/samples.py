@@ -48,7 +48,7 @@ class LabelingWithBound:
 
 def of_costs(loss: Loss, truths: Bools, w: Values) -> LabelingWithBound | None:
     """Each decision alone, for a loss that is a sum of costs of single mistakes; None for others."""
-    costs, rest = loss.structure(Sets.rows(truths)).split()
+    costs, rest = loss.bind(Sets.rows(truths)).split()
     if costs is None or rest.terms:
         return None
     weighted = w[:, None] * costs.reshape(truths.shape)
@@ -59,7 +59,7 @@ def of_costs(loss: Loss, truths: Bools, w: Values) -> LabelingWithBound | None:
 
 def of_any_loss(loss: Loss, truths: Bools, w: Values) -> LabelingWithBound:
     """Enumeration, or local search from some labelings; the bound is then 0, which no loss is below."""
-    structure, p = loss.structure(Sets.rows(truths)), truths.shape[1]
+    structure, p = loss.bind(Sets.rows(truths)), truths.shape[1]
     if p <= ENUMERATED_ANY:
         every = subsets(p)
         values = _expected(structure, every, w)

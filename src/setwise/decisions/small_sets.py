@@ -263,7 +263,7 @@ class ByEnumeration(_EnumerationRule):
     def _table(self) -> Values:
         """``l_y(h)``, with a row for each truth y and a column for each labeling h."""
         every = subsets(self.size)
-        structure = self.loss.structure(Sets.rows(every))
+        structure = self.loss.bind(Sets.rows(every))
         return np.column_stack([structure.values(np.tile(h, len(every))) for h in every])
 
     def expectations(self, q: Values) -> Values:
@@ -284,7 +284,7 @@ class ByMistakes(_EnumerationRule):
     @cached_property
     def _transformed(self) -> Values:
         masks = subsets(self.size)
-        structure = self.loss.structure(Sets.rows(np.zeros_like(masks)))
+        structure = self.loss.bind(Sets.rows(np.zeros_like(masks)))
         return _walsh_hadamard(structure.values(masks.ravel())[None, :])
 
     def expectations(self, q: Values) -> Values:

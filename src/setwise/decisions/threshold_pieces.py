@@ -103,7 +103,7 @@ class ThresholdInPieces:
             raise ValueError("negatives and positives must not both be 0.")
         totals = np.array([[N, P]], dtype=np.float64)
         counts = Trait.COUNTS in loss.traits and loss.reads == "labels"
-        structure = loss.structure(Sets(there, np.array([0, len(there)]), totals=totals)) if counts else None
+        structure = loss.bind(Sets(there, np.array([0, len(there)]), totals=totals)) if counts else None
         term = None if structure is None else structure.counts
         if term is None or term.areas is not None:
             raise Refusal(

@@ -188,7 +188,7 @@ def bound(loss: Loss | str, sets: Sets, caller: str) -> BoundLoss:
             f"{caller} refuses {loss!r}: it evaluates an order of scores, not labels. Use FBeta() or another.",
             THRESHOLDS_REFUSE,
         )
-    return loss.structure(sets)
+    return loss.bind(sets)
 
 
 def sweep_each(structure: BoundLoss, order: SortedDecisions) -> Sweep:

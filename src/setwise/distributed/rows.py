@@ -218,7 +218,7 @@ def mean_loss_of(found: PlacedRows, loss: Loss, truth: PlacedObjects, scores: Pl
         there = sums[:, 1::-1] > 0
         offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
         sets = Sets(np.nonzero(there)[1] == 1, offsets, totals=sums[:, 1::-1])
-        term = loss.structure(sets).counts if Trait.COUNTS in loss.traits else None
+        term = loss.bind(sets).counts if Trait.COUNTS in loss.traits else None
         if term is not None and term.areas is None and term.predicted is None:
             return float(term.of(sums[:, 2], sums[:, 3]).mean())
     return mean_loss_of_sets(found.places, loss, truth, scores, found.ids)

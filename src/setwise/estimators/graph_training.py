@@ -357,7 +357,7 @@ class NetworkProblem(Training):
     @cached_property
     def _modular(self) -> bool:
         """Whether margin rescaling splits into nodes, so that its bound is as good as that of an SVM."""
-        return not self.loss.structure(self.batch).split()[1].terms
+        return not self.loss.bind(self.batch).split()[1].terms
 
     @cached_property
     def _predictor(self) -> Maximizer:

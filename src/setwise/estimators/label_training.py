@@ -241,7 +241,7 @@ def mean_loss(loss: Loss, layout: Batch, scores: Values) -> float:
     """The mean loss of the labels with scores above 0; where costs are not 0 and 1, of 100 for each input at most."""
     if not isinstance(layout, Flips):
         return float(loss.values(layout, scores > 0.0).mean())
-    structure = loss.structure(layout)
+    structure = loss.bind(layout)
     costs = structure.terms[0]
     if isinstance(costs, FlipCosts) and costs.binary:
         # A label that costs 1 is above 0 and wrong where the hinge is above 1.
@@ -274,7 +274,7 @@ def mean_loss_of_none(loss: Loss, layout: Batch) -> float:
 
 def _mean_of_lists(loss: Loss, layout: Flips, predicted: Sequence[Ints]) -> float:
     """The mean loss of lists of labels, (m, width) each."""
-    term = loss.structure(layout).terms[0]
+    term = loss.bind(layout).terms[0]
     assert isinstance(term, FlipCosts)
     return float(np.mean([_largest(layout, term, i, labels) for i, labels in enumerate(predicted)]))
 

@@ -205,7 +205,7 @@ class LabelRanking(Surrogate):
         Where a large space is searched under slack rescaling alone, as windows, whose costs are 0 and 1, the hinge is
         ``loss(Y, y') (1 + s_y' - s_y)``: labels that cost nothing have no effect.
         """
-        structure = self.loss.structure(batch)
+        structure = self.loss.bind(batch)
         if isinstance(batch, Flips):
             # Windows are searched under slack rescaling alone, with costs of 0 and 1.
             slack = Auto().refuses(structure) is not None

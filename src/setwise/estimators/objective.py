@@ -96,7 +96,7 @@ def convex_surrogate(loss: Loss, grouping: Grouping) -> Surrogate:
     """The Lovász hinge of a submodular loss of binary decisions, otherwise margin rescaling by the size of the sets."""
     # The bound loss knows more than its promises: the tables of small sets may show that it is submodular.
     submodular = grouping.layout != "classes" and loss.reads == "labels"
-    if submodular and Trait.SUBMODULAR in loss.structure(grouping.batch).traits:
+    if submodular and Trait.SUBMODULAR in loss.bind(grouping.batch).traits:
         return LovaszHinge(loss)
     return MarginRescaling(loss, scale="size")
 

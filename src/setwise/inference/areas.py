@@ -37,7 +37,7 @@ class ByArea(Inference):
     >>> from setwise.inference import ByArea
     >>> from setwise.losses import AreaWeighted, Jaccard
     >>> loss = AreaWeighted(Jaccard(), [4.0, 1.0, 3.0])
-    >>> found = ByArea().prepare(loss.structure(Sets.single([1, 0, 0]))).maximize([2.0, -0.5, -0.1])
+    >>> found = ByArea().prepare(loss.bind(Sets.single([1, 0, 0]))).maximize([2.0, -0.5, -0.1])
     >>> print(found.labels, found.values.round(3), found.exact)  # areas: 3 / (4 + 3) - 0.1
     [ True False  True] [0.329] [ True]
     """

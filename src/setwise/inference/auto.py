@@ -84,9 +84,9 @@ class Auto(Inference):
     >>> from setwise.inference import Auto
     >>> from setwise.losses import Hamming, Jaccard, ZeroOne
     >>> batch = Sets.single([1, 0, 0])
-    >>> [type(Auto().choice(loss.structure(batch))).__name__ for loss in (Hamming(), ZeroOne(), Jaccard())]
+    >>> [type(Auto().choice(loss.bind(batch))).__name__ for loss in (Hamming(), ZeroOne(), Jaccard())]
     ['Modular', 'ByCardinality', 'CountSearch']
-    >>> found = Auto().prepare(Jaccard().structure(batch)).maximize([2.0, 0.5, -2.0])
+    >>> found = Auto().prepare(Jaccard().bind(batch)).maximize([2.0, 0.5, -2.0])
     >>> print(found.labels, found.values)  # one false positive: 1/2 + 0.5
     [ True  True False] [1.]
     """

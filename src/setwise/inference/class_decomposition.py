@@ -55,7 +55,7 @@ class ClassDecomposition(Inference):
     >>> from setwise.inference import Auto, ClassDecomposition
     >>> from setwise.losses import Jaccard, MeanOverClasses
     >>> pair = ClassGraphs(np.array([0, 1]), np.array([0, 2]), np.array([[0, 1]]), k=3)
-    >>> structure = MeanOverClasses(Jaccard()).structure(pair)
+    >>> structure = MeanOverClasses(Jaccard()).bind(pair)
     >>> found = ClassDecomposition(Auto()).prepare(structure).maximize([2.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.25])
     >>> print(found.labels, found.values.round(4))  # the class losses are 1/2, 1 and 0; the scores differ by 0.25
     [0 0] [0.25]
@@ -214,7 +214,7 @@ class ByClass(Inference):
     >>> from setwise.core.batch import Classes
     >>> from setwise.inference import Auto, ByClass
     >>> from setwise.losses import Jaccard, MeanOverClasses
-    >>> structure = MeanOverClasses(Jaccard()).structure(Classes.single([0, 1, 2], k=3))
+    >>> structure = MeanOverClasses(Jaccard()).bind(Classes.single([0, 1, 2], k=3))
     >>> found = ByClass(Auto()).prepare(structure).maximize([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.2])
     >>> print(found.labels, found.values.round(3))  # the class losses are 1/2, 0 and 1; the score falls by 0.2
     [0 1 0] [0.3]

@@ -196,7 +196,7 @@ class CountSearch(Inference):
     >>> from setwise.core.batch import Sets
     >>> from setwise.inference import CountSearch
     >>> from setwise.losses import FBeta
-    >>> structure = FBeta(1.0).structure(Sets.single([1, 1, 0]))
+    >>> structure = FBeta(1.0).bind(Sets.single([1, 1, 0]))
     >>> found = CountSearch().prepare(structure).maximize([2.0, 0.25, -1.0])
     >>> print(found.labels, found.values.round(4))  # one miss: 1/3 - 0.25
     [ True False False] [0.0833]

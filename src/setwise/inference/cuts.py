@@ -53,7 +53,7 @@ class SecondBest(Inference):
     >>> from setwise.inference import SecondBest
     >>> from setwise.losses import ZeroOne
     >>> image = Graphs.images([np.array([[True, True, False]])])
-    >>> found = SecondBest().prepare(ZeroOne().structure(image)).maximize([2.0, 0.75, -2.0, 0.5, 0.5])
+    >>> found = SecondBest().prepare(ZeroOne().bind(image)).maximize([2.0, 0.75, -2.0, 0.5, 0.5])
     >>> print(found.labels, found.values)  # the truth scores 3.25, its best rival 2.5 and wins 1 for being wrong
     [ True False False] [0.25]
     """

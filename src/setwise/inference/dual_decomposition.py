@@ -461,7 +461,7 @@ class DualDecomposition(Inference):
     >>> from setwise.losses import Jaccard
     >>> image = Graphs.images([np.array([[True, True, False, False]])])
     >>> scores = [2.0, 0.5, 0.0, -2.0] + [0.25] * 3  # of four pixels, then of three edges
-    >>> found = DualDecomposition().prepare(Jaccard().structure(image)).maximize(scores)
+    >>> found = DualDecomposition().prepare(Jaccard().bind(image)).maximize(scores)
     >>> print(found.labels, found.values.round(4))  # one false positive: 1/3, where the score does not change
     [ True  True  True False] [0.3333]
     >>> bool(found.bounds[0] >= found.values[0])

@@ -49,7 +49,7 @@ class Enumeration(Inference):
     >>> from setwise.inference import Enumeration
     >>> from setwise.losses import SetFunctionLoss
     >>> one_end = SetFunctionLoss(lambda y, wrong: float(wrong[0] != wrong[-1]))
-    >>> found = Enumeration().prepare(one_end.structure(Sets.single([1, 0, 0]))).maximize([2.0, -0.25, -0.5])
+    >>> found = Enumeration().prepare(one_end.bind(Sets.single([1, 0, 0]))).maximize([2.0, -0.25, -0.5])
     >>> print(found.labels, found.values)  # the last decision alone is wrong: 1 - 0.5
     [ True False  True] [0.5]
     """

@@ -255,7 +255,7 @@ class HighOrderMessages(Inference):
     >>> from setwise.losses import Jaccard
     >>> image = Graphs.images([np.array([[True, True, False, False]])])
     >>> scores = [2.0, 0.5, 0.0, -2.0] + [0.25] * 3  # of four pixels, then of three edges
-    >>> maximizer = HighOrderMessages().prepare(Jaccard().structure(image))
+    >>> maximizer = HighOrderMessages().prepare(Jaccard().bind(image))
     >>> found = maximizer.maximize(scores)
     >>> print(found.labels, found.values.round(4))  # one false positive: 1/3, where the score does not change
     [ True  True  True False] [0.3333]
@@ -438,7 +438,7 @@ class FactorDecomposition(Inference):
     >>> from setwise.inference import FactorDecomposition
     >>> from setwise.losses import BoxFullness
     >>> image = Graphs.images([np.array([[-1, -1, 0]], dtype=np.int8)])  # a box of two pixels
-    >>> structure = BoxFullness(0.5).structure(image)
+    >>> structure = BoxFullness(0.5).bind(image)
     >>> found = FactorDecomposition().prepare(structure).maximize([0.5, 0.5, -2.0, 0.25, 0.25])
     >>> print(found.labels)  # both pixels of the box are positive, which costs |2 - 1|
     [ True  True False]

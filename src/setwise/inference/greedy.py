@@ -113,7 +113,7 @@ class Greedy(Inference):
     >>> from setwise.core.batch import Sets
     >>> from setwise.inference import Greedy
     >>> from setwise.losses import Capped
-    >>> structure = Capped([1.0, 1.0, 1.0], 1.5).structure(Sets.single([1, 0, 0]))
+    >>> structure = Capped([1.0, 1.0, 1.0], 1.5).bind(Sets.single([1, 0, 0]))
     >>> found = Greedy().prepare(structure).maximize([2.0, -0.25, -0.25])
     >>> print(found.labels, found.values, found.bounds, found.exact)
     [ True  True  True] [1.] [1.] [ True]

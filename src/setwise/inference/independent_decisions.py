@@ -115,7 +115,7 @@ class Modular(Inference):
     >>> from setwise.core.batch import Sets
     >>> from setwise.inference import Modular
     >>> from setwise.losses import Hamming
-    >>> found = Modular().prepare(Hamming().structure(Sets.single([1, 0, 0]))).maximize([0.5, 0.5, -2.0])
+    >>> found = Modular().prepare(Hamming().bind(Sets.single([1, 0, 0]))).maximize([0.5, 0.5, -2.0])
     >>> print(found.labels, found.values)  # margin errors above 0 add up: (1 - 0.5) + (1 + 0.5)
     [False  True False] [2.]
     """
@@ -182,7 +182,7 @@ class ByCardinality(Inference):
     >>> from setwise.core.batch import Sets
     >>> from setwise.inference import ByCardinality
     >>> from setwise.losses import ZeroOne
-    >>> found = ByCardinality().prepare(ZeroOne().structure(Sets.single([1, 0, 0]))).maximize([2.0, -0.25, -3.0])
+    >>> found = ByCardinality().prepare(ZeroOne().bind(Sets.single([1, 0, 0]))).maximize([2.0, -0.25, -3.0])
     >>> print(found.labels, found.values)  # the cheapest single mistake: 1 - 0.25
     [ True  True False] [0.75]
     """
@@ -240,7 +240,7 @@ class ByLargest(Inference):
     >>> from setwise.core.batch import Sets
     >>> from setwise.inference import ByLargest
     >>> from setwise.losses import MaxLoss
-    >>> structure = MaxLoss([1.0, 2.0, 3.0]).structure(Sets.single([1, 0, 0]))
+    >>> structure = MaxLoss([1.0, 2.0, 3.0]).bind(Sets.single([1, 0, 0]))
     >>> found = ByLargest().prepare(structure).maximize([2.0, -0.5, -3.0])
     >>> print(found.labels, found.values)  # the second label: 2 - 0.5
     [ True  True False] [1.5]
@@ -301,7 +301,7 @@ class ByRegions(Inference):
     >>> from setwise.inference import ByRegions
     >>> from setwise.losses import BoxFullness
     >>> batch = Sets(np.array([-1, -1, 0], dtype=np.int8), offsets=np.array([0, 3]))  # a box of two decisions
-    >>> least = BoxFullness(0.5).structure(batch).zero()  # one of them is positive
+    >>> least = BoxFullness(0.5).bind(batch).zero()  # one of them is positive
     >>> found = ByRegions().prepare(least).maximize([1.0, 0.5, -2.0])
     >>> print(found.labels)  # the one of larger score
     [ True False False]

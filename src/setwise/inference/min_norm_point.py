@@ -188,7 +188,7 @@ class BySubmodularMinimum(Inference):
     >>> from setwise.core.batch import Sets
     >>> from setwise.inference import BySubmodularMinimum
     >>> from setwise.losses import Cardinality
-    >>> structure = Cardinality([0.0, 1.0, 4.0]).structure(Sets.single([1, 0]))  # the square of the number of mistakes
+    >>> structure = Cardinality([0.0, 1.0, 4.0]).bind(Sets.single([1, 0]))  # the square of the number of mistakes
     >>> found = BySubmodularMinimum().prepare(structure).maximize([1.0, -1.0])
     >>> print(found.labels, found.values.round(6))  # both wrong: 4 - 1 - 1
     [False  True] [2.]

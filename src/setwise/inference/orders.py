@@ -43,7 +43,7 @@ class ByOrder(Inference):
     >>> from setwise.core.batch import Classes
     >>> from setwise.inference import ByOrder
     >>> from setwise.losses import OrderedPoints
-    >>> structure = OrderedPoints(2).structure(Classes.single([0, 3], k=4))  # two points on a grid of 2 x 2
+    >>> structure = OrderedPoints(2).bind(Classes.single([0, 3], k=4))  # two points on a grid of 2 x 2
     >>> found = ByOrder().prepare(structure).maximize([1.0, 0.0, 0.0, 0.0, 0.0, 0.8, 0.0, 1.0])
     >>> print(found.labels, found.values.round(2))  # the second point moves up beside the first: 1 - 0.2
     [0 1] [0.8]

@@ -60,7 +60,7 @@ class PiecewiseLinear(Inference):
     >>> from setwise.losses import Jaccard
     >>> image = Graphs.images([np.array([[True, True, False, False]])])
     >>> scores = [2.0, 0.5, 0.0, -2.0] + [0.25] * 3  # of four pixels, then of three edges
-    >>> found = PiecewiseLinear().prepare(Jaccard().structure(image)).maximize(scores)
+    >>> found = PiecewiseLinear().prepare(Jaccard().bind(image)).maximize(scores)
     >>> print(found.labels, found.values.round(4), bool(found.bounds[0] >= found.values[0]))
     [ True  True  True False] [0.3333] True
     """

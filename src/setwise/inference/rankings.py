@@ -31,7 +31,7 @@ class WorstRanking(Inference):
     >>> from setwise.core.batch import Sets
     >>> from setwise.inference import WorstRanking
     >>> from setwise.losses import RocArea
-    >>> found = WorstRanking().prepare(RocArea().structure(Sets.single([1, 0, 0]))).maximize([0.5, 0.0, -2.0])
+    >>> found = WorstRanking().prepare(RocArea().bind(Sets.single([1, 0, 0]))).maximize([0.5, 0.0, -2.0])
     >>> print(found.labels, found.values)  # the hinges of the two pairs are 0.5 and 0
     [1 1 0] [0.25]
     """

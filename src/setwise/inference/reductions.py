@@ -49,7 +49,7 @@ class KnownLabels(Inference):
     >>> from setwise.inference import Auto, KnownLabels
     >>> from setwise.losses import Jaccard
     >>> batch = Sets(np.array([1, -1, 0], dtype=np.int8), offsets=np.array([0, 3]))
-    >>> found = KnownLabels(Auto()).prepare(Jaccard().structure(batch)).maximize([2.0, 3.0, 0.5])
+    >>> found = KnownLabels(Auto()).prepare(Jaccard().bind(batch)).maximize([2.0, 3.0, 0.5])
     >>> print(found.labels, found.values)  # the third is wrong, 1/2 + 0.5, and the second wins 3
     [ True  True  True] [4.]
     """
@@ -200,7 +200,7 @@ class WithoutEdges(Inference):
     >>> from setwise.inference import Auto, WithoutEdges
     >>> from setwise.losses import Jaccard
     >>> nodes = Graphs(np.array([True, False, False]), np.array([0, 3]), np.zeros((0, 2), dtype=np.int64))
-    >>> found = WithoutEdges(Auto()).prepare(Jaccard().structure(nodes)).maximize([2.0, 0.5, -2.0])
+    >>> found = WithoutEdges(Auto()).prepare(Jaccard().bind(nodes)).maximize([2.0, 0.5, -2.0])
     >>> print(found.labels, found.values)  # one false positive: 1/2 + 0.5
     [ True  True False] [1.]
     """
@@ -279,7 +279,7 @@ class ByPieces(Inference):
     >>> from setwise.inference import Auto, ByPieces
     >>> from setwise.losses import BoxFullness
     >>> image = Graphs.images([np.array([[-1, -1, 0]], dtype=np.int8)])  # a box of two pixels
-    >>> structure = BoxFullness(0.5).structure(image)
+    >>> structure = BoxFullness(0.5).bind(image)
     >>> found = ByPieces(Auto()).prepare(structure).maximize([0.5, 0.5, -2.0, 0.25, 0.25])
     >>> print(found.labels)  # both pixels of the box are positive, which costs |2 - 1|
     [ True  True False]

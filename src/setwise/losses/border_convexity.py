@@ -94,7 +94,7 @@ class BorderConvexity(Loss):
             if path.max() >= batch.total or (batch.labels[path] != -1).any():
                 raise ValueError(f"paths must hold decisions of the batch without a known label; got {shown(path)}.")
 
-    def bind(self, batch: Batch) -> BoundLoss:
+    def _bind(self, batch: Batch) -> BoundLoss:
         known = Mistakes(np.ones(batch.total))
         if batch.known is None:
             return BoundLoss(batch, (known,))

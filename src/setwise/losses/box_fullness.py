@@ -124,7 +124,7 @@ class BoxFullness(Loss):
             if len(self.ratio) != wanted:
                 raise ValueError(f"ratio must hold {wanted} numbers, one for each {what}; got {len(self.ratio)}.")
 
-    def bind(self, batch: Batch) -> BoundLoss:
+    def _bind(self, batch: Batch) -> BoundLoss:
         unit = 1.0 / batch.sizes if self.unit == "share" else np.ones(len(batch))
         outside = Mistakes(unit[batch.owners])
         if batch.known is None:

@@ -210,7 +210,7 @@ class AreaWeighted(Loss):
         if batch.total != len(self.areas):
             check_weights(self.areas, batch, self)
 
-    def bind(self, batch: Any) -> BoundLoss:
+    def _bind(self, batch: Any) -> BoundLoss:
         flat = np.asarray(self.areas)
         areas = flat if batch.total == len(flat) else flat[batch.places]
         if isinstance(self.loss, Hamming):
@@ -282,15 +282,15 @@ class MeanOverClasses(Loss):
     def of_one_batch(self, batch: Batch) -> bool:
         return self.loss.of_one_batch(batch)
 
-    def bind(self, batch: Batch) -> BoundLoss:
+    def _bind(self, batch: Batch) -> BoundLoss:
         if isinstance(batch, Sets):
             # Two labels need only one score for each decision. For class 0, false negatives and false positives are
             # exchanged.
-            other = flip_back(batch, self.loss.structure(flipped(batch)))
-            return 0.5 * (self.loss.structure(batch) + other)
+            other = flip_back(batch, self.loss.bind(flipped(batch)))
+            return 0.5 * (self.loss.bind(batch) + other)
         # The loss is bound once to each question "is this class c?", and the terms are added up.
         share = 1.0 / batch.n_labels
-        each = [lift(batch, c, share * self.loss.structure(binary_view(batch, c))) for c in range(batch.n_labels)]
+        each = [lift(batch, c, share * self.loss.bind(binary_view(batch, c))) for c in range(batch.n_labels)]
         return replace(reduce(BoundLoss.__add__, each), source=self)
 
     def __repr__(self) -> str:
@@ -351,13 +351,13 @@ class OneClass(Loss):
     def of_one_batch(self, batch: Batch) -> bool:
         return self.loss.of_one_batch(batch)
 
-    def bind(self, batch: Batch) -> BoundLoss:
+    def _bind(self, batch: Batch) -> BoundLoss:
         if isinstance(batch, Sets):
             if self.label == 1:
-                return self.loss.structure(batch)
+                return self.loss.bind(batch)
             # Class 0 of two is the positive class once the labels are exchanged.
-            return flip_back(batch, self.loss.structure(flipped(batch)))
-        return lift(batch, self.label, self.loss.structure(binary_view(batch, self.label)))
+            return flip_back(batch, self.loss.bind(flipped(batch)))
+        return lift(batch, self.label, self.loss.bind(binary_view(batch, self.label)))
 
     def __repr__(self) -> str:
         return f"OneClass({self.loss!r}, {self.label})"

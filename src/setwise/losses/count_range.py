@@ -90,7 +90,7 @@ class CountRange(Loss):
             found.append(np.broadcast_to(value, n))
         return found[0], np.minimum(found[1], batch.sizes)
 
-    def bind(self, batch: Batch) -> BoundLoss:
+    def _bind(self, batch: Batch) -> BoundLoss:
         mistakes = Mistakes(np.ones(batch.total))
         if batch.known is None:
             return BoundLoss(batch, (mistakes,))

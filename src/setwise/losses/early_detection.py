@@ -63,7 +63,7 @@ class EarlyDetection(Loss):
     def check(self, batch: Batch) -> None:
         check_weights(self.gamma, batch, self)
 
-    def bind(self, batch: Sets) -> BoundLoss:
+    def _bind(self, batch: Sets) -> BoundLoss:
         if self.gamma is None:
             # The weights of a short set are the first weights of the longest one.
             gamma = np.exp(-np.arange(1.0, float(batch.sizes.max()) + 1.0))

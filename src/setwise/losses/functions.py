@@ -145,15 +145,15 @@ class CountFunctionLoss(CountLoss):
         """What f returns."""
         return self.f(fn, fp, P, N) if self._takes_all else self.f(fn, fp)
 
-    def bind(self, batch: Sets) -> BoundLoss:
+    def _bind(self, batch: Sets) -> BoundLoss:
         seen, whole = self.shapes(batch.count(1), batch.count(0))
         promised = frozenset(self.promises)
         if not promised <= seen:
             raise BrokenPromise(broken_promise(self, promised - seen))
         # A trait that no cell violates holds for these sets without a promise, and inference may use it.
         if whole and seen > promised:
-            return replace(self, promises=seen).bind(batch)
-        return super().bind(batch)
+            return replace(self, promises=seen)._bind(batch)
+        return super()._bind(batch)
 
     def shapes(self, P: Values, N: Values) -> tuple[frozenset[Trait], bool]:
         """The traits that no checked cell violates at P positives and N negatives, and whether all cells were checked.
@@ -286,7 +286,7 @@ class SetFunctionLoss(Loss):
     def traits(self) -> frozenset[Trait]:
         return frozenset(self.promises)
 
-    def bind(self, batch: Sets) -> BoundLoss:
+    def _bind(self, batch: Sets) -> BoundLoss:
         if not isinstance(batch, Sets):
             raise Refusal(
                 f"{self!r} refuses {type(batch).__name__}: f is a function of binary decisions.", FUNCTION_OF_MISTAKES

@@ -178,7 +178,7 @@ class MaxLoss(Loss):
     def check(self, batch: Batch) -> None:
         check_label_costs(self.costs, batch, self)
 
-    def bind(self, batch: Any) -> BoundLoss:
+    def _bind(self, batch: Any) -> BoundLoss:
         if isinstance(batch, Flips):
             return BoundLoss(batch, (flip_costs(self.costs),))
         if not isinstance(batch, Sets):
@@ -247,7 +247,7 @@ class SumLoss(Loss):
     def check(self, batch: Batch) -> None:
         check_label_costs(self.costs, batch, self)
 
-    def bind(self, batch: Any) -> BoundLoss:
+    def _bind(self, batch: Any) -> BoundLoss:
         if not isinstance(batch, Sets):
             raise Refusal(
                 f"{self!r} refuses {type(batch).__name__}: it has a cost for each binary decision.", LABEL_COSTS

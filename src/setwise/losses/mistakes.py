@@ -67,7 +67,7 @@ class Hamming(Loss):
     def check(self, batch: Batch) -> None:
         check_weights(self.weights, batch, self)
 
-    def bind(self, batch: Sets) -> BoundLoss:
+    def _bind(self, batch: Sets) -> BoundLoss:
         costs = np.ones(batch.total) if self.weights is None else np.asarray(self.weights)[batch.places]
         return BoundLoss(batch, (Mistakes(costs),))
 

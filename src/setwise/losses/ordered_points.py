@@ -70,7 +70,7 @@ class OrderedPoints(Loss):
         if isinstance(batch, Sets) and batch.totals is not None:
             raise Refusal(f"{self!r} refuses pieces of sets: it evaluates all points of a set together.", PLACES_REFUSE)
 
-    def bind(self, batch: Batch) -> BoundLoss:
+    def _bind(self, batch: Batch) -> BoundLoss:
         term = MisplacedPairs(self.width, share=self.per == "pair")
         if not isinstance(batch, Sets):
             return BoundLoss(batch, (term,))

@@ -92,7 +92,7 @@ class RocArea(Loss):
         pairs: Ints = batch.positives * batch.negatives
         return ranked.sum(swapped) / np.maximum(pairs, 1).astype(np.float64)
 
-    def bind(self, batch: Sets) -> BoundLoss:
+    def _bind(self, batch: Sets) -> BoundLoss:
         rankings = Rankings.of(batch, self)
         weight = np.repeat(rankings.pair_weight, rankings.sizes)
         # Each swapped pair costs the same, whatever its ranks are.
@@ -137,7 +137,7 @@ class AveragePrecision(Loss):
         # In a set of one class every order is perfect.
         return np.where(batch.positives * batch.negatives > 0, 1.0 - found_all, 0.0)
 
-    def bind(self, batch: Sets) -> BoundLoss:
+    def _bind(self, batch: Sets) -> BoundLoss:
         rankings = Rankings.of(batch, self)
         place, P = rankings.places, np.repeat(rankings.positives, rankings.sizes)
         # Below k negatives the precision of the r-th best positive falls from 1 to r / (r + k), which is the sum of the
@@ -203,7 +203,7 @@ class NDCG(Loss):
         # In a set of one class every order is perfect; rounding must not take the loss below 0.
         return np.where(batch.positives * batch.negatives > 0, np.maximum(1.0 - reached, 0.0), 0.0)
 
-    def bind(self, batch: Sets) -> BoundLoss:
+    def _bind(self, batch: Sets) -> BoundLoss:
         rankings = Rankings.of(batch, self)
         ideal = self._ideal(rankings.positives)
         weight = np.repeat(1.0 / np.where(ideal > 0, ideal, 1.0), rankings.sizes)

@@ -74,7 +74,7 @@ class Capped(Loss):
     def check(self, batch: Batch) -> None:
         check_weights(self.weights, batch, self)
 
-    def bind(self, batch: Sets) -> BoundLoss:
+    def _bind(self, batch: Sets) -> BoundLoss:
         # The simplest term that holds the loss is chosen, because it has the fastest inference.
         weights = np.asarray(self.weights)
         if Trait.MODULAR in self.traits:
@@ -166,7 +166,7 @@ class Saturating(Loss):
     def check(self, batch: Batch) -> None:
         check_weights(self.weights, batch, self)
 
-    def bind(self, batch: Sets) -> BoundLoss:
+    def _bind(self, batch: Sets) -> BoundLoss:
         # These are the traits of the first part alone; the sum is a modular term of its own.
         promises = frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE})
         terms: tuple[Term, ...] = (

@@ -124,7 +124,7 @@ class AllowedPartition(Evaluator):
     Parameters
     ----------
     structure : of the values 0 and -inf, for sets of independent decisions: one without terms allows all labelings, and
-        ``CountRange(low, high).structure(sets).zero()`` ranges of the numbers of positives
+        ``CountRange(low, high).bind(sets).zero()`` ranges of the numbers of positives
 
     Raises
     ------
@@ -138,7 +138,7 @@ class AllowedPartition(Evaluator):
     >>> from setwise.losses import CountRange
     >>> from setwise.probabilistic import AllowedPartition
     >>> bag = Sets(np.array([-1, -1, -1], dtype=np.int8), np.array([0, 3]))  # three unknown labels
-    >>> one = AllowedPartition(CountRange(1, 1).structure(bag).zero())(np.zeros(3))  # one of them is positive
+    >>> one = AllowedPartition(CountRange(1, 1).bind(bag).zero())(np.zeros(3))  # one of them is positive
     >>> np.exp(one.values).round(6), one.gradient.round(3)  # three labelings, equally probable
     (array([3.]), array([0.333, 0.333, 0.333]))
     """
@@ -146,7 +146,7 @@ class AllowedPartition(Evaluator):
     batch: Sets
 
     def __init__(self, structure: BoundLoss) -> None:
-        as_kind(structure, "structure", BoundLoss, "CountRange(1).structure(sets).zero()")
+        as_kind(structure, "structure", BoundLoss, "CountRange(1).bind(sets).zero()")
         self.structure, self.bags = structure, Bags.of(structure, "AllowedPartition")
         self.batch = structure.batch  # type: ignore[assignment]
 
@@ -219,7 +219,7 @@ class CountLikelihood(Surrogate):
 
     def on(self, batch: Any) -> Evaluator:
         as_kind(batch, "batch", Sets, "Sets(labels, offsets)")
-        known = AllowedPartition(self.loss.structure(batch).zero())
+        known = AllowedPartition(self.loss.bind(batch).zero())
         # A probability is at most 1.
         return Difference(AllowedPartition(BoundLoss(batch)), known, floor=0.0)
 
@@ -253,7 +253,7 @@ class BagDivergence(Evaluator):
     >>> from setwise.losses import CountRange
     >>> from setwise.probabilistic import BagDivergence
     >>> bag = Sets(np.array([-1, -1, 1], dtype=np.int8), np.array([0, 3]))  # two unknown labels, and a known one
-    >>> both = BagDivergence(CountRange(3, 3).structure(bag).zero())(np.zeros(3))
+    >>> both = BagDivergence(CountRange(3, 3).bind(bag).zero())(np.zeros(3))
     >>> np.exp(-both.values).round(6)  # 1/2 for the known label, and (1/2)^2 for the share 1 of the bag
     array([0.125])
     """
@@ -263,7 +263,7 @@ class BagDivergence(Evaluator):
     floor = 0.0
 
     def __init__(self, structure: BoundLoss) -> None:
-        as_kind(structure, "structure", BoundLoss, "CountRange(1).structure(sets).zero()")
+        as_kind(structure, "structure", BoundLoss, "CountRange(1).bind(sets).zero()")
         self.structure, self.bags = structure, Bags.of(structure, "BagDivergence")
         self.batch = structure.batch  # type: ignore[assignment]
         bags = self.bags
@@ -342,4 +342,4 @@ class ProportionLoss(Surrogate):
         object.__setattr__(self, "loss", as_loss(self.loss))
 
     def on(self, batch: Any) -> Evaluator:
-        return BagDivergence(self.loss.structure(as_kind(batch, "batch", Sets, "Sets(labels, offsets)")).zero())
+        return BagDivergence(self.loss.bind(as_kind(batch, "batch", Sets, "Sets(labels, offsets)")).zero())

@@ -411,7 +411,7 @@ class ByWindows(Inference):
     >>> from setwise.spaces import ByWindows
     >>> from setwise.losses import MaxLoss
     >>> batch = Boxes(shapes=[[1, 3]], points=[[[0, 0], [0, 2]]], truths=[[[0, 0, 1, 1]]])  # an image of 1 x 3 pixels
-    >>> found = ByWindows().prepare(MaxLoss().structure(batch), slack=True).maximize([2.0, -1.0, 0.0])
+    >>> found = ByWindows().prepare(MaxLoss().bind(batch), slack=True).maximize([2.0, -1.0, 0.0])
     >>> print(found.labels - 1, found.values)  # the window of two pixels has f = 2, and is not the right one
     [0 0 1 2] [3.]
     """

@@ -157,7 +157,7 @@ class ByMatchings(Inference):
     >>> from setwise.spaces import ByMatchings
     >>> from setwise.losses import MaxLoss
     >>> batch = Assignments(shapes=[[2, 2]], truths=[[[0, 1]]])  # rows to columns; the identity is right
-    >>> maximizer = ByMatchings().prepare(MaxLoss().structure(batch), slack=True)
+    >>> maximizer = ByMatchings().prepare(MaxLoss().bind(batch), slack=True)
     >>> found = maximizer.maximize([1.0, 0.5, 0.5, 1.0, -1.75])  # f(identity) = 0.25 is below its margin of 1
     >>> print(found.labels - 1, found.values)
     [0 1] [0.75]

@@ -197,7 +197,7 @@ class ByNetworks(Inference):
     >>> from setwise.losses import MaxLoss
     >>> pair = Graphs(np.array([False, False]), np.array([0, 2]), np.array([[0, 1]]))
     >>> batch = Labelings(pair, truths=[[[1, 1]]])
-    >>> maximizer = ByNetworks(Auto()).prepare(MaxLoss().structure(batch), slack=True)
+    >>> maximizer = ByNetworks(Auto()).prepare(MaxLoss().bind(batch), slack=True)
     >>> found = maximizer.maximize([0.5, -1.0, 1.0, 0.0])  # the labeling (0, 0) has f = 1: 1 + 1
     >>> print(found.labels - 1, found.values)
     [0 0] [2.]

@@ -137,7 +137,7 @@ class BySequences(Inference):
     >>> from setwise.losses import MaxLoss
     >>> batch = Sequences(lengths=[2], k=2, truths=[[[0, 0]]])
     >>> scores = [1.0, 0.0, 1.0, 0.5] + [0.0] * 4 + [0.0]  # of places, of neighbors, and the constant
-    >>> found = BySequences().prepare(MaxLoss().structure(batch), slack=True).maximize(scores)
+    >>> found = BySequences().prepare(MaxLoss().bind(batch), slack=True).maximize(scores)
     >>> print(found.labels - 1, found.values)  # (0, 1) has f = 1.5, so its violation is 2.5
     [0 1] [2.5]
     """

@@ -100,7 +100,7 @@ def margin_scale(loss: Loss | str, y: ArrayLike) -> float:
     _check_labels(loss, "margin_scale")
     masks = subsets(len(truth))
     rows = Sets.rows(np.broadcast_to(truth, masks.shape))
-    gains: Values = loss.structure(rows).marginals(masks.ravel() ^ rows.truth)
+    gains: Values = loss.bind(rows).marginals(masks.ravel() ^ rows.truth)
     # A gain below 0, but for rounding, shows that the loss does not increase.
     if gains.min() < -1e-12 * np.abs(gains).max():
         return 0.0

@@ -94,7 +94,7 @@ class LovaszHinge(Surrogate):
             raise Refusal(
                 f"LovaszHinge refuses {what}: it sorts independent decisions. Use surrogate='margin'.", WHICH_SURROGATE
             )
-        structure = self.loss.structure(batch)
+        structure = self.loss.bind(batch)
         self._require_submodular(structure)
         # Tables may show that a loss increases though it does not promise it, so the bound loss is asked.
         increases = Trait.INCREASING in structure.traits

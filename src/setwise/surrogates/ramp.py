@@ -70,7 +70,7 @@ class Ramp(Surrogate):
         check_scale(self.scale)
 
     def on(self, batch: Batch) -> Evaluator:
-        structure = self.loss.structure(batch)
+        structure = self.loss.bind(batch)
         if isinstance(batch, Flips) and all(isinstance(t, FlipCosts) and t.binary for t in structure.terms):
             return _of_single_labels(structure)
         method, scale = self.inference or Auto(), scale_for(self.scale, structure.batch)

@@ -51,7 +51,7 @@ class Support(Evaluator):
     >>> from setwise.inference import Auto
     >>> from setwise.losses import Hamming
     >>> from setwise.surrogates import Support
-    >>> evaluator = Support(Auto().prepare(Hamming().structure(Sets.single([1, 0]))), scale=2.0)
+    >>> evaluator = Support(Auto().prepare(Hamming().bind(Sets.single([1, 0]))), scale=2.0)
     >>> found = evaluator([1.0, 1.0])  # both labels wrong: 2 - 1/2 + 1/2
     >>> print(found.values, found.gradient)
     [2.] [-0.5  0.5]
@@ -118,7 +118,7 @@ class Slack(Evaluator):
     >>> from setwise.inference import Auto
     >>> from setwise.losses import ZeroOne
     >>> from setwise.surrogates import Slack
-    >>> structure = (3.0 * ZeroOne()).structure(Sets.single([1, 0]))
+    >>> structure = (3.0 * ZeroOne()).bind(Sets.single([1, 0]))
     >>> found = Slack(Auto().prepare(structure, slack=True))([2.0, 0.5])
     >>> print(found.values, found.gradient)  # the negative alone is wrong: 3 (1 + 0.5)
     [4.5] [0. 3.]
@@ -185,7 +185,7 @@ class SlackRescaling(Surrogate):
         check_inference(self.inference)
 
     def on(self, batch: Batch) -> Evaluator:
-        structure = self.loss.structure(batch)
+        structure = self.loss.bind(batch)
         # A loss that is bound to another batch has labelings or a target of its own.
         if structure.batch is not batch:
             ranks = isinstance(structure.batch, Rankings)
@@ -266,7 +266,7 @@ class MarginRescaling(Surrogate):
         check_scale(self.scale)
 
     def on(self, batch: Batch) -> Evaluator:
-        structure = self.loss.structure(batch)
+        structure = self.loss.bind(batch)
         method, scale = self.inference or Auto(), scale_for(self.scale, structure.batch)
         worst = Support(method.prepare(structure), scale)
         # If all labels are known, labelings are compared with the truth, and no second maximum is needed.
@@ -345,7 +345,7 @@ class MultilabelHinge(Surrogate):
         as_choice(self.rescaling, "rescaling", ("slack", "margin"))
 
     def on(self, batch: Batch) -> Evaluator:
-        structure, slack = self.loss.structure(batch), self.rescaling == "slack"
+        structure, slack = self.loss.bind(batch), self.rescaling == "slack"
         if isinstance(batch, Flips):
             return _evaluator(Auto().prepare(structure, slack=slack))
         if not all(isinstance(term, LargestCost) for term in structure.terms) or not structure.terms:

@@ -160,7 +160,7 @@ def _compare(loss: Loss) -> None:
             truth = np.broadcast_to(np.arange(P + N) < P, (len(fn), P + N))
             rank = np.concatenate([np.arange(P), np.arange(N)])
             wrong = np.where(truth, rank < fn[:, None], rank < fp[:, None])
-            expected = loss.structure(Sets.rows(truth)).values((wrong ^ truth).ravel())
+            expected = loss.bind(Sets.rows(truth)).values((wrong ^ truth).ravel())
             _agree(expected, _on_cpu(loss, fn, fp, np.full_like(fn, P), np.full_like(fp, N)))
         counts = _large_counts()
         _agree(np.asarray(formula(*counts)), _on_cpu(loss, *counts))

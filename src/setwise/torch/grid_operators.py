@@ -136,7 +136,7 @@ class MarginForm(GridForm):
         if not len(some):
             return GridValues(values, gradient)
         sizes = rows.counted[some].sum(axis=1).astype(np.float64)
-        structure = self.loss.structure(rows.graphs(rows.labels[some]))
+        structure = self.loss.bind(rows.graphs(rows.labels[some]))
         # Labels that do not count have no scores either, so that the truth need not be completed.
         evaluator = Support(Auto().prepare(structure), sizes if self.scale == "size" else float(self.scale))
         found = evaluator(rows.scores[some].ravel(), self.tol)

@@ -130,7 +130,7 @@ class LovaszForm(Form):
         if self.errors is Errors.MARGIN:
             seen = LovaszHinge(self.loss).on(sets)(flat)
             return HostValues(found.spread_rows(seen.values, scores), found.spread(seen.gradient, scores))
-        structure = self.loss.structure(sets)
+        structure = self.loss.bind(sets)
         if Trait.SUBMODULAR not in structure.traits:
             raise Refusal(
                 f"the Lovász extension refuses {self.loss!r}: the loss does not promise to be submodular.", PROMISES

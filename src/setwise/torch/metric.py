@@ -122,7 +122,7 @@ def _of_counts(loss: Loss, fn: Values, fp: Values, P: Values, N: Values) -> Valu
     there = np.column_stack([P > 0, N > 0])
     truth = np.tile([True, False], len(P))[there.ravel()]
     offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
-    counts = loss.structure(Sets(truth, offsets, totals=np.column_stack([N, P]))).counts
+    counts = loss.bind(Sets(truth, offsets, totals=np.column_stack([N, P]))).counts
     assert counts is not None
     return counts.of(fn, fp)
 

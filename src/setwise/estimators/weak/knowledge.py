@@ -253,7 +253,7 @@ class Posterior:
 
     def __init__(self, knowledge: Knowledge) -> None:
         self.sets = knowledge.sets
-        self.allowed = AllowedPartition(knowledge.loss.structure(knowledge.sets).zero())
+        self.allowed = AllowedPartition(knowledge.loss.bind(knowledge.sets).zero())
         given = np.bincount(self.sets.owners[self.sets.labels == 1], minlength=len(self.sets))
         unknown = np.bincount(self.sets.owners[self.sets.labels == -1], minlength=len(self.sets))
         self.low = np.maximum(knowledge.low - given, 0)

@@ -339,7 +339,7 @@ def structure_of_totals(loss: Loss, negatives: int, positives: int) -> tuple[Bou
         raise Refusal(
             f"{loss!r} refuses pieces of a set: it asks for a number of decisions in each batch.", PLACES_REFUSE
         ) from error
-    structures = [loss.structure(batch) for batch in batches]
+    structures = [loss.bind(batch) for batch in batches]
     term, other = (structure.counts for structure in structures)
     fn, fp = np.array([0.0, positives > 0, 0.0, positives]), np.array([0.0, 0.0, negatives > 0, negatives])
     # A loss that counts the decisions of the batch itself would differ.

@@ -135,7 +135,7 @@ def roc_area_in_pieces(loss: Loss, scale: float, negatives: int, positives: int)
     # In a small ranking each swapped pair costs the same if and only if it does in all.
     y = np.arange(6) % 2 == 0
     try:
-        terms = loss.structure(Sets(y, np.array([0, len(y)]))).terms
+        terms = loss.bind(Sets(y, np.array([0, len(y)]))).terms
     except ValueError:
         return None
     term = terms[0] if len(terms) == 1 else None

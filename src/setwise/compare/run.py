@@ -135,7 +135,7 @@ def _check(
             _finite(as_kind(one, name, Problem, "Problem(name, about, X, y)"), name)
     as_kind(plan, "plan", Plan, "Plan()")
     if not isinstance(measures, Sequence) or not measures or not all(isinstance(m, NamedLoss) for m in measures):
-        raise TypeError(f"measures must be a list, as [Measured('f1', FBeta())]; got {shown(measures)}.")
+        raise TypeError(f"measures must be a list, as [NamedLoss('f1', FBeta())]; got {shown(measures)}.")
     if not callable(advance):
         raise TypeError(f"advance must be a function of what was done and how much; got {shown(advance)}.")
     if isinstance(notes, str) or not isinstance(notes, Sequence) or not all(isinstance(one, str) for one in notes):

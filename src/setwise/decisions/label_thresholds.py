@@ -234,7 +234,7 @@ class Tally:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Pool:
+class PooledColumns:
     """``counts(fn, fp) + cost`` of the columns of a matrix, whose mistakes are summed.
 
     Parameters
@@ -251,7 +251,7 @@ class Pool:
     cost: Tally
 
     @classmethod
-    def of(cls, columns: ScoredLabelMatrix, loss: Loss) -> Pool:
+    def of(cls, columns: ScoredLabelMatrix, loss: Loss) -> PooledColumns:
         """The loss of all decisions of the matrix as one set."""
         whole = Sets(columns.rows.labels, np.array([0, columns.rows.total], dtype=np.int64))
         structure = bound(loss, whole, "label_thresholds")
@@ -309,7 +309,7 @@ def _parts(structure: BoundLoss) -> tuple[Counts | None, Values | None]:
 
 def best_of_pool(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float, bool]:
     """The thresholds of least loss of all decisions as one set, this loss, and whether it is the least."""
-    pool = Pool.of(columns, loss)
+    pool = PooledColumns.of(columns, loss)
     counts = pool.counts
     if counts is None:
         cuts, exact = pool.weighted(0.0, 0.0, 1.0), True
@@ -322,7 +322,7 @@ def best_of_pool(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float,
     return columns.order.between(cuts), float(pool.value(cuts)), exact
 
 
-def _of_quotient(pool: Pool, top: Values, bottom: Values) -> Ints:
+def _of_quotient(pool: PooledColumns, top: Values, bottom: Values) -> Ints:
     """The cuts that minimize a quotient of linear functions of the counts (Dinkelbach 1967)."""
     cuts = np.zeros(len(pool.fn.start), dtype=np.int64)
     # The denominator vanishes only without mistakes, which is then best: the loss increases.
@@ -338,7 +338,7 @@ def _of_quotient(pool: Pool, top: Values, bottom: Values) -> Ints:
         cuts, value = found, lower
 
 
-def _one_by_one(pool: Pool, counts: Counts) -> Ints:
+def _one_by_one(pool: PooledColumns, counts: Counts) -> Ints:
     """Cuts that no change of a single column makes better, from the best weighting of misses and false alarms."""
     rate = max(float(counts.N[0]), 1.0) / max(float(counts.P[0]), 1.0)
     starts = [pool.weighted(rate * share, 1.0, 1.0) for share in DIRECTIONS]

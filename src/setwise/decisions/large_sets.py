@@ -80,7 +80,7 @@ REACH, REACHES = 4.0, (3.5, 5.0, np.inf)
 
 @final
 @dataclass(frozen=True, eq=False)
-class Heads:
+class HeadDistributions:
     """The distributions of the numbers of positives among the first k of p decisions, k = 0..p, without their tails."""
 
     data: Values
@@ -88,7 +88,7 @@ class Heads:
     lows: Ints
 
     @classmethod
-    def of(cls, q: Values) -> "Heads":
+    def of(cls, q: Values) -> "HeadDistributions":
         """Those of the decisions with probabilities ``q`` (p,), in this order; O(p sqrt(p))."""
         data, starts, lows, _ = prefixes(q, TINY)
         return cls(data, starts, lows)
@@ -176,7 +176,7 @@ class ByWindow(DecisionRule):
 
     def _by_misses(self, q: Values) -> Values:
         """All p + 1 expected losses where f is affine in tp at given k and fn, but for P = 0."""
-        p, rest = len(q), Heads.of(q[::-1])
+        p, rest = len(q), HeadDistributions.of(q[::-1])
         means, none = np.concatenate(([0.0], np.cumsum(q))), np.concatenate(([1.0], np.cumprod(1.0 - q)))
         out = np.empty(p + 1)
         step = max(1, BLOCK // int(np.diff(rest.starts).max()))
@@ -188,7 +188,7 @@ class ByWindow(DecisionRule):
 
     def _by_both(self, q: Values, cuts: Ints) -> Values:
         """The expected losses of the k among ``cuts`` that may be best, and inf for the others."""
-        p, first, rest = len(q), Heads.of(q), Heads.of(q[::-1])
+        p, first, rest = len(q), HeadDistributions.of(q), HeadDistributions.of(q[::-1])
         means, variances = (np.concatenate(([0.0], np.cumsum(x))) for x in (q, q * (1.0 - q)))
         spread = np.sqrt(np.maximum(variances, 0.0)), np.sqrt(np.maximum(variances[-1] - variances, 0.0))
         alive, out = cuts, np.full(p + 1, np.inf)
@@ -212,7 +212,7 @@ class ByWindow(DecisionRule):
         return out
 
     def _not_bounded_away(
-        self, q: Values, cuts: Ints, first: Heads, rest: Heads, means: Values, variances: Values
+        self, q: Values, cuts: Ints, first: HeadDistributions, rest: HeadDistributions, means: Values, variances: Values
     ) -> Ints:
         """The cuts in those of about ``INTERVALS`` intervals whose bound is below a known expected loss."""
         p = len(q)

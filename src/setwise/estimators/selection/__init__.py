@@ -46,7 +46,7 @@ def as_levers(levers: Any) -> tuple[Lever, ...]:
     --------
     >>> from setwise.estimators.selection import BayesDecision, as_levers
     >>> as_levers([BayesDecision("isotonic"), "ramp"])
-    (Decision(calibration='isotonic'), RampStack(C=10000.0))
+    (BayesDecision(calibration='isotonic'), RampStack(C=10000.0))
     """
     if isinstance(levers, str) and levers == "auto":
         return tuple(kind() for kind in LEVERS.values())

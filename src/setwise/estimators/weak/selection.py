@@ -58,7 +58,7 @@ class WeakCandidate:
 
 @final
 @dataclass(frozen=True)
-class Doubt:
+class ChoiceMargin:
     """How far the choice is ahead of the best candidate of another method, or of another C if one method ran.
 
     Attributes
@@ -76,7 +76,7 @@ class Doubt:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Race:
+class RaceOutcome:
     """The outcome of a race.
 
     Attributes
@@ -90,13 +90,13 @@ class Race:
 
     candidates: tuple[WeakCandidate, ...]
     best: WeakCandidate
-    doubt: Doubt
+    doubt: ChoiceMargin
     signal: tuple[float, float]
     chance: float
 
 
 def race(problem: BagProblem, family: Family, methods: tuple[str, ...], Cs: tuple[float, ...], settings: FitSettings,
-         cv: int, seed: int) -> Race:  # fmt: skip
+         cv: int, seed: int) -> RaceOutcome:  # fmt: skip
     """Judge all methods with all C on the bags of each of ``cv`` folds in turn, by models of the others.
 
     Raises KeyboardInterrupt after Ctrl-C.
@@ -167,7 +167,7 @@ def _going(model: Model) -> Model:
     return model
 
 
-def _ranked(values: dict[tuple[str, float], Values], trusted: str) -> Race:
+def _ranked(values: dict[tuple[str, float], Values], trusted: str) -> RaceOutcome:
     """The outcome, from the log-likelihoods of each bag under each candidate."""
     order = sorted(values, key=lambda key: (-values[key].mean(), key[0] == "constant", key[1]))
     found = tuple(WeakCandidate(*key, *_mean_and_error(values[key])) for key in order)
@@ -175,11 +175,11 @@ def _ranked(values: dict[tuple[str, float], Values], trusted: str) -> Race:
     best = _chosen(values, real, trusted)
     others = [key for key in real if key[0] != best[0]] or [key for key in real if key != best] or [CONSTANT]
     reference = next(key for key in order if key[0] == "constant")
-    doubt = Doubt(*others[0], *_mean_and_error(values[best] - values[others[0]]))
+    doubt = ChoiceMargin(*others[0], *_mean_and_error(values[best] - values[others[0]]))
     chosen = found[order.index(best)]
     gain, error = _mean_and_error(values[best] - values[reference])
     chance = float(t.sf(gain / max(error, np.finfo(np.float64).tiny), len(values[best]) - 1))
-    return Race(found, chosen, doubt, (gain, error), chance)
+    return RaceOutcome(found, chosen, doubt, (gain, error), chance)
 
 
 def _chosen(values: dict[tuple[str, float], Values], order: list[tuple[str, float]], trusted: str) -> tuple[str, float]:
@@ -219,7 +219,7 @@ class Interval:
     undecided: float
 
 
-def words_on_signal(knowledge: Knowledge, race: Race | None) -> str | None:
+def words_on_signal(knowledge: Knowledge, race: RaceOutcome | None) -> str | None:
     """A sentence where the bags tell rows apart no better than chance, or None (naive bags).
 
     After a race: one share explains what is known of all bags, up to chance, and held-out bags are more likely by the
@@ -314,7 +314,7 @@ class SelectedModel:
     model: Model
     method: str
     C: float
-    race: Race | None
+    race: RaceOutcome | None
     choice: str
     advice: str | None = None
     interval: Interval | None = None
@@ -405,7 +405,7 @@ class SelectionPlan:
         advice = words_on_signal(problem.knowledge, chosen.race)
         return replace(chosen, model=model, interval=interval, advice=advice, interrupted=False)
 
-    def _words(self, method: str, C: float, outcome: Race | None) -> str:
+    def _words(self, method: str, C: float, outcome: RaceOutcome | None) -> str:
         """The choice and its doubt."""
         what = self._named(method, C)
         if not self.open:

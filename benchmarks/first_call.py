@@ -22,9 +22,9 @@ CASES = {
     "tuned threshold": (
         LINEAR,
         "from setwise import MeasureClassifier",
-        "MeasureClassifier(loss='f1', levers=['threshold']).fit(X, y)",
+        "MeasureClassifier(loss='f1', strategies=['threshold']).fit(X, y)",
     ),
-    "all levers": (LINEAR, "from setwise import MeasureClassifier", "MeasureClassifier(loss='f1').fit(X, y)"),
+    "all strategies": (LINEAR, "from setwise import MeasureClassifier", "MeasureClassifier(loss='f1').fit(X, y)"),
     "SetClassifier": (LINEAR, "from setwise import SetClassifier", "SetClassifier('f1').fit(X, y)"),
     "Lovász hinge": (
         "import torch",

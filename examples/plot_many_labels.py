@@ -74,11 +74,11 @@ fig, axes = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 for (name, table), color, marker in zip(tables.items(), ("#2a7fb8", "#d1495b"), "os", strict=True):
     known, y, new, y_new = (part[half] for half in (slice(1500), slice(1500, None)) for part in table)
     model = MeasureClassifier(base, "f1", list(ways), cv=3).fit(known, y)
-    found = {candidate.lever: candidate for candidate in model.candidates_}
-    for lever, words in ways.items():
-        print(f"{name:18} {words:26} F1 {1 - found[lever].loss:.3f} ± {found[lever].error:.3f}")
-    print(f"{name:18} chosen: {ways[model.best_lever_]}, F1 of new rows {model.score(new, y_new):.3f}")
-    reached, errors = [1 - found[lever].loss for lever in ways], [found[lever].error for lever in ways]
+    found = {candidate.strategy: candidate for candidate in model.candidates_}
+    for strategy, words in ways.items():
+        print(f"{name:18} {words:26} F1 {1 - found[strategy].loss:.3f} ± {found[strategy].error:.3f}")
+    print(f"{name:18} chosen: {ways[model.best_strategy_]}, F1 of new rows {model.score(new, y_new):.3f}")
+    reached, errors = [1 - found[strategy].loss for strategy in ways], [found[strategy].error for strategy in ways]
     axes.errorbar(
         reached,
         range(len(ways)),

@@ -69,7 +69,7 @@ def lots(n):
 X, y, lot = lots(300)
 new, truth, new_lot = lots(600)
 usual = LogisticRegression().fit(X, y)
-tuned = MeasureClassifier(LogisticRegression(), lot_costs, levers=["threshold"], random_state=0)
+tuned = MeasureClassifier(LogisticRegression(), lot_costs, strategies=["threshold"], random_state=0)
 tuned.fit(X, y, groups=lot)
 trained = SetClassifier(lot_costs, C=300.0).fit(X, y, groups=lot)
 print(f"SetClassifier: surrogate {trained.surrogate_}, certified gap {trained.duality_gap_:.0e}")

@@ -34,7 +34,7 @@ from setwise.core.batch import Sets
 from setwise.core.checks import Bools, Values
 from setwise.core.loss import Loss
 from setwise.decisions import best_threshold, label_thresholds
-from setwise.estimators.selection import LEVERS, as_levers
+from setwise.estimators.selection import STRATEGIES, as_strategies
 from setwise.estimators.selection.choice import choose
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.problem import problem_of
@@ -63,7 +63,7 @@ class LabelSplit:
 
     ours: Values
     references: Values
-    levers: list[str]
+    strategies: list[str]
 
 
 def run(settings: Settings, advance: Advance) -> Outcome:
@@ -75,8 +75,8 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     shape = (len(tables), splits, len(LABEL_BASES), len(LABEL_MEASURES))
     ours = np.array([r.ours for r in results]).reshape(shape)
     references = np.array([r.references for r in results]).reshape(*shape, len(LABEL_REFERENCES))
-    levers = [lever for r in results for lever in r.levers]
-    return _outcome(tuple(table.name for table in tables), ours, references, levers)
+    strategies = [strategy for r in results for strategy in r.strategies]
+    return _outcome(tuple(table.name for table in tables), ours, references, strategies)
 
 
 def one_split(table: Matrix, k: int, splits: int, trees: int) -> LabelSplit:
@@ -85,20 +85,24 @@ def one_split(table: Matrix, k: int, splits: int, trees: int) -> LabelSplit:
     part, held = Matrix(table.name, table.X[train], table.Y[train]), Matrix(table.name, table.X[test], table.Y[test])
     losses = [as_loss(name) for name in LABEL_MEASURES]
     folds = tuple(KFold(FOLDS, shuffle=True, random_state=k).split(part.X))
-    ours, references, levers = [], [], []
+    ours, references, strategies = [], [], []
     for base in LABEL_BASES:
         models = [linear(c) for c in GRID] if base == "linear" else [RandomForestClassifier(trees, random_state=k)]
         held_out = [_problem(part, losses[0]).out_of_fold(model, folds) for model in models]
         for loss in losses:
             first, rivals = _references(part, held, held_out, loss)
             choice = choose(
-                {"": first}, _problem(part, loss).task, as_levers("auto"), reference=LEVERS["threshold"](), seed=k
+                {"": first},
+                _problem(part, loss).task,
+                as_strategies("auto"),
+                reference=STRATEGIES["threshold"](),
+                seed=k,
             )
             ours.append(_mean(loss, held.Y, choice.rule.labels(first.fresh(held.X))))
             references.append(rivals)
-            levers.append(choice.chosen.lever)
+            strategies.append(choice.chosen.strategy)
     shape = (len(LABEL_BASES), len(losses))
-    return LabelSplit(np.array(ours).reshape(shape), np.array(references).reshape(*shape, -1), levers)
+    return LabelSplit(np.array(ours).reshape(shape), np.array(references).reshape(*shape, -1), strategies)
 
 
 def _references(
@@ -140,7 +144,7 @@ def _matrices(settings: Settings) -> Iterator[Matrix]:
             yield Matrix(path.stem, dense(file), file["Y"] == 1)
 
 
-def _outcome(names: Sequence[str], ours: Values, references: Values, levers: Sequence[str]) -> Outcome:
+def _outcome(names: Sequence[str], ours: Values, references: Values, strategies: Sequence[str]) -> Outcome:
     """The losses, the mean paired gains over each reference, and sentences on what the protocol asks."""
     gains = references - ours[..., None]
     ratio = TEST_SHARE / (1.0 - TEST_SHARE)
@@ -173,8 +177,8 @@ def _outcome(names: Sequence[str], ours: Values, references: Values, levers: Seq
     words.append(f"Cells below 0 after Holm's correction of {len(cells)}: {', '.join(low) or 'none'}.")
     worst = min(cells, key=lambda at: cells[at].mean)
     words.append(f"The worst cell is {_cell(names, worst)}: {cells[worst].mean:+.4f} ± {cells[worst].error:.4f}.")
-    counts = ", ".join(f"{name} {list(levers).count(name)}" for name in sorted(set(levers)))
-    words.append(f"Levers that were chosen: {counts}.")
+    counts = ", ".join(f"{name} {list(strategies).count(name)}" for name in sorted(set(strategies)))
+    words.append(f"Strategies that were chosen: {counts}.")
     return Outcome(tuple(tables), tuple(words))
 
 

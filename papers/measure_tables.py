@@ -47,7 +47,7 @@ from setwise.compare.problem import breast_cancer, digits
 from setwise.core.checks import Bools, Values
 from setwise.core.loss import Loss
 from setwise.estimators import SetClassifier, SetClassifierCV
-from setwise.estimators.selection import LEVERS, as_levers
+from setwise.estimators.selection import STRATEGIES, as_strategies
 from setwise.estimators.selection.choice import choose
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.problem import problem_of
@@ -72,14 +72,14 @@ QUICK_ROWS, QUICK_MEASURES = 120, ("f1",)
 class Split:
     """The losses on one test part: of the references and of our methods, (methods, measures) each.
 
-    ``constant`` counts predictions of one label where the reference predicts two, ``levers`` are those that were
+    ``constant`` counts predictions of one label where the reference predicts two, ``strategies`` are those that were
     chosen.
     """
 
     reference: Values
     ours: Values
     constant: NDArray[np.int64]
-    levers: list[list[str]]
+    strategies: list[list[str]]
 
 
 def run(settings: Settings, advance: Advance) -> Outcome:
@@ -93,7 +93,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     ours = np.array([r.ours for r in results]).reshape(shape)
     constant = np.array([r.constant for r in results]).reshape(shape)
     names = tuple(table.name for table in tables)
-    chosen = [r.levers for r in results]
+    chosen = [r.strategies for r in results]
     return _outcome(names, reference - ours, reference, constant, chosen, measures)
 
 
@@ -131,9 +131,9 @@ def _by_choice(
         if id(reference.model) not in shared:
             shared[id(reference.model)] = problem.out_of_fold(reference.model, tuple(folds))
         models = shared[id(reference.model)]
-        choice = choose({"": models}, problem.task, as_levers("auto"), reference=LEVERS["threshold"](), seed=k)
+        choice = choose({"": models}, problem.task, as_strategies("auto"), reference=STRATEGIES["threshold"](), seed=k)
         labels = choice.rule.labels(models.fresh(held.X))
-        cells.append((*_judged(held.y, reference, labels, loss, held.X), choice.chosen.lever))
+        cells.append((*_judged(held.y, reference, labels, loss, held.X), choice.chosen.strategy))
     return cells
 
 
@@ -200,7 +200,7 @@ def _outcome(
     gains: Values,
     reference: Values,
     constant: NDArray[np.int64],
-    levers: list[list[list[str]]],
+    strategies: list[list[list[str]]],
     measures: tuple[str, ...] = MEASURES,
 ) -> Outcome:
     """One table of mean paired differences for each method, and sentences on what the protocol asks."""
@@ -243,9 +243,9 @@ def _outcome(
     words.append(f"Cells whose mean is below {FLOOR}: {', '.join(deep) or 'none'}.")
     empty = [_cell(names, measures, (i, m, j)) for i, _, m, j in np.argwhere(constant)]
     words.append(f"Constant predictions where the reference has none: {', '.join(empty) or 'none'}.")
-    flat = [lever for split in levers for row in split for lever in row]
+    flat = [strategy for split in strategies for row in split for strategy in row]
     counts = ", ".join(f"{name} {flat.count(name)}" for name in sorted(set(flat)))
-    words.append(f"Levers that were chosen: {counts}.")
+    words.append(f"Strategies that were chosen: {counts}.")
     return Outcome(tuple(tables), tuple(words))
 
 

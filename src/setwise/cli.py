@@ -162,7 +162,7 @@ def _add_compare(commands: Any) -> None:
         "--base", metavar="NAME[,NAME]",
         help="base models: linear, forest, boosted (default: all; with --quick linear and boosted)",
     )  # fmt: skip
-    add.add_argument("--levers", metavar="NAME[,NAME]", help="ways to get labels from a base model (default: all)")
+    add.add_argument("--strategies", metavar="NAME[,NAME]", help="ways to get labels from a base model (default: all)")
     floor = "a floor that the threshold must keep on the rows at hand; see --confidence"
     add.add_argument("--recall-at-least", type=float, metavar="R", help=floor)
     add.add_argument("--precision-at-least", type=float, metavar="P", help=floor)

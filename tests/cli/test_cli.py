@@ -68,7 +68,7 @@ def test_version_and_help(capsys):
         (("compare", "--time-budget", "soon"), "invalid float value: 'soon'"),
         (("compare", "--n-jobs", "0"), "--n-jobs must be a number of processes, or -1 for all processors; got 0."),
         (("compare", "--base", "linear,deep"), "--base: there is no base model 'deep'; use linear, forest, boosted."),
-        (("compare", "--levers", "nope"), "--levers: there is no lever 'nope'; use "),
+        (("compare", "--strategies", "nope"), "--strategies: there is no strategy 'nope'; use "),
         (("compare", "--confidence", "0.9"), "--confidence is that of a floor; give --recall-at-least or"),
         (("compare", "--recall-at-least", "1.5"), "least must be"),
         (("compare", "--average", "weighted"), "invalid choice: 'weighted'"),
@@ -103,7 +103,17 @@ def test_interruption_is_clean(table, monkeypatch, capsys, tmp_path):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(command, "compare", interrupted)
-    words = ("--target", "sick", "--quick", "--base", "linear", "--levers", "threshold", "--out", str(tmp_path / "r"))
+    words = (
+        "--target",
+        "sick",
+        "--quick",
+        "--base",
+        "linear",
+        "--strategies",
+        "threshold",
+        "--out",
+        str(tmp_path / "r"),
+    )
     assert run("compare", str(table), *words) == 130
     assert "setwise: interrupted, nothing was written." in capsys.readouterr().err
     assert not (tmp_path / "r").exists()

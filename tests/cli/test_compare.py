@@ -13,7 +13,7 @@ from sklearn.datasets import dump_svmlight_file
 from setwise.cli import main
 from setwise.compare.command import CommandOptions, plan_of, work_of
 
-LEAST = ("--quick", "--folds", "2", "--base", "linear", "--levers", "threshold", "--time-budget", "3600")
+LEAST = ("--quick", "--folds", "2", "--base", "linear", "--strategies", "threshold", "--time-budget", "3600")
 
 
 def run(*words):
@@ -81,9 +81,9 @@ def test_every_kind_of_data_gets_an_answer_for_every_kind_of_measure(files, tmp_
         assert one["rows"][0]["base"] == "linear"
         assert all(0 <= loss <= 1 for row in one["rows"] if not row["refusal"] for loss in row["loss_in_folds"])
     f1, *orders = found
-    assert {row["lever"] for row in f1["rows"]} >= {"threshold", "as_it_is"}
+    assert {row["strategy"] for row in f1["rows"]} >= {"threshold", "as_it_is"}
     for one in orders:
-        assert {row["lever"] for row in one["rows"]} == {"order"}
+        assert {row["strategy"] for row in one["rows"]} == {"order"}
         assert one["threshold"] is None
     assert "Expected time: " in shown.err
     assert "\r" not in shown.err
@@ -157,7 +157,7 @@ def test_the_code_has_the_path_that_was_given_names_the_measure_and_predicts_nam
     (one,) = results(tmp_path / "r")
     assert f"data = load_table({path!r}, " in one["code"]
     assert "precision = Tversky(alpha=1.0, beta=1e-09, zero_division=1.0)  # a loss: 1 - precision" in one["code"]
-    assert "levers=[FlooredThreshold(recall=0.8)]" in one["code"]
+    assert "strategies=[FlooredThreshold(recall=0.8)]" in one["code"]
     assert (one["measure"], one["title"]) == ("tversky:1:1e-9", "precision")
     space = {}
     exec(one["code"], space)
@@ -194,7 +194,7 @@ def test_the_code_of_bundled_digits_draws_the_rows_of_quick():
 def test_what_is_more_than_a_threshold_is_saved_too(files, tmp_path):
     from setwise.compare.saved_model import load_model
 
-    words = ("--quick", "--folds", "2", "--base", "forest", "--levers", "decision", "--time-budget", "3600")
+    words = ("--quick", "--folds", "2", "--base", "forest", "--strategies", "decision", "--time-budget", "3600")
     assert run(files / "matrix.npz", *words, "--out", tmp_path / "r", "--save", tmp_path / "m.skops") == 0
     (one,) = results(tmp_path / "r")
     X = np.load(files / "matrix.npz")["X"]
@@ -207,10 +207,10 @@ def test_what_is_more_than_a_threshold_is_saved_too(files, tmp_path):
 def test_floors_are_asked_for_and_counted(files, tmp_path, capsys, without_pictures):
     words = ("--target", "sick", "--drop", "bag", "--recall-at-least", "0.8", "--confidence", "0.8")
     # What is left out is said however much time there is.
-    assert run(files / "t.csv", *words, *LEAST, "--levers", "ramp,gfm", "--out", tmp_path / "r") == 0
+    assert run(files / "t.csv", *words, *LEAST, "--strategies", "ramp,gfm", "--out", tmp_path / "r") == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "Left out of --levers: ramp; a floor is kept by a threshold alone." in out
-    assert "Left out of --levers: gfm; not for this kind of data or of measure." in out
+    assert "Left out of --strategies: ramp; a floor is kept by a threshold alone." in out
+    assert "Left out of --strategies: gfm; not for this kind of data or of measure." in out
     assert "t.csv: precision at a recall of at least 0.8 with confidence 0.8 =" in out
     report = (tmp_path / "r" / "report.html").read_text("utf-8")
     # Where the address of the site is known, words are links.

@@ -25,7 +25,7 @@ pytest.importorskip("pyarrow")
 
 N = 4000
 WORDS = ("--target", "sick", "--quick", "--folds", "2", "--base", "linear", "--time-budget", "3600")
-LEAST = (*WORDS, "--levers", "threshold")
+LEAST = (*WORDS, "--strategies", "threshold")
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +89,7 @@ def test_the_recommendation_is_judged_on_all_other_rows(path, tmp_path, monkeypa
     rows = load_rows(path, space["data"].columns)
     saved = load_model(tmp_path / "m.skops")
     labels, _ = saved.decide(rows.X)
-    losses = {(one["base"], one["lever"]): one["loss"] for one in held["losses"]}
+    losses = {(one["base"], one["strategy"]): one["loss"] for one in held["losses"]}
     assert set(losses) == {("linear", "threshold"), ("linear", "as_it_is")}
     assert losses["linear", "threshold"] == pytest.approx(FBeta()(whole.y[others], labels[others]), abs=1e-12)
     shown = f"{1 - losses['linear', 'threshold']:.3f}".lstrip("0")
@@ -124,7 +124,7 @@ def judged(path, loss, rule, **given):
 @pytest.mark.slow
 def test_groups_are_left_out_whole_and_decided_together(path):
     from setwise.estimators.selection.decision import BayesDecision
-    from setwise.estimators.selection.levers import SingleThreshold
+    from setwise.estimators.selection.strategies import SingleThreshold
 
     for rule in (SingleThreshold(), BayesDecision()):
         loss, y, labels, ids, tuned = judged(path, "jaccard", rule, group="bag")
@@ -137,7 +137,7 @@ def test_groups_are_left_out_whole_and_decided_together(path):
 
 def test_scores_and_losses_that_are_no_counts_are_judged_too(path):
     from setwise.compare.plan import ScoreOrder
-    from setwise.estimators.selection.levers import SingleThreshold
+    from setwise.estimators.selection.strategies import SingleThreshold
     from setwise.losses import EarlyDetection
 
     loss, y, scores, _, _ = judged(path, "auc", ScoreOrder(), drop="bag")
@@ -165,7 +165,7 @@ def test_label_matrices(average, tmp_path):
     sets = {"samples": (Y[others], labels[others]), "macro": (Y[others].T, labels[others].T)}
     pairs = sets.get(average, (Y[others].reshape(1, -1), labels[others].reshape(1, -1)))
     by_hand = np.mean([FBeta()(y, h) for y, h in zip(*pairs, strict=True)])
-    (loss,) = [one["loss"] for one in found["other_rows"]["losses"] if one["lever"] == found["lever"]]
+    (loss,) = [one["loss"] for one in found["other_rows"]["losses"] if one["strategy"] == found["strategy"]]
     assert loss == pytest.approx(by_hand, abs=1e-12)
 
 
@@ -294,7 +294,7 @@ from setwise.cli import main
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 small, big, out = sys.argv[1:]
-words = ["--target", "y", "--base", "linear", "--levers", "threshold", "--quick", "--memory", "100MB", "--out", out]
+words = ["--target", "y", "--base", "linear", "--strategies", "threshold", "--quick", "--memory", "100MB", "--out", out]
 main(["compare", small, *words])
 before = peak()
 assert main(["compare", big, *words]) == 0

@@ -13,7 +13,7 @@ from setwise.cli import main
 from setwise.core.checkpoint import read_sealed
 
 WORDS = ("--target", "sick", "--quick", "--folds", "3", "--base", "linear", "--time-budget", "3600")
-LEVERS = ("--levers", "threshold,class_weight,stack")
+STRATEGIES = ("--strategies", "threshold,class_weight,stack")
 
 
 def table(path, n=240, seed=0):
@@ -37,7 +37,7 @@ def file(tmp_path):
 
 def compare(data, out, *words):
     try:
-        return main(["compare", str(data), *WORDS, *LEVERS, "--out", str(out), *map(str, words)])
+        return main(["compare", str(data), *WORDS, *STRATEGIES, "--out", str(out), *map(str, words)])
     except SystemExit as stop:
         return stop.code
 
@@ -126,7 +126,17 @@ def test_what_does_not_fit_is_refused(data, file, tmp_path, capsys):
 @pytest.mark.slow
 def test_kill_9_and_resume_find_the_same(data, whole, file, tmp_path):
     rng = np.random.default_rng(0)
-    words = ["compare", str(data), *WORDS, *LEVERS, "--out", str(tmp_path / "r"), "--checkpoint", str(file), "--resume"]
+    words = [
+        "compare",
+        str(data),
+        *WORDS,
+        *STRATEGIES,
+        "--out",
+        str(tmp_path / "r"),
+        "--checkpoint",
+        str(file),
+        "--resume",
+    ]
     code = "from setwise.core import checkpoint; checkpoint.SHARE = 0.0;"
     code = f"{code} checkpoint.Checkpoint.__init__.__defaults__ = (0.0,); from setwise.cli import main; main({words!r})"
     for _ in range(rounds(5, 2)):

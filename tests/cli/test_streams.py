@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 SETWISE = f'"{sys.executable}" -m setwise.cli'
-COMPARE = f"{SETWISE} compare t.csv --quick --folds 2 --base linear --levers threshold --time-budget 3600"
+COMPARE = f"{SETWISE} compare t.csv --quick --folds 2 --base linear --strategies threshold --time-budget 3600"
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")]
 

@@ -64,7 +64,7 @@ class Reader(HTMLParser):
 def test_a_comparison_and_its_report(path, tmp_path, capsys):
     pytest.importorskip("skops.io")
     out, model = tmp_path / f"r{ODD[:4]}", tmp_path / f"m{ODD}.skops"
-    words = ("--target", f"y{ODD}", "--group", f"bag{ODD}", "--base", "linear", "--levers", "as_it_is", "--quick")
+    words = ("--target", f"y{ODD}", "--group", f"bag{ODD}", "--base", "linear", "--strategies", "as_it_is", "--quick")
     assert run("compare", path, *words, "--folds", "2", "--test", path, "--out", out, "--save", model) == 0
     shown = capsys.readouterr()
     for text in shown:

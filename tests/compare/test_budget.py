@@ -6,10 +6,14 @@ from setwise.compare.budget import Costs, Line, measured_costs, within
 from setwise.compare.plan import GRID, QUICK_GRID, NamedLoss, Plan
 from setwise.losses import FBeta
 
-PLAN = Plan(levers=("as_it_is", "threshold", "class_weight", "stack"))
+PLAN = Plan(strategies=("as_it_is", "threshold", "class_weight", "stack"))
 FITS = {"linear": Line(0.0, 1e-5), "forest": Line(0.0, 4e-4), "boosted": Line(0.0, 1e-4)}
-LEVERS = {(base, lever): Line(0.0, 1e-4 if lever == "class_weight" else 1e-6) for base in FITS for lever in PLAN.levers}
-COSTS = Costs(FITS, LEVERS, len(GRID))
+STRATEGIES = {
+    (base, strategy): Line(0.0, 1e-4 if strategy == "class_weight" else 1e-6)
+    for base in FITS
+    for strategy in PLAN.strategies
+}
+COSTS = Costs(FITS, STRATEGIES, len(GRID))
 
 
 def test_a_line_through_two_measurements():
@@ -42,11 +46,11 @@ def test_ever_more_is_left_out_and_named():
             (" of 10,000 rows", rows < 10_000),
         ):
             assert (words in note) == done
-        assert share < 0.5 or all(lever == "class_weight" for _, lever in plan.skipped)
-        # Levers have the names that they have in the table.
+        assert share < 0.5 or all(strategy == "class_weight" for _, strategy in plan.skipped)
+        # Strategies have the names that they have in the table.
         assert "class weight" not in note
         assert ("weighted positives over " in note) == ("over " in note)
-        assert not any(lever in ("as_it_is", "threshold") for _, lever in plan.skipped)
+        assert not any(strategy in ("as_it_is", "threshold") for _, strategy in plan.skipped)
         assert "linear" in plan.bases
         assert len(plan.bases) >= 2
     assert seen[0][0] == len(QUICK_GRID)
@@ -66,5 +70,5 @@ def test_times_are_measured_on_small_parts():
     plan = Plan(3, 3, (1.0,), ("linear",), ("threshold", "stack"))
     costs = measured_costs(made(400), [NamedLoss("f1", FBeta())], plan)
     assert set(costs.fits) == {"linear"}
-    assert set(costs.levers) == {("linear", lever) for lever in ("as_it_is", "threshold", "stack")}
+    assert set(costs.strategies) == {("linear", strategy) for strategy in ("as_it_is", "threshold", "stack")}
     assert 0 < costs.expected(plan, 400) < costs.expected(plan, 4000)

@@ -242,11 +242,11 @@ def test_a_bound_floor_refuses_all_rows_only():
     assert floor.bound(task) == NearestThreshold(floor, 7)
 
 
-def test_levers_that_are_asked_for_in_vain_are_named():
-    floorless = "Left out of --levers: ramp{}; a floor is kept by a threshold alone."
-    odd = "Left out of --levers: {}; not for this kind of data or of measure."
+def test_strategies_that_are_asked_for_in_vain_are_named():
+    floorless = "Left out of --strategies: ramp{}; a floor is kept by a threshold alone."
+    odd = "Left out of --strategies: {}; not for this kind of data or of measure."
     auc = NamedLoss("auc", RocArea())
-    for levers, floor, measures, said in [
+    for strategies, floor, measures, said in [
         ("threshold,ramp,decision", 0.8, (F1,), [floorless.format(" and decision")]),
         ("ramp", 0.8, (F1,), [floorless.format("")]),
         ("gfm,ramp", 0.8, (F1,), [odd.format("gfm"), floorless.format("")]),
@@ -257,9 +257,9 @@ def test_levers_that_are_asked_for_in_vain_are_named():
         ("ramp,gfm", None, (auc,), [odd.format("ramp and gfm")]),
         ("ramp,gfm", None, (F1, auc), [odd.format("gfm")]),
     ]:
-        options = CommandOptions(levers=levers, recall_at_least=floor)
+        options = CommandOptions(strategies=strategies, recall_at_least=floor)
         assert unfit(options, plan_for(options, made()), ComparisonTask(made(), measures)) == said
-    options = CommandOptions(levers="threshold,gfm,stack,class_weight")
+    options = CommandOptions(strategies="threshold,gfm,stack,class_weight")
     for average, said in (("samples", "class_weight"), ("macro", "gfm, stack and class_weight")):
         work = ComparisonTask(digit_traits(2), (NamedLoss("f1", F1.loss, average),))
         assert unfit(options, plan_for(options, work.problem), work) == [odd.format(said)]
@@ -269,8 +269,8 @@ def test_rows_of_a_group_are_not_taken_for_independent():
     rng = np.random.default_rng(0)
     y, groups = np.tile(np.arange(20) % 2, 20), np.repeat(np.arange(20), 20)
     X = (rng.normal(size=400) + 2.0 * y + rng.normal(size=20)[groups])[:, None]
-    lever = FlooredThreshold(recall=0.9, confidence=0.95)
-    model = MeasureClassifier(LogisticRegression(), "f1", [lever])
+    strategy = FlooredThreshold(recall=0.9, confidence=0.95)
+    model = MeasureClassifier(LogisticRegression(), "f1", [strategy])
     assert np.isfinite(model.fit(X, y).best_threshold_)
     with pytest.raises(Refusal, match=r"about 3[0-9] sets like these are needed"):
         model.fit(X, y, groups=groups)

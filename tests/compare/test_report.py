@@ -9,7 +9,7 @@ from compare.answers import PROBLEM, made_up
 from setwise.compare import NamedLoss, Plan, compare
 from setwise.compare.problem import bags, breast_cancer
 from setwise.compare.report import RULE_PAGES, RULES, earlier, write_report
-from setwise.compare.sentences import LEVERS, what_to_do
+from setwise.compare.sentences import STRATEGIES, what_to_do
 from setwise.losses import EarlyDetection, FBeta
 
 NAMES = ("report.html", "results.json")
@@ -34,7 +34,7 @@ def test_the_report_holds_everything_inside_and_answers_first(tmp_path):
     pytest.importorskip("matplotlib")
     plan = Plan(3, 3, (1.0,), ("linear",), ("threshold", "stack"))
     (early,) = compare(bags(60, 0), [NamedLoss("early_detection", EarlyDetection())], plan)
-    (cancer,) = compare(breast_cancer(), [NamedLoss("f1", FBeta())], replace(plan, levers=("threshold",)))
+    (cancer,) = compare(breast_cancer(), [NamedLoss("f1", FBeta())], replace(plan, strategies=("threshold",)))
     files = write_report(tmp_path / "new" / "folder", [early, cancer], "a <title>", 3.0)
     assert all(f.stat().st_size > 0 for f in files)
     names = {f.name for f in files}
@@ -73,7 +73,7 @@ def test_words_link_to_the_pages_that_explain_them(tmp_path, monkeypatch):
 
 
 def test_every_rule_in_a_table_is_explained():
-    assert set(RULES) == set(RULE_PAGES) == {title for title, _ in LEVERS.values()}
+    assert set(RULES) == set(RULE_PAGES) == {title for title, _ in STRATEGIES.values()}
     # Each row may be the only one of a table.
     assert not any("the same" in text for text in RULES.values())
 
@@ -130,7 +130,10 @@ def test_no_name_costs_the_report(tmp_path):
 def test_infinite_thresholds_and_missing_figures_are_still_json(tmp_path):
     found = made_up()
     found = replace(found, winner=replace(found.winner, threshold=-np.inf, flat=None))
-    rows = (*found.rows, replace(found.rows[0], lever="decision", outer=np.full(3, np.nan), refusal="It does not fit."))
+    rows = (
+        *found.rows,
+        replace(found.rows[0], strategy="decision", outer=np.full(3, np.nan), refusal="It does not fit."),
+    )
     write_report(tmp_path, [replace(found, rows=rows)], "t", 1.0)
     (one,) = results(tmp_path)["answers"]
     assert one["threshold"] == "-inf"

@@ -78,8 +78,8 @@ def test_trees_are_found_where_no_line_can_do_it(both):
         assert found.parts["base"].mean > 0.1
     assert auc.plain is None
     assert list(auc.parts) == ["base"]
-    assert {row.lever for row in auc.rows} == {"order"}
-    assert {row.lever for row in f1.rows} >= {"as_it_is", "threshold", "decision", "stack"}
+    assert {row.strategy for row in auc.rows} == {"order"}
+    assert {row.strategy for row in f1.rows} >= {"as_it_is", "threshold", "decision", "stack"}
 
 
 @pytest.mark.slow
@@ -156,7 +156,7 @@ def test_floors_are_kept_on_the_rows_they_were_tuned_on():
     problem = made()
     floor = FlooredThreshold(recall=0.9)
     (found,) = compare(problem, [F1], replace(FAST, floor=floor, bases=("linear", "boosted")))
-    assert {row.lever for row in found.rows} == {"threshold", "as_it_is"}
+    assert {row.strategy for row in found.rows} == {"threshold", "as_it_is"}
     assert len(found.floored.folds) == 3
     assert "FlooredThreshold(recall=0.9" in found.winner.code
     space = {"X": problem.X, "y": problem.y}
@@ -182,7 +182,7 @@ def test_further_rows_judge_the_recommendation():
 
 def test_further_rows_judge_the_reference_where_it_is_kept():
     rows, further = made(), made(600, 1)
-    plan = replace(FAST, grid=(0.1,), bases=("linear",), levers=("threshold",))
+    plan = replace(FAST, grid=(0.1,), bases=("linear",), strategies=("threshold",))
     (found,) = compare(rows, [F1], plan, test=further)
     assert found.test_gain is None
     labels = found.winner.fitted.predict_proba(further.X)[:, 1] >= found.winner.threshold

@@ -52,7 +52,7 @@ from setwise.compare.saved_model import (
 from setwise.compare.trust import not_numbers
 from setwise.core.exceptions import Refusal
 from setwise.datasets import load_table
-from setwise.estimators.selection import LEVERS, choice
+from setwise.estimators.selection import STRATEGIES, choice
 from setwise.losses import LOSSES
 
 skops = pytest.importorskip("skops.io")
@@ -94,14 +94,14 @@ def test_parts_of_models_are_where_the_table_says_and_no_package_exports_them():
         assert _module_of("setwise", name) == module
 
 
-@pytest.mark.parametrize("lever", LEVERS)
-def test_files_name_classes_as_users_import_them(lever, tmp_path, monkeypatch):
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_files_name_classes_as_users_import_them(strategy, tmp_path, monkeypatch):
     # Whatever the gain, the model takes what was asked for, so that its rule is saved.
     monkeypatch.setattr(choice, "errors_needed", lambda gains, *_: np.full(gains.shape, -np.inf))
     rows = X[:60]
     for y in (Y[:60, 0], Y[:60]):
-        model = MeasureClassifier(LogisticRegression(), "f1", [lever], cv=2)
-        if lever not in ("gfm", "label_thresholds") or y.ndim == 2:
+        model = MeasureClassifier(LogisticRegression(), "f1", [strategy], cv=2)
+        if strategy not in ("gfm", "label_thresholds") or y.ndim == 2:
             saved = SavedModel(
                 model.fit(rows, y), ("a", "b", "c")[: 2 if y.ndim == 1 else 3], "f1", n_features=4, many=y.ndim == 2
             )

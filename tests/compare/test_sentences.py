@@ -9,9 +9,9 @@ from compare.answers import FLAT, OTHER, PLAIN, PROBLEM, REFERENCE, made_up
 from setwise.compare.answer import Winner
 from setwise.compare.plan import NamedLoss
 from setwise.compare.report import section, summary
-from setwise.compare.sentences import EXPLAINED, LEVERS, details, headline, refusals, table, way, what_to_do
+from setwise.compare.sentences import EXPLAINED, STRATEGIES, details, headline, refusals, table, way, what_to_do
 from setwise.compare.text import figure, listed, seconds_text, signed, threshold_text
-from setwise.estimators.selection import LEVERS as ALL
+from setwise.estimators.selection import STRATEGIES as ALL
 from setwise.losses import EarlyDetection, FBeta, RocArea
 
 STAYED = Winner(REFERENCE, 0.1, 0.27, flat=FLAT, coefficients={"age": 1.5, "sex": -2.0}, code="model.fit(X, y)")
@@ -162,8 +162,8 @@ def test_the_details_name_the_flat_range_the_constant_the_coefficients_and_the_f
 def test_what_was_left_out_is_named_by_its_title():
     found = made_up()
 
-    def left_out(lever, refusal, found=found):
-        rows = [replace(found.rows[0], base=base, lever=lever, refusal=refusal) for base in ("linear", "boosted")]
+    def left_out(strategy, refusal, found=found):
+        rows = [replace(found.rows[0], base=base, strategy=strategy, refusal=refusal) for base in ("linear", "boosted")]
         return refusals(replace(found, rows=(*found.rows, *rows)))
 
     assert left_out("decision", "decision refuses so many rows.") == [
@@ -173,8 +173,8 @@ def test_what_was_left_out_is_named_by_its_title():
         "Left out: ramp on top, because it needs a dense table of numbers without too many columns."
     ]
     # What is made for other kinds of data is not missed.
-    for lever in ("gfm", "label_thresholds", "stack"):
-        assert not left_out(lever, f"{lever} refuses y of shape (n,).")
+    for strategy in ("gfm", "label_thresholds", "stack"):
+        assert not left_out(strategy, f"{strategy} refuses y of shape (n,).")
     grouped = replace(found, problem=replace(PROBLEM, groups=np.arange(4)))
     assert left_out("stack", "stack refuses it.", grouped)
 
@@ -183,7 +183,7 @@ def test_a_recommendation_that_few_folds_chose_is_said():
     third = ("boosted", "as_it_is")
     found = made_up(reference=(0.5,) * 5, plain=(0.6,) * 5, other=(0.4, 0.41, 0.39, 0.4, 0.4))
     assert len(headline(found)["HOW SURE"]) == 1
-    row = replace(found.row(OTHER), base="boosted", lever="as_it_is")
+    row = replace(found.row(OTHER), base="boosted", strategy="as_it_is")
     never = replace(found, rows=(*found.rows, row), chosen=third, winner=Winner(third))
     assert never.changes
     assert headline(never)["HOW SURE"][1].startswith(
@@ -232,9 +232,9 @@ def test_the_section_answers_first():
     assert "made up, F1: Change to boosted trees" in summary([made_up()])[0]
 
 
-def test_every_lever_has_words():
-    assert set(ALL) <= set(LEVERS)
-    assert set(EXPLAINED) <= set(LEVERS)
+def test_every_strategy_has_words():
+    assert set(ALL) <= set(STRATEGIES)
+    assert set(EXPLAINED) <= set(STRATEGIES)
     assert way(("forest", "threshold")) == "random forest with a tuned threshold"
 
 

@@ -1,4 +1,4 @@
-"""Codes of words are no numbers: other names of the words change no result, and no lever reads a word as a number."""
+"""Codes of words are no numbers: other names of the words change no result, and no strategy reads one as a number."""
 
 from dataclasses import replace
 
@@ -41,26 +41,26 @@ def table(path, renamed, n=300):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("lever", "group"), [("ramp", None), ("stack", "bag")])
-def test_renamed_words_change_nothing(tmp_path, lever, group):
-    plan = Plan(2, 3, (1.0,), ("linear",), (lever,))
+@pytest.mark.parametrize(("strategy", "group"), [("ramp", None), ("stack", "bag")])
+def test_renamed_words_change_nothing(tmp_path, strategy, group):
+    plan = Plan(2, 3, (1.0,), ("linear",), (strategy,))
     found, models = [], []
     for renamed in (False, True):
-        path = table(tmp_path / f"{lever}{renamed}.csv", renamed)
+        path = table(tmp_path / f"{strategy}{renamed}.csv", renamed)
         problem = read(str(path), "y", group, None, None if group else "bag")
         (answer,) = compare(problem, [F1], plan)
         found.append(answer)
         base = make_pipeline(TableEncoder(problem.columns), LogisticRegression(max_iter=1000))
-        models.append(MeasureClassifier(base, levers=[lever]).fit(problem.X, problem.y, groups=problem.groups))
+        models.append(MeasureClassifier(base, strategies=[strategy]).fit(problem.X, problem.y, groups=problem.groups))
         rule = models[-1].rule_
-        if models[-1].best_lever_ == lever:
+        if models[-1].best_strategy_ == strategy:
             # the log-odds and the two numbers, and no code of a word
             assert rule.coef.shape == (1, 3)
     for one, other in zip(found[0].rows, found[1].rows, strict=True):
         assert one.key == other.key
         np.testing.assert_allclose(one.outer, other.outer, atol=1e-9)
         assert one.inner == pytest.approx(other.inner, abs=1e-9)
-    assert models[0].best_lever_ == models[1].best_lever_
+    assert models[0].best_strategy_ == models[1].best_strategy_
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_a_saved_winner_reads_no_codes_either(tmp_path):
         (answer,) = compare(problem, [F1], Plan(2, 3, (1.0,), ("linear",), ("ramp",)))
         winner = replace(answer.winner, key=("linear", "ramp"), threshold=None, constant=1.0)
         model = saved_model(replace(answer, winner=winner), None)
-        assert model.estimator.best_lever_ == "ramp"
+        assert model.estimator.best_strategy_ == "ramp"
         loaded = load_model(save_model(model, tmp_path / "m.skops"))
         new = tmp_path / "new.csv"
         words = [OTHER[word] if renamed else word for word in WORDS]

@@ -87,6 +87,6 @@ def test_verdicts_and_tables_have_reasons_without_pages():
     assert "the loss is not submodular" in setwise.describe("f1", [1, 0, 0])
     assert "in guide/" not in setwise.describe("f1", [1, 0, 0])
     X = np.random.default_rng(0).standard_normal((60, 2))
-    model = MeasureClassifier(cv=2, levers=["threshold", "ramp"]).fit(X, X[:, 0] > 0.5)
+    model = MeasureClassifier(cv=2, strategies=["threshold", "ramp"]).fit(X, X[:, 0] > 0.5)
     (reason,) = [candidate.refusal for candidate in model.candidates_ if candidate.refusal]
     assert reason.endswith("Use more folds.")

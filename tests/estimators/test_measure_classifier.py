@@ -45,7 +45,7 @@ EXPECTED_FAILURES = {
 @parametrize_with_checks(
     # Whether other measures and thresholds fail these checks depends on their small data, which versions of
     # scikit-learn change. Few resamples take a third of the time.
-    [MeasureClassifier(levers=["as_it_is", SingleThreshold(n_resamples=10)])],
+    [MeasureClassifier(strategies=["as_it_is", SingleThreshold(n_resamples=10)])],
     expected_failed_checks=lambda model: EXPECTED_FAILURES,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -64,7 +64,7 @@ def rare():
 
 def test_the_names_of_tuned_threshold_classifier_cv(rare):
     X, y = rare
-    model = MeasureClassifier(LogisticRegression(), levers="threshold", store_cv_results=True).fit(X, y)
+    model = MeasureClassifier(LogisticRegression(), strategies="threshold", store_cv_results=True).fit(X, y)
     tuned = TunedThresholdClassifierCV(LogisticRegression(), scoring="f1", store_cv_results=True).fit(X, y)
     for name in ("estimator_", "best_threshold_", "best_score_", "cv_results_", "classes_", "n_features_in_"):
         assert isinstance(getattr(tuned, name), type(getattr(model, name))), name
@@ -84,10 +84,10 @@ def test_prefit_tunes_the_model_that_is_given(rare):
     X, y = rare
     base = LogisticRegression().fit(X[:250], y[:250])
     before = base.coef_.copy()
-    model = MeasureClassifier(base, levers=FAST, cv="prefit", refit=False).fit(X[250:], y[250:])
+    model = MeasureClassifier(base, strategies=FAST, cv="prefit", refit=False).fit(X[250:], y[250:])
     assert model.estimator_ is base
     np.testing.assert_array_equal(base.coef_, before)
-    if model.best_lever_ == "threshold":
+    if model.best_strategy_ == "threshold":
         scores = base.predict_proba(X[250:])[:, 1]
         assert model.best_threshold_ == bagged_threshold(y[250:], scores, FBeta()).threshold
     for settings in ({"cv": "prefit"}, {"refit": False}):
@@ -104,7 +104,7 @@ def test_scores_of_either_method_and_either_positive_label(rare):
     names = np.where(y == 1, "sick", "well")
     for base in (LinearSVC(), RidgeClassifier(), LogisticRegression(), DecisionTreeClassifier(max_depth=3)):
         for positive in ("sick", "well"):
-            model = MeasureClassifier(base, levers="threshold", pos_label=positive).fit(X, names)
+            model = MeasureClassifier(base, strategies="threshold", pos_label=positive).fit(X, names)
             truth = (names == positive).astype(int)
             assert list(model.classes_) == ["sick", "well"]
             own = clone(base).fit(X, names)
@@ -126,7 +126,7 @@ def test_the_table_goes_to_the_estimator_untouched(rare):
     table.loc[::7, "b"] = np.nan
     table["kind"] = pd.Categorical(rng.choice(["x", "y"], len(y)))
     boosted = HistGradientBoostingClassifier(categorical_features="from_dtype", max_iter=20)
-    model = MeasureClassifier(boosted, levers=FAST).fit(table, pd.Series(y))
+    model = MeasureClassifier(boosted, strategies=FAST).fit(table, pd.Series(y))
     assert list(model.feature_names_in_) == ["a", "b", "c", "kind"]
     assert set(model.predict(table)) <= {0, 1}
     table["kind"] = table["kind"].astype(object)
@@ -134,11 +134,11 @@ def test_the_table_goes_to_the_estimator_untouched(rare):
         (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude=float)), remainder="passthrough"
     )
     pipeline = make_pipeline(encode, HistGradientBoostingClassifier(max_iter=20))
-    model = MeasureClassifier(pipeline, levers=FAST).fit(table, y)
+    model = MeasureClassifier(pipeline, strategies=FAST).fit(table, y)
     assert model.predict(table).shape == y.shape
-    lists = MeasureClassifier(levers=FAST).fit(X.tolist(), y.tolist())
-    np.testing.assert_array_equal(lists.predict(X.tolist()), MeasureClassifier(levers=FAST).fit(X, y).predict(X))
-    assert MeasureClassifier(levers=FAST).fit(csr_matrix(X), y).predict(csr_matrix(X)).shape == y.shape
+    lists = MeasureClassifier(strategies=FAST).fit(X.tolist(), y.tolist())
+    np.testing.assert_array_equal(lists.predict(X.tolist()), MeasureClassifier(strategies=FAST).fit(X, y).predict(X))
+    assert MeasureClassifier(strategies=FAST).fit(csr_matrix(X), y).predict(csr_matrix(X)).shape == y.shape
 
 
 def test_tags_come_from_the_estimator():
@@ -157,7 +157,7 @@ def test_the_html_shows_the_estimator_inside():
 
 def test_clone_pickle_and_repeated_fits(rare):
     X, y = rare
-    model = MeasureClassifier(levers=FAST, loss=Jaccard(), random_state=3)
+    model = MeasureClassifier(strategies=FAST, loss=Jaccard(), random_state=3)
     first, second = clone(model).fit(X, y), clone(model).fit(X, y)
     assert first.candidates_ == second.candidates_
     again = pickle.loads(pickle.dumps(first))
@@ -168,7 +168,7 @@ def test_clone_pickle_and_repeated_fits(rare):
 def test_groups_are_sets(rare):
     X, y = rare
     groups = np.repeat([f"bag {i}" for i in range(50)], 10)
-    model = MeasureClassifier(levers=FAST).fit(X, y, groups=groups)
+    model = MeasureClassifier(strategies=FAST).fit(X, y, groups=groups)
     by_hand = [
         1 - f1_score(y[groups == g], model.predict(X)[groups == g], zero_division=1.0) for g in np.unique(groups)
     ]
@@ -176,7 +176,7 @@ def test_groups_are_sets(rare):
     with pytest.warns(UserWarning, match="score without groups takes all rows as one set"):
         model.score(X, y)
     order = np.random.default_rng(0).permutation(len(y))
-    shuffled = MeasureClassifier(levers=FAST, cv=GroupKFold(5)).fit(X[order], y[order], groups=groups[order])
+    shuffled = MeasureClassifier(strategies=FAST, cv=GroupKFold(5)).fit(X[order], y[order], groups=groups[order])
     assert shuffled.score(X[order], y[order], groups=groups[order]) > 0.3
 
 
@@ -205,7 +205,7 @@ BASES = [
 @pytest.mark.parametrize("base", BASES, ids=lambda base: type(base).__name__)
 def test_label_matrices_over_any_classifier(base, many):
     X, Y = many
-    model = MeasureClassifier(base, levers=[*FAST, "label_thresholds"], cv=3).fit(X, Y)
+    model = MeasureClassifier(base, strategies=[*FAST, "label_thresholds"], cv=3).fit(X, Y)
     assert model.predict(X).shape == Y.shape
     by_hand = f1_score(Y, model.predict(X), average="samples", zero_division=1.0)
     assert model.score(X, Y) == pytest.approx(by_hand)
@@ -222,7 +222,7 @@ def test_a_fold_without_both_values_of_a_label_is_told(base):
 @pytest.mark.parametrize("base", [MultiOutputClassifier(LogisticRegression()), ClassifierChain(LogisticRegression())])
 def test_what_is_fitted_to_matrices_alone_refuses_one_label(base, rare):
     with pytest.raises(Refusal, match=r"refuses y of shape \(\d+,\): it is fitted to label matrices"):
-        MeasureClassifier(make_pipeline(StandardScaler(), base), levers=FAST).fit(*rare)
+        MeasureClassifier(make_pipeline(StandardScaler(), base), strategies=FAST).fit(*rare)
 
 
 class Wrong(ClassifierMixin, BaseEstimator):
@@ -256,7 +256,7 @@ class Wrong(ClassifierMixin, BaseEstimator):
 def test_answers_of_another_shape_are_refused(base, words, matrix, rare, many):
     X, y = many if matrix else rare
     with pytest.raises(ValueError, match=words):
-        MeasureClassifier(base, levers=FAST, cv=2).fit(X, y)
+        MeasureClassifier(base, strategies=FAST, cv=2).fit(X, y)
 
 
 @pytest.mark.parametrize("answer", [np.full((500, 3), 0.5), [np.full((500, 2), 0.5)] * 3, [np.full((500, 3), 0.5)] * 4])
@@ -266,13 +266,13 @@ def test_answers_for_other_labels_than_those_of_a_matrix_are_refused(answer, man
     monkeypatch.setattr(model, "predict", lambda X: Y)
     monkeypatch.setattr(model, "predict_proba", lambda X: answer)
     with pytest.raises(ValueError, match=r"RandomForestClassifier.predict_proba must .* got "):
-        MeasureClassifier(model, levers=FAST, cv="prefit", refit=False).fit(X, Y)
+        MeasureClassifier(model, strategies=FAST, cv="prefit", refit=False).fit(X, Y)
 
 
 @pytest.mark.parametrize("average", ["samples", "macro", "micro"])
 def test_averages_of_a_label_matrix(average, many):
     X, Y = many
-    model = MeasureClassifier(average=average, levers=[*FAST, "label_thresholds"]).fit(X, Y)
+    model = MeasureClassifier(average=average, strategies=[*FAST, "label_thresholds"]).fit(X, Y)
     expected = f1_score(Y, model.predict(X), average=average, zero_division=1.0)
     assert model.score(X, Y) == pytest.approx(expected)
     named = pd.DataFrame(Y, columns=list("abcd"))
@@ -283,7 +283,7 @@ def test_constant_labels_of_a_matrix(many):
     X, Y = many
     Y = np.column_stack([Y, np.zeros(len(Y), int), np.ones(len(Y), int)])
     for base in (LogisticRegression(), LinearSVC(), RandomForestClassifier(10, random_state=0)):
-        model = MeasureClassifier(base, levers=FAST, cv=3).fit(X, Y)
+        model = MeasureClassifier(base, strategies=FAST, cv=3).fit(X, Y)
         assert not model.predict(X)[:, 4].any()
         assert model.predict(X)[:, 5].all()
 
@@ -291,7 +291,7 @@ def test_constant_labels_of_a_matrix(many):
 def test_matrices_with_groups_are_split_by_them(many):
     X, Y = many
     groups = np.repeat(np.arange(25), 20)
-    model = MeasureClassifier(levers=FAST, cv=GroupKFold(5)).fit(X, Y, groups=groups)
+    model = MeasureClassifier(strategies=FAST, cv=GroupKFold(5)).fit(X, Y, groups=groups)
     assert model.predict(X).shape == Y.shape
 
 
@@ -309,7 +309,7 @@ def test_weights_reach_the_estimator(rare):
         (make_pipeline(LogisticRegression()), LogisticRegression()),
         (GridSearchCV(LogisticRegression(), {"C": [1.0]}), LogisticRegression()),
     ):
-        model = MeasureClassifier(base, levers=FAST).fit(X, y, sample_weight=weight)
+        model = MeasureClassifier(base, strategies=FAST).fit(X, y, sample_weight=weight)
         expected = inner.fit(X, y, sample_weight=weight).predict_proba(X)
         np.testing.assert_allclose(model.predict_proba(X), expected)
     with pytest.raises(Refusal, match="sample_weight refuses KNeighborsClassifier"):
@@ -323,7 +323,7 @@ def test_metadata_routing(rare):
     groups, weight = np.repeat(np.arange(50), 10), np.where(y == 1, 5.0, 1.0)
     with config_context(enable_metadata_routing=True):
         base = LogisticRegression().set_fit_request(sample_weight=True)
-        model = MeasureClassifier(base, levers=FAST).set_fit_request(groups=True, sample_weight=True)
+        model = MeasureClassifier(base, strategies=FAST).set_fit_request(groups=True, sample_weight=True)
         model.set_score_request(groups=True).set_predict_request(groups=False)
         assert model.fit(X, y, groups=groups, sample_weight=weight).estimator_.intercept_ > -2.0
         scores = cross_val_score(model, X, y, cv=GroupKFold(3), params={"groups": groups, "sample_weight": weight})
@@ -335,10 +335,10 @@ def test_metadata_routing(rare):
             make_pipeline(LogisticRegression().set_fit_request(sample_weight=False)),
         ):
             with pytest.raises(Refusal, match=f"refuses {type(base).__name__}, which does not request it: with metad"):
-                MeasureClassifier(base, levers=FAST).fit(X, y, sample_weight=weight)
+                MeasureClassifier(base, strategies=FAST).fit(X, y, sample_weight=weight)
         with pytest.raises(Refusal, match="refuses KNeighborsClassifier, whose fit takes no weights of rows. Leave it"):
             MeasureClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=weight)
-    plain = MeasureClassifier(LogisticRegression(), levers=FAST)
+    plain = MeasureClassifier(LogisticRegression(), strategies=FAST)
     with pytest.warns(UserWarning, match=r"do not reach MeasureClassifier\.(fit|score)"):
         cross_val_score(plain, X, y, cv=GroupKFold(3), groups=groups)
 
@@ -362,7 +362,7 @@ def test_groups_reach_a_search_inside_that_splits_by_them(rare, n_jobs):
         search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=GroupKFold(2))
         expected = clone(search).fit(X, y, groups=groups).cv_results_["mean_test_score"]
         for base in (search, make_pipeline(search)):
-            model = MeasureClassifier(base, levers=["threshold"], cv=2, outer_cv=2, n_jobs=n_jobs)
+            model = MeasureClassifier(base, strategies=["threshold"], cv=2, outer_cv=2, n_jobs=n_jobs)
             model.fit(X, y, groups=groups)
             inner = model.estimator_ if base is search else model.estimator_[-1]
             np.testing.assert_array_equal(inner.cv_results_["mean_test_score"], expected)
@@ -376,7 +376,7 @@ def test_groups_reach_a_base_that_requests_them_and_no_other(rare, matrix):
     target = np.column_stack([y, 1 - y]) if matrix else y
 
     def fitted(base, **more):
-        model = MeasureClassifier(base, levers=["threshold"], cv=2).fit(X, target, groups=groups, **more).estimator_
+        model = MeasureClassifier(base, strategies=["threshold"], cv=2).fit(X, target, groups=groups, **more).estimator_
         return model.estimators_[0] if matrix else model
 
     # Without routing nothing but X and y arrives.
@@ -389,34 +389,36 @@ def test_groups_reach_a_base_that_requests_them_and_no_other(rare, matrix):
         assert fitted(Heard().set_fit_request(groups=False)).heard_ is None
         assert fitted(make_pipeline(Heard().set_fit_request(groups=False)))[-1].heard_ is None
         assert fitted(LogisticRegression()).n_features_in_ == X.shape[1]
-        weighted = MeasureClassifier(Heard().set_fit_request(groups=True, sample_weight=True), levers=["class_weight"])
+        weighted = MeasureClassifier(
+            Heard().set_fit_request(groups=True, sample_weight=True), strategies=["class_weight"]
+        )
         assert matrix or len(weighted.fit(X, target, groups=groups).estimator_.heard_) == 500
         with pytest.raises(UnsetMetadataPassedError, match=r"\[groups\] are passed but are not explicitly set"):
             fitted(Heard())
         # A fitted model needs no groups.
         ready = Heard().fit(X, y)
-        prefit = MeasureClassifier(ready, levers=["threshold"], cv="prefit", refit=False)
+        prefit = MeasureClassifier(ready, strategies=["threshold"], cv="prefit", refit=False)
         assert prefit.fit(X, y, groups=groups).estimator_ is ready
 
 
 def test_ctrl_c_keeps_the_best_of_what_was_tried(rare, monkeypatch):
     X, y = rare
-    from setwise.estimators.selection.levers import OwnPrediction
+    from setwise.estimators.selection.strategies import OwnPrediction
 
     def interrupted(self, evidence, task):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(OwnPrediction, "tune", interrupted)
-    model = MeasureClassifier(levers=FAST)
+    model = MeasureClassifier(strategies=FAST)
     with pytest.warns(RuntimeWarning, match="interrupted; it holds the best"), pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    assert model.best_lever_ == "threshold"
+    assert model.best_strategy_ == "threshold"
     assert model.predict(X).shape == y.shape
 
 
 def test_a_fit_that_fails_leaves_the_model_as_it_was(rare):
     X, y = rare
-    model = MeasureClassifier(levers=FAST).fit(X, y)
+    model = MeasureClassifier(strategies=FAST).fit(X, y)
     before = dict(vars(model))
     with pytest.raises(ValueError, match="one class"):
         model.fit(X, np.zeros(len(y)))
@@ -425,46 +427,46 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(rare):
 
 def test_the_gain_comes_from_outer_folds(rare):
     X, y = rare
-    model = MeasureClassifier(levers=FAST, outer_cv=3).fit(X, y)
+    model = MeasureClassifier(strategies=FAST, outer_cv=3).fit(X, y)
     assert model.gain_interval_[0] <= model.gain_ <= model.gain_interval_[1]
     assert not hasattr(model.set_params(outer_cv=None).fit(X, y), "gain_")
 
 
 def test_constant_scores_and_perfect_scores(rare):
     X, y = rare
-    constant = MeasureClassifier(DummyClassifier(strategy="prior"), levers=FAST, loss="f1").fit(X, y)
+    constant = MeasureClassifier(DummyClassifier(strategy="prior"), strategies=FAST, loss="f1").fit(X, y)
     # The best labeling by constant scores is all positive.
     assert constant.predict(X).all()
     assert constant.best_score_ == pytest.approx(f1_score(y, np.ones_like(y)))
-    perfect = MeasureClassifier(DecisionTreeClassifier(), levers=FAST).fit(y[:, None], y)
+    perfect = MeasureClassifier(DecisionTreeClassifier(), strategies=FAST).fit(y[:, None], y)
     assert perfect.score(y[:, None], y) == 1.0
 
 
 def test_a_search_over_the_parameters_of_the_estimator(rare):
     X, y = rare
     search = GridSearchCV(
-        MeasureClassifier(LogisticRegression(), levers=FAST, cv=3), {"estimator__C": [0.01, 1.0]}, cv=2
+        MeasureClassifier(LogisticRegression(), strategies=FAST, cv=3), {"estimator__C": [0.01, 1.0]}, cv=2
     )
     assert search.fit(X, y).best_score_ > 0.2
     calibrated = CalibratedClassifierCV(LogisticRegression(), cv=2)
-    assert MeasureClassifier(calibrated, levers=FAST, cv=2).fit(X, y).predict_proba(X).shape == (500, 2)
-    assert MeasureClassifier(Perceptron(), levers=FAST).fit(X, y).score(X, y) > 0.0
+    assert MeasureClassifier(calibrated, strategies=FAST, cv=2).fit(X, y).predict_proba(X).shape == (500, 2)
+    assert MeasureClassifier(Perceptron(), strategies=FAST).fit(X, y).score(X, y) > 0.0
 
 
 def test_cv_results_are_the_curve_of_the_scores(rare):
     X, y = rare
-    model = MeasureClassifier(LogisticRegression(), levers="threshold", store_cv_results=True).fit(X, y)
+    model = MeasureClassifier(LogisticRegression(), strategies="threshold", store_cv_results=True).fit(X, y)
     thresholds, scores = model.cv_results_["thresholds"], model.cv_results_["scores"]
     assert len(thresholds) == len(scores) == len(threshold_curve(y, model.predict_proba(X)[:, 1], FBeta())[0])
     assert (np.diff(thresholds) < 0).all()
     assert scores.max() >= model.best_score_
 
 
-@pytest.mark.parametrize("lever", ["decision", "class_weight", "ramp"])
-def test_safe_saving_holds_only_ours(rare, lever, tmp_path):
+@pytest.mark.parametrize("strategy", ["decision", "class_weight", "ramp"])
+def test_safe_saving_holds_only_ours(rare, strategy, tmp_path):
     skops = pytest.importorskip("skops.io")
     X, y = rare
-    model = MeasureClassifier(LogisticRegression(), levers=[lever]).fit(X, y)
+    model = MeasureClassifier(LogisticRegression(), strategies=[strategy]).fit(X, y)
     skops.dump(model, tmp_path / "model.skops")
     unknown = skops.get_untrusted_types(file=tmp_path / "model.skops")
     assert all(name.startswith("setwise.") for name in unknown)

@@ -56,7 +56,7 @@ def test_the_choice_of_the_experiment_is_that_of_the_estimator():
         [ThresholdClassifier(LogisticRegression(), base, 0.3)], made, fresh, folds, [loss], 3
     )
     model = MeasureClassifier(LogisticRegression(), "jaccard", cv=folds).fit(made.X, made.y)
-    assert cell[3] == model.best_lever_
+    assert cell[3] == model.best_strategy_
     assert cell[1] == pytest.approx(loss(fresh.y, model.predict(fresh.X) == 1))
     assert cell[0] == pytest.approx(loss(fresh.y, base.predict_proba(fresh.X)[:, 1] >= 0.3))
 

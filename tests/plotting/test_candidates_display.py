@@ -25,7 +25,7 @@ def labels_of(display):
 
 
 def test_the_candidates_of_a_model(rows):
-    model = MeasureClassifier(LogisticRegression(), levers=["as_it_is", "label_thresholds", "decision"]).fit(*rows)
+    model = MeasureClassifier(LogisticRegression(), strategies=["as_it_is", "label_thresholds", "decision"]).fit(*rows)
     display = CandidatesDisplay.from_estimator(model)
     # What was refused is left out, and the best gain stands on top.
     assert len(labels_of(display)) == 3
@@ -33,7 +33,7 @@ def test_the_candidates_of_a_model(rows):
         line.get_xdata()[0] for line in display.ax_.lines if len(line.get_xdata()) == 1 and line.get_marker() == "o"
     ]
     assert gains == sorted(gains)
-    assert [name for name in labels_of(display) if "chosen" in name] == [f"{model.best_lever_} (chosen)"]
+    assert [name for name in labels_of(display) if "chosen" in name] == [f"{model.best_strategy_} (chosen)"]
     buffer = io.BytesIO()
     display.figure_.savefig(buffer, format="png")
     assert buffer.tell() > 10_000

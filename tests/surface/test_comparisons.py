@@ -43,7 +43,7 @@ def of_plans():
     yield Parameter("Plan(grid)", lambda v: Plan(grid=v), grids)
     names = OBJECTS | {"unknown": ("nope",), "text": "linear", "number": 1, "list": ["linear"]}
     yield Parameter("Plan(bases)", lambda v: Plan(bases=v), names)
-    yield Parameter("Plan(levers)", lambda v: Plan(levers=v), names)
+    yield Parameter("Plan(strategies)", lambda v: Plan(strategies=v), names)
     yield Parameter("Plan(seed)", lambda v: Plan(seed=v), SEEDS)
     yield Parameter("Plan(n_jobs)", lambda v: Plan(n_jobs=v), {"zero": 0, "half": 0.5, "text": "2", "None": None})
     yield Parameter(

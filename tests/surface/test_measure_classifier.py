@@ -1,4 +1,4 @@
-"""MeasureClassifier, its levers and its picture: parameters, and every argument of the methods."""
+"""MeasureClassifier, its strategies and its picture: parameters, and every argument of the methods."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import ShuffleSplit
 
 from setwise import MeasureClassifier
-from setwise.estimators.selection import GFM, LEVERS, BayesDecision, ClassWeight, RampStack, Stack, as_levers
+from setwise.estimators.selection import GFM, STRATEGIES, BayesDecision, ClassWeight, RampStack, Stack, as_strategies
 from setwise.losses import Jaccard, RocArea
 from setwise.plotting import CandidatesDisplay
 from surface.malformed import (
@@ -33,12 +33,12 @@ X = RNG.standard_normal((8, 2))
 Y = np.array([1, 0, 1, 0, 1, 0, 0, 1])
 GROUPS = np.repeat([0, 1, 2, 3], 2)
 MATRIX = np.array([[1, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0], [1, 1, 1], [0, 0, 0]])
-MODEL = MeasureClassifier(LogisticRegression(), levers=["as_it_is"], cv=2)
+MODEL = MeasureClassifier(LogisticRegression(), strategies=["as_it_is"], cv=2)
 NAMES = OBJECTS | {"unknown name": "jacard", "empty text": ""}
 PARAMETERS = {
     "estimator": without(OBJECTS, "None") | {"regression": LinearRegression(), "clusters": KMeans(2), "text": "a"},
     "loss": NAMES | {"class": Jaccard, "needs parameters": "capped", "a ranking": "auc", "of a ranking": RocArea()},
-    "levers": {
+    "strategies": {
         "None": None, "number": 3, "unknown": ["magic"], "text": "magic", "twice": ["threshold", "threshold"],
         "class": [ClassWeight], "numbers": [1, 2], "dict": {}, "None in it": [None], "bytes": b"a", "object": Jaccard(),
     },
@@ -98,8 +98,8 @@ def of_methods():
     yield Parameter("score(groups)", partial(grouped.score, X, Y), IDS)
 
 
-def of_levers():
-    yield Parameter("as_levers(levers)", as_levers, PARAMETERS["levers"])
+def of_strategies():
+    yield Parameter("as_strategies(strategies)", as_strategies, PARAMETERS["strategies"])
     positive = without(NUMBERS, "truth") | {"zero": 0.0}
     for kind in (GFM, RampStack, Stack):
         yield Parameter(f"{kind.__name__}(C)", kind, positive)
@@ -150,7 +150,7 @@ def of_the_picture():
     yield Parameter("CandidatesDisplay.plot(ax)", CandidatesDisplay(**good).plot, without(OBJECTS, "None"))
 
 
-PARAMETERS_OF_ALL = [*of_parameters(), *of_methods(), *of_levers(), *of_the_picture()]
+PARAMETERS_OF_ALL = [*of_parameters(), *of_methods(), *of_strategies(), *of_the_picture()]
 
 
 @pytest.mark.parametrize("parameter", PARAMETERS_OF_ALL, ids=lambda parameter: parameter.where)
@@ -159,8 +159,8 @@ def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
     try_all(parameter)
 
 
-def test_every_lever_is_tried():
+def test_every_strategy_is_tried():
     without_parameters = {"as_it_is", "threshold", "label_thresholds"}
-    assert set(LEVERS) - without_parameters == {
+    assert set(STRATEGIES) - without_parameters == {
         kind.name for kind in (ClassWeight, BayesDecision, GFM, RampStack, Stack)
     }

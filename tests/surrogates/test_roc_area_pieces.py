@@ -9,7 +9,7 @@ from setwise.surrogates.pieces.lovasz import RocAreaInPieces, roc_area_in_pieces
 from surrogates.places import divided, gathered, leaves_of, problems, traffic
 
 PLANS = (BinPlan(), BinPlan(bins=3, most=8, few=0), BinPlan(bins=5, most=40, few=4))
-LEVERS = ((1.0, 1.0), (1.0, 0.3), (2.5, 7.0))
+STRATEGIES = ((1.0, 1.0), (1.0, 0.3), (2.5, 7.0))
 
 
 def bound(y, margin=1.0, scale=1.0, plan=None):
@@ -27,7 +27,7 @@ def rounding(truth, scores, scale=1.0):
     return 1e-9 * abs(truth) + relative * (1.0 + np.abs(scores.astype(np.float64)).max() / scale)
 
 
-@pytest.mark.parametrize(("margin", "scale"), LEVERS)
+@pytest.mark.parametrize(("margin", "scale"), STRATEGIES)
 def test_exact_values_are_those_of_the_whole_set(margin, scale):
     for plan in PLANS:
         for _, y, scores, pieces, _ in problems(200):
@@ -37,7 +37,7 @@ def test_exact_values_are_those_of_the_whole_set(margin, scale):
             assert found.value <= found.upper <= found.value + slack
 
 
-@pytest.mark.parametrize(("margin", "scale"), LEVERS)
+@pytest.mark.parametrize(("margin", "scale"), STRATEGIES)
 def test_bounds_hold_at_all_tolerances(margin, scale):
     gaps = 0
     for _, y, scores, pieces, _ in problems(100, sizes=(8, 40, 150), seed=1):
@@ -53,7 +53,7 @@ def test_bounds_hold_at_all_tolerances(margin, scale):
     assert gaps > 10
 
 
-@pytest.mark.parametrize(("margin", "scale"), LEVERS)
+@pytest.mark.parametrize(("margin", "scale"), STRATEGIES)
 def test_gradients_make_planes_below_the_surrogate(margin, scale):
     for rng, y, scores, pieces, places in problems(60, dtypes=(np.float64,), seed=2):
         if np.abs(scores).max() > 1e9:

@@ -79,11 +79,11 @@ def holm(p_values: ArrayLike) -> Values:
 @final
 @dataclass(frozen=True, eq=False)
 class CandidateResult:
-    """A lever over a base model: what it lost inside, out of fold on all rows, and on the outer folds.
+    """A strategy over a base model: what it lost inside, out of fold on all rows, and on the outer folds.
 
     Attributes
     ----------
-    base, lever : the names
+    base, strategy : the names
     inner : the out-of-fold loss on all rows
     gain, gain_error : what it gained there over the reference, and the standard error of this paired difference
     outer : (folds,) the loss on the test part of each outer fold; NaN where it was refused
@@ -92,7 +92,7 @@ class CandidateResult:
     """
 
     base: str
-    lever: str
+    strategy: str
     inner: float
     gain: float
     gain_error: float
@@ -102,8 +102,8 @@ class CandidateResult:
 
     @property
     def key(self) -> Key:
-        """The names of the base model and of the lever."""
-        return self.base, self.lever
+        """The names of the base model and of the strategy."""
+        return self.base, self.strategy
 
     @property
     def usable(self) -> bool:
@@ -146,7 +146,7 @@ class Winner:
 
     Attributes
     ----------
-    key : the names of the base model and of the lever
+    key : the names of the base model and of the strategy
     constant : its C, or None
     threshold : its threshold, in the units of the model's scores; (p,) for one of each label; None where it has none
     weight : the weight of positive rows in the fit of the base model
@@ -220,7 +220,7 @@ class Answer:
     Attributes
     ----------
     problem, measured, plan : the data, the measure and the folds
-    rows : every lever over every base model; the reference is the first row
+    rows : every strategy over every base model; the reference is the first row
     chosen : the way that was chosen on all rows
     choices : the way that each outer fold chose on its training part
     own : (folds,) the losses on the test parts of what each outer fold chose
@@ -241,10 +241,10 @@ class Answer:
     >>> from setwise.compare import NamedLoss, Plan, Problem, compare
     >>> from setwise.losses import FBeta
     >>> X, y = make_classification(150, 3, n_redundant=0, weights=[0.8], class_sep=0.7, random_state=0)
-    >>> plan = Plan(folds=2, inner=3, grid=(1.0,), bases=("linear",), levers=("threshold",))
+    >>> plan = Plan(folds=2, inner=3, grid=(1.0,), bases=("linear",), strategies=("threshold",))
     >>> answer = compare(Problem("made", "Generated rows.", X, y), [NamedLoss("f1", FBeta())], plan)[0]
 
-    >>> answer.reference.key, [row.lever for row in answer.rows]
+    >>> answer.reference.key, [row.strategy for row in answer.rows]
     (('linear', 'threshold'), ['threshold', 'as_it_is'])
     """
 
@@ -303,11 +303,11 @@ class Answer:
 
     @property
     def parts(self) -> dict[str, PairedDifference]:
-        """The gain over logistic regression at 0.5 in three parts: that of the threshold, the base model, the lever."""
+        """The gain over logistic regression at 0.5 in three parts: threshold, base model, strategy."""
         found = {} if self.plain is None else {"threshold": self.paired(self.plain.outer, self.reference.outer)}
         found["base"] = self.paired(self.reference.outer, self.own_base)
         if self.plain is not None:
-            found["lever"] = self.paired(self.own_base, self.own)
+            found["strategy"] = self.paired(self.own_base, self.own)
         return found
 
     @property

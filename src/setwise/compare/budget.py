@@ -10,7 +10,7 @@ from typing import final
 from setwise.compare.fits import Fits, judged_by, no_advance, rows_of
 from setwise.compare.plan import BASES, FIRST, LEAST_FOLDS, QUICK_GRID, Key, NamedLoss, Plan
 from setwise.compare.problem import Problem
-from setwise.compare.sentences import lever_title
+from setwise.compare.sentences import strategy_title
 from setwise.compare.text import bytes_text, listed
 from setwise.compare.winner import decide
 from setwise.core.exceptions import Refusal
@@ -18,7 +18,7 @@ from setwise.core.pages import LARGE_FILES
 from setwise.datasets.blocks import Budget
 from setwise.datasets.sampling import ParquetTable
 from setwise.decisions.task import Task
-from setwise.estimators.selection import Lever
+from setwise.estimators.selection import Strategy
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 
 LEAST_ROWS, MOST_ROWS, SHARE = 300, 2000, 16
@@ -34,10 +34,10 @@ MARGIN = 1.6
 """The final tuning on a whole part, and work that grows faster than the rows, as sorting does, as a factor."""
 
 SLOW = 0.08
-"""A lever over one base model that takes more than this share of the budget goes before base models and outer folds."""
+"""A strategy over one base model that takes more than this share of the budget goes first."""
 
 CHEAP = ("as_it_is", "threshold", "order")
-"""Levers that cost next to nothing, and are never left out."""
+"""Strategies that cost next to nothing, and are never left out."""
 
 
 @final
@@ -64,10 +64,10 @@ class Line:
 @final
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of one part: for the fits of each base model with all its constants, and for each lever over it."""
+    """Seconds of one part: for the fits of each base model with all its constants, and for each strategy over it."""
 
     fits: Mapping[str, Line]
-    levers: Mapping[Key, Line]
+    strategies: Mapping[Key, Line]
     grid: int
 
     def expected(self, plan: Plan, rows: int) -> float:
@@ -75,17 +75,17 @@ class Costs:
         return sum(self.of(plan, rows).values())
 
     def of(self, plan: Plan, rows: int) -> dict[Key, float]:
-        """The seconds of a plan by base model and lever, with those of the fits under the lever ``""``."""
+        """The seconds of a plan by base model and strategy, with those of the fits under the strategy ``""``."""
         parts = [rows * (1.0 - 1.0 / plan.folds)] * plan.folds + [float(rows)]
         found: dict[Key, float] = {}
         for name, line in self.fits.items():
             if name in plan.bases or name == FIRST:
                 share = len(BASES[name].constants(plan.grid)) / len(BASES[name].constants((1.0,) * self.grid))
                 found[name, ""] = MARGIN * share * sum(map(line, parts))
-                tried = {lever.name for lever in plan.tried(name)}
-                for (base, lever), cost in self.levers.items():
-                    if base == name and lever in tried | {"order"}:
-                        found[base, lever] = MARGIN * sum(map(cost, parts))
+                tried = {strategy.name for strategy in plan.tried(name)}
+                for (base, strategy), cost in self.strategies.items():
+                    if base == name and strategy in tried | {"order"}:
+                        found[base, strategy] = MARGIN * sum(map(cost, parts))
         return found
 
 
@@ -100,12 +100,12 @@ def measured_costs(problem: Problem, measures: Sequence[NamedLoss], plan: Plan, 
         key: Line.through((small[0], small[1].get(key, seconds)), (whole[0], seconds))
         for key, seconds in whole[1].items()
     }
-    fits = {base: line for (base, lever), line in lines.items() if not lever}
+    fits = {base: line for (base, strategy), line in lines.items() if not strategy}
     return Costs(fits, {key: line for key, line in lines.items() if key[1]}, len(plan.grid))
 
 
 def _run(part: Problem, measures: Sequence[NamedLoss], plan: Plan) -> tuple[int, dict[Key, float]]:
-    """The number of rows of a part, and the seconds of the fits and of each lever on it."""
+    """The number of rows of a part, and the seconds of the fits and of each strategy on it."""
     rows = rows_of(part, measures[0])
     fits = Fits(rows, part, plan, "", no_advance)
     seconds: dict[Key, float] = {(base, ""): value for base, value in fits.seconds.items()}
@@ -117,23 +117,23 @@ def _run(part: Problem, measures: Sequence[NamedLoss], plan: Plan) -> tuple[int,
         for candidate in decision.candidates:
             seconds[candidate.key] = seconds.get(candidate.key, 0.0) + candidate.seconds
         for base, source in sources.tuned.items():
-            # Fits with weighted rows are made for the levers that ask for them.
-            asking = [lever.name for lever in plan.tried(base) if asks_for_fits(lever, task, source)]
+            # Fits with weighted rows are made for the strategies that ask for them.
+            asking = [strategy.name for strategy in plan.tried(base) if asks_for_fits(strategy, task, source)]
             for name in asking:
                 seconds[base, name] = seconds.get((base, name), 0.0) + (source.seconds - before[base]) / len(asking)
     return len(part.y), seconds
 
 
-def asks_for_fits(lever: Lever, task: Task, base: OutOfFoldBase) -> bool:
-    """Whether a lever asks for more fits of the base model than the others."""
-    return lever.refuses(task, base) is None and (lever.many_numbers or lever.bound(task).fits != (1.0,))
+def asks_for_fits(strategy: Strategy, task: Task, base: OutOfFoldBase) -> bool:
+    """Whether a strategy asks for more fits of the base model than the others."""
+    return strategy.refuses(task, base) is None and (strategy.many_numbers or strategy.bound(task).fits != (1.0,))
 
 
 def within(plan: Plan, costs: Costs, rows: int, budget: float) -> tuple[Plan, int, list[str]]:
     """The plan and the number of rows that fit into ``budget`` seconds, and sentences on what is left out.
 
-    Given up are values of C, then the slowest levers over single base models, then base models but for the reference
-    and one other, then outer folds down to three, then further levers, and at last rows.
+    Given up are values of C, then the slowest strategies over single base models, then base models but for the
+    reference and one other, then outer folds down to three, then further strategies, and at last rows.
     """
     held, whole, notes = rows, costs.expected(plan, rows), list[str]()
     if whole <= budget:
@@ -148,9 +148,9 @@ def within(plan: Plan, costs: Costs, rows: int, budget: float) -> tuple[Plan, in
     gone: list[Key] = []
 
     def leave_out(share: float) -> None:
-        """Leave out the slowest levers, while it is late, that take more than a share of the budget."""
+        """Leave out the slowest strategies, while it is late, that take more than a share of the budget."""
         nonlocal plan
-        for key in sorted(costs.levers, key=lambda key: -costs.of(plan, rows).get(key, 0.0)):
+        for key in sorted(costs.strategies, key=lambda key: -costs.of(plan, rows).get(key, 0.0)):
             if late() and key[1] not in CHEAP and costs.of(plan, rows).get(key, 0.0) > share * budget:
                 plan = replace(plan, skipped=plan.skipped | {key})
                 gone.append(key)
@@ -164,8 +164,8 @@ def within(plan: Plan, costs: Costs, rows: int, budget: float) -> tuple[Plan, in
         plan = replace(plan, folds=LEAST_FOLDS)
         notes.append(f"{LEAST_FOLDS} outer folds")
     leave_out(0.01)
-    # Levers over a base model that is left out need no words of their own.
-    named = [f"{lever_title(lever)} over {BASES[b].title}" for b, lever in gone if b in {FIRST, *plan.bases}]
+    # Strategies over a base model that is left out need no words of their own.
+    named = [f"{strategy_title(strategy)} over {BASES[b].title}" for b, strategy in gone if b in {FIRST, *plan.bases}]
     if named:
         notes.append(f"without {listed(named)}")
     if late():

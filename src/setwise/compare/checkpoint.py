@@ -14,7 +14,7 @@ from setwise.core.checkpoint import Checkpoint, OpenCheckpoint, fingerprint
 from setwise.core.files import in_line
 from setwise.estimators.checkpoints import described, of_rows
 
-PLANNED = ("folds", "inner", "grid", "bases", "levers", "skipped")
+PLANNED = ("folds", "inner", "grid", "bases", "strategies", "skipped")
 """The fields of a plan that the time may change; another run has other times, and would draw other rows."""
 
 NOT_SAID = frozenset({"data", "test", "n_jobs", "time_budget", "save", "out", "checkpoint", "resume", "command"})
@@ -54,7 +54,7 @@ def planned(kept: OpenCheckpoint | None, plan: Plan) -> tuple[Plan, int, list[st
         changes = {
             name: tuple(one) if isinstance(one, list) else one for name, one in changes.items() if name in PLANNED
         }
-        changes["skipped"] = frozenset((str(base), str(lever)) for base, lever in changes["skipped"])
+        changes["skipped"] = frozenset((str(base), str(strategy)) for base, strategy in changes["skipped"])
         return replace(plan, **changes), rows, notes
     except (ValueError, TypeError, KeyError):
         raise ValueError(f"{kept.name} is no checkpoint of this comparison: its plan cannot be read.") from None
@@ -74,7 +74,7 @@ def judged(kept: OpenCheckpoint | None) -> tuple[dict[Key, float], Key] | None:
     if kept is None or not arrays:
         return None
     try:
-        ways = [(str(base), str(lever)) for base, lever in arrays["ways"]]
+        ways = [(str(base), str(strategy)) for base, strategy in arrays["ways"]]
         losses = dict(zip(ways, kept.numbers("losses", (len(ways),)).tolist(), strict=True))
         chosen = ways[int(arrays["chosen"])]
     except (ValueError, TypeError, KeyError, IndexError):

@@ -32,7 +32,7 @@ from setwise.datasets.blocks import Budget
 from setwise.datasets.files import as_existing, parts_of, request
 from setwise.datasets.sampling import ParquetTable, drawn
 from setwise.estimators import MeasureClassifier
-from setwise.estimators.selection import LEVERS
+from setwise.estimators.selection import STRATEGIES
 from setwise.losses import parse_losses
 
 PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"
@@ -52,7 +52,7 @@ class CommandOptions:
     loss: str | None = None
     average: str | None = None
     base: str | None = None
-    levers: str | None = None
+    strategies: str | None = None
     recall_at_least: float | None = None
     precision_at_least: float | None = None
     confidence: float | None = None
@@ -82,13 +82,13 @@ def plan_of(options: CommandOptions) -> Plan:
         raise ValueError(f"--time-budget must be a number of seconds above 0; got {options.time_budget}.")
     bases = ("linear", "boosted") if options.quick else tuple(BASES)
     # Weighted fits cost the most and seldom gain anything over a threshold.
-    levers = tuple(name for name in LEVERS if not options.quick or name != "class_weight")
+    strategies = tuple(name for name in STRATEGIES if not options.quick or name != "class_weight")
     return Plan(
         options.folds or 5,
         3 if options.quick else 5,
         QUICK_GRID if options.quick else GRID,
         _names(options.base, BASES, "--base", "base model", bases),
-        _names(options.levers, LEVERS, "--levers", "lever", levers),
+        _names(options.strategies, STRATEGIES, "--strategies", "strategy", strategies),
         options.seed,
         options.n_jobs or 1,
         floor=floor_of(options),
@@ -98,9 +98,9 @@ def plan_of(options: CommandOptions) -> Plan:
 def plan_for(options: CommandOptions, problem: Problem) -> Plan:
     """The plan of the options for one problem. For many sets ``--quick`` leaves the ramp to the cheaper stack."""
     plan = plan_of(options)
-    if not options.quick or options.levers is not None or (problem.groups is None and not problem.many):
+    if not options.quick or options.strategies is not None or (problem.groups is None and not problem.many):
         return plan
-    return replace(plan, levers=tuple(name for name in plan.levers if name != "ramp"))
+    return replace(plan, strategies=tuple(name for name in plan.strategies if name != "ramp"))
 
 
 def floor_of(options: CommandOptions) -> FlooredThreshold | None:
@@ -410,12 +410,12 @@ def run(
 
 
 def unfit(options: CommandOptions, plan: Plan, work: ComparisonTask) -> list[str]:
-    """Sentences on the levers that were asked for and fit no measure on these data, or keep no floor."""
-    asked = () if options.levers is None else plan.levers
+    """Sentences on the strategies that were asked for and fit no measure on these data, or keep no floor."""
+    asked = () if options.strategies is None else plan.strategies
     odd = [name for name in asked if all(name in foreign(work.problem, m) for m in work.measures)]
     floorless = [n for n in asked if plan.floor is not None and n not in (*odd, "as_it_is", "threshold")]
     reasons = {"not for this kind of data or of measure": odd, "a floor is kept by a threshold alone": floorless}
-    return [f"Left out of --levers: {listed(names)}; {reason}." for reason, names in reasons.items() if names]
+    return [f"Left out of --strategies: {listed(names)}; {reason}." for reason, names in reasons.items() if names]
 
 
 def work_of(options: CommandOptions, plan: Plan) -> list[ComparisonTask]:

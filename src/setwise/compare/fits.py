@@ -1,4 +1,4 @@
-"""The fits of all base models over some rows, made once and shared by all levers and measures."""
+"""The fits of all base models over some rows, made once and shared by all strategies and measures."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,9 +13,9 @@ from setwise.compare.problem import Problem
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.exceptions import Refusal
 from setwise.decisions.task import Task
-from setwise.estimators.selection.levers import Lever
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.problem import SelectionProblem as Rows
+from setwise.estimators.selection.strategies import Strategy
 from setwise.estimators.sets import as_ids
 
 Advance = Callable[[str, int], None]
@@ -69,15 +69,15 @@ class Fits:
                 advance(f"{where}: {base.title}", 1)
             self.seconds[base.name] = sum(source.seconds for source in found.values())
 
-    def best(self, task: Task, reference: Lever) -> "BaseResponses":
+    def best(self, task: Task, reference: Strategy) -> "BaseResponses":
         """The responses of each base model with the constant that is best for the measure.
 
-        The best constant has the least out-of-fold loss with the lever of the reference; under floors, among those that
-        keep them, or else come nearest. For logistic regression at 0.5
-        it is the one with the least loss at 0.5; under floors, which 0.5 does not know, it is that of the reference.
+        The best constant has the least out-of-fold loss with the strategy of the reference; under floors, among those
+        that keep them, or else come nearest. For logistic regression at 0.5 it is the one with the least loss at 0.5;
+        under floors, which 0.5 does not know, it is that of the reference.
         """
         chosen = {
-            name: _least(found, partial(tuned_loss, task=task, lever=reference))
+            name: _least(found, partial(tuned_loss, task=task, strategy=reference))
             for name, found in self._sources.items()
         }
         plain = chosen[FIRST]
@@ -113,11 +113,11 @@ def _least(
     return min(found, key=lambda c: [round(loss, 12) for loss in losses(found[c])])
 
 
-def tuned_loss(source: OutOfFoldBase, task: Task, lever: Lever) -> tuple[float, float]:
-    """What a lever that was tuned on the same rows misses floors by, and its out-of-fold loss; inf if it is refused."""
+def tuned_loss(source: OutOfFoldBase, task: Task, strategy: Strategy) -> tuple[float, float]:
+    """What a strategy tuned on the same rows misses floors by, and its out-of-fold loss; inf if it is refused."""
     evidence = source.held_out()
     try:
-        rule = lever.bound(task).tune(evidence, task)
+        rule = strategy.bound(task).tune(evidence, task)
     except Refusal:
         return np.inf, np.inf
     return short_of(rule), float(task.loss.values(task.sets, task.flat(rule.labels(evidence))).mean())

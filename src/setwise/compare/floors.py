@@ -12,7 +12,7 @@ from setwise.decisions import Floor, OperatingPoint, UnmetFloor, constrained_thr
 from setwise.decisions.floors import SLACK, FloorRequest, together
 from setwise.decisions.operating_point import kept_at, nearest_threshold
 from setwise.decisions.task import Task
-from setwise.estimators.selection.levers import Base, Evidence, Lever, Rule
+from setwise.estimators.selection.strategies import Base, Evidence, Rule, Strategy
 
 
 @final
@@ -51,11 +51,11 @@ class FloorShares:
 
 @final
 @dataclass(frozen=True)
-class FlooredThreshold(Lever):
+class FlooredThreshold(Strategy):
     """``[score >= t]`` with the t of least mean loss among those that keep the floors on out-of-fold scores.
 
-    Among the ``levers`` of :class:`setwise.MeasureClassifier`; with ``cv="prefit"`` it takes the scores of a model that
-    was fitted on other rows. The other levers keep no floors. Label matrices are refused by ``fit``.
+    Among the ``strategies`` of :class:`setwise.MeasureClassifier`; with ``cv="prefit"`` it takes the scores of a model
+    that was fitted on other rows. The other strategies keep no floors. Label matrices are refused by ``fit``.
 
     Source: own; :func:`~setwise.decisions.constrained_threshold`, described in docs/guide/thresholds.md.
 
@@ -113,8 +113,8 @@ class FlooredThreshold(Lever):
         """Label matrices are refused."""
         return "a floor is for one label a row, and the target is a label matrix." if task.is_matrix else None
 
-    def bound(self, task: Task) -> Lever:
-        """The lever that refuses on all rows only: a part of them may hold too few positives to be sure of anything."""
+    def bound(self, task: Task) -> Strategy:
+        """The strategy that refuses on all rows only: a part of them may hold too few positives to be sure."""
         return NearestThreshold(self, len(task.truth))
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
@@ -167,13 +167,13 @@ def calls(thresholds: Values, scores: Values, truth: Bools) -> tuple[Values, Val
 
 @final
 @dataclass(frozen=True)
-class NearestThreshold(Lever):
+class NearestThreshold(Strategy):
     """The threshold of floors, and where none keeps them the one that comes nearest.
 
     Parameters
     ----------
     floor : the floors
-    rows : with so many rows the floors must be kept, and the lever refuses where they are not; None never refuses
+    rows : with so many rows the floors must be kept, and the strategy refuses where they are not; None never refuses
     """
 
     floor: FlooredThreshold

@@ -23,8 +23,8 @@ from setwise.datasets.sampling import Sample
 from setwise.decisions.task import Task
 from setwise.distributed.rows import PlacedRows, mean_loss_of
 from setwise.estimators.selection.base_models import Response
-from setwise.estimators.selection.levers import Evidence, Rule
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
+from setwise.estimators.selection.strategies import Evidence, Rule
 from setwise.risks.places import FileObjects, FilePlaces, LocalObjects
 
 RUN = 1 << 14

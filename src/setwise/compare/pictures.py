@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from setwise.compare.answer import Answer, ThresholdRange
 from setwise.compare.floor_sentences import lower
 from setwise.compare.plan import BASES
-from setwise.compare.sentences import axes_of, breaks, lever_title
+from setwise.compare.sentences import axes_of, breaks, strategy_title
 from setwise.compare.text import figure as as_text
 from setwise.compare.text import signed, threshold_text
 from setwise.core.checks import Values
@@ -47,7 +47,7 @@ def gain(found: Answer) -> Figure:
     """Where the gain over logistic regression at 0.5 comes from, and the gain of the choice in each outer fold."""
     figure = Figure(figsize=(9.0, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1.0))
-    names = {"threshold": "by its threshold", "base": "by the base model", "lever": "by the measure"}
+    names = {"threshold": "by its threshold", "base": "by the base model", "strategy": "by the measure"}
     parts = {names[name]: part for name, part in found.parts.items()}
     for i, part in enumerate(parts.values()):
         low, high = part.interval()
@@ -76,28 +76,28 @@ def gain(found: Answer) -> Figure:
 
 
 def ways(found: Answer) -> Figure:
-    """The mean of the measure on the outer folds with its standard error, for every lever over every base model."""
-    bases, levers = axes_of(found)
-    figure = Figure(figsize=(8.4, 0.9 + 0.42 * max(len(levers), 2)), layout="constrained")
+    """The mean of the measure on the outer folds with its standard error, for every strategy over every base model."""
+    bases, strategies = axes_of(found)
+    figure = Figure(figsize=(8.4, 0.9 + 0.42 * max(len(strategies), 2)), layout="constrained")
     axes = figure.add_subplot()
     shift = np.linspace(-0.22, 0.22, len(bases)) if len(bases) > 1 else np.zeros(1)
     shown = [row for row in found.rows if row.usable and not breaks(found, row)]
     for j, base in enumerate(bases):
         rows = [row for row in shown if row.base == base]
-        places = [levers.index(row.lever) + shift[j] for row in rows]
+        places = [strategies.index(row.strategy) + shift[j] for row in rows]
         values = [found.measured.shown(row.mean) for row in rows]
         errors = [found.paired(row.outer, np.zeros(len(row.outer))).error for row in rows]
         axes.errorbar(values, places, xerr=errors, fmt=MARKERS[j % len(MARKERS)], color=CYCLE[j % len(CYCLE)],
                       markersize=5.5, linewidth=1.2, label=BASES[base].title)  # fmt: skip
     winner = next(row for row in found.rows if row.key == found.winner.key)
-    spot = (found.measured.shown(winner.mean), levers.index(winner.lever) + shift[bases.index(winner.base)])
+    spot = (found.measured.shown(winner.mean), strategies.index(winner.strategy) + shift[bases.index(winner.base)])
     axes.plot(*spot, "o", markersize=13, markerfacecolor="none", markeredgecolor=BLACK, label="recommended")
     for row in found.rows:
         if breaks(found, row):
-            place = levers.index(row.lever) + shift[bases.index(row.base)]
+            place = strategies.index(row.strategy) + shift[bases.index(row.base)]
             _broken(axes, found.measured.shown(row.mean), place, BASES[row.base].title)
-    axes.set_ylim(-0.6, len(levers) - 0.4)
-    axes.set_yticks(range(len(levers)), [lever_title(lever) for lever in levers])
+    axes.set_ylim(-0.6, len(strategies) - 0.4)
+    axes.set_yticks(range(len(strategies)), [strategy_title(strategy) for strategy in strategies])
     axes.invert_yaxis()
     tidy(axes, f"{_plain(found.measured.title)} on rows that were not seen ({found.measured.better})", "")
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)

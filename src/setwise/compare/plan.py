@@ -1,4 +1,4 @@
-"""The plan of a comparison: folds, constants, base models, levers and measures.
+"""The plan of a comparison: folds, constants, base models, strategies and measures.
 
 Base models are logistic regression, the reference, a random forest, and boosted trees. Losses of a ranking read the
 order of the scores, in which no threshold and no decision occurs.
@@ -23,11 +23,11 @@ from setwise.core.checks import Values, as_choice, as_count, as_kind, as_number,
 from setwise.core.loss import Loss
 from setwise.datasets.columns import Category
 from setwise.decisions.task import Task
-from setwise.estimators.selection import LEVERS
+from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.base_models import array_pipeline
 from setwise.estimators.selection.choice import Candidate, chosen_of
-from setwise.estimators.selection.levers import Base, Evidence, Lever, Rule, SingleThreshold
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
+from setwise.estimators.selection.strategies import Base, Evidence, Rule, SingleThreshold, Strategy
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
 
 REPLICATES = 200
@@ -36,7 +36,7 @@ REPLICATES = 200
 
 @final
 @dataclass(frozen=True)
-class ScoreOrder(Lever):
+class ScoreOrder(Strategy):
     """The scores of the base model as they are; only their order counts."""
 
     name: ClassVar[str] = "order"
@@ -346,7 +346,7 @@ def shared_words(problem: Problem, bases: Iterable[BaseModel]) -> list[str]:
 
 
 Key = tuple[str, str]
-"""A way to get predictions: the names of the base model and of the lever."""
+"""A way to get predictions: the names of the base model and of the strategy."""
 
 FIRST = next(iter(BASES))
 
@@ -368,24 +368,24 @@ class Plan:
     Attributes
     ----------
     folds : the number of outer folds, 2 or more, in each of which the whole choice is repeated
-    inner : the number of folds, 3 or more, inside a training part, by which levers are tuned and judged
+    inner : the number of folds, 3 or more, inside a training part, by which strategies are tuned and judged
     grid : the constants C of logistic regression, above 0
-    bases, levers : the names of the base models and of the levers
+    bases, strategies : the names of the base models and of the strategies
     seed : the seed of the outer folds and of the trees
     n_jobs : the number of processes; -1 takes all processors
-    skipped : pairs of base model and lever that do not fit into the budget
-    floor : the threshold that keeps floors, which no other lever does; None without floors
+    skipped : pairs of base model and strategy that do not fit into the budget
+    floor : the threshold that keeps floors, which no other strategy does; None without floors
 
     Raises
     ------
-    ValueError : for numbers out of range, and names of no base model or lever
+    ValueError : for numbers out of range, and names of no base model or strategy
     TypeError : for numbers, pairs or a floor of another kind
 
     Examples
     --------
     >>> from setwise.compare import Plan
-    >>> plan = Plan(folds=3, bases=("linear",), levers=("stack",))
-    >>> [lever.name for lever in plan.tried("linear")]  # as it is and with a tuned threshold each model is tried
+    >>> plan = Plan(folds=3, bases=("linear",), strategies=("stack",))
+    >>> [strategy.name for strategy in plan.tried("linear")]  # as it is and with a tuned threshold each model is tried
     ['as_it_is', 'threshold', 'stack']
     """
 
@@ -393,7 +393,7 @@ class Plan:
     inner: int = 5
     grid: tuple[float, ...] = GRID
     bases: tuple[str, ...] = tuple(BASES)
-    levers: tuple[str, ...] = tuple(LEVERS)
+    strategies: tuple[str, ...] = tuple(STRATEGIES)
     seed: int = 0
     n_jobs: int = 1
     skipped: frozenset[Key] = frozenset()
@@ -407,14 +407,14 @@ class Plan:
             raise ValueError(f"grid must be a tuple of constants C; got {shown(self.grid)}.")
         for c in self.grid:
             as_number(c, "a constant of grid", low=0.0, open_low=True)
-        for name, known in (("bases", BASES), ("levers", LEVERS)):
+        for name, known in (("bases", BASES), ("strategies", STRATEGIES)):
             held = getattr(self, name)
             if not isinstance(held, tuple) or not all(isinstance(one, str) and one in known for one in held):
                 raise ValueError(f"{name} must be a tuple of names among {', '.join(known)}; got {shown(held)}.")
         if isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, int) or self.n_jobs == 0:
             raise ValueError(f"n_jobs must be a number of processes, or -1 for all; got {shown(self.n_jobs)}.")
         if not isinstance(self.skipped, frozenset):
-            raise TypeError(f"skipped must be a frozenset of pairs (base, lever); got {shown(self.skipped)}.")
+            raise TypeError(f"skipped must be a frozenset of pairs (base, strategy); got {shown(self.skipped)}.")
         if self.floor is not None:
             as_kind(self.floor, "floor", FlooredThreshold, "FlooredThreshold(recall=0.9)")
 
@@ -423,21 +423,21 @@ class Plan:
         named = [BASES[name] for name in dict.fromkeys((FIRST, *self.bases))]
         return tuple(base for base in named if base.refuses(problem) is None)
 
-    def tried(self, base: str) -> tuple[Lever, ...]:
-        """The levers that are tried over a base model; as it is and with a tuned threshold each model is tried."""
+    def tried(self, base: str) -> tuple[Strategy, ...]:
+        """The strategies that are tried over a base model; as it is and with a tuned threshold each model is tried."""
         if self.floor is not None:
             return (NearestThreshold(self.floor),)
-        names = dict.fromkeys(("as_it_is", "threshold", *self.levers))
-        return tuple(LEVERS[name]() for name in names if (base, name) not in self.skipped)
+        names = dict.fromkeys(("as_it_is", "threshold", *self.strategies))
+        return tuple(STRATEGIES[name]() for name in names if (base, name) not in self.skipped)
 
-    def reference(self, measured: NamedLoss) -> Lever:
-        """The lever of the reference: the best threshold, the best one under the floors, or the order of scores."""
+    def reference(self, measured: NamedLoss) -> Strategy:
+        """The strategy of the reference: the best threshold, the best one under the floors, or the order of scores."""
         if measured.orders:
             return ScoreOrder()
         return SingleThreshold() if self.floor is None else NearestThreshold(self.floor)
 
     def steps(self, problem: Problem, measures: int) -> int:
-        """The number of steps of progress: one for each constant and each lever, in each part of the rows."""
+        """The number of steps of progress: one for each constant and each strategy, in each part of the rows."""
         constants = sum(len(base.constants(self.grid)) for base in self.models(problem))
-        levers = sum(len(self.tried(base.name)) for base in self.models(problem))
-        return (self.folds + 1) * (constants + measures * levers)
+        strategies = sum(len(self.tried(base.name)) for base in self.models(problem))
+        return (self.folds + 1) * (constants + measures * strategies)

@@ -28,10 +28,10 @@ from setwise.compare.sentences import (
     in_short,
     kind,
     legend,
-    lever_title,
     other_table,
     refusals,
     rows_text,
+    strategy_title,
     table,
     way,
     what_to_do,
@@ -64,7 +64,7 @@ def _result(found: Answer) -> dict[str, Any]:
         "data": data_of(found.problem),
         "change": found.changes,
         "base": winner.key[0],
-        "lever": winner.key[1],
+        "strategy": winner.key[1],
         "threshold": _number(winner.threshold),
         "threshold_range": None if winner.flat is None else [_number(winner.flat.low), _number(winner.flat.high)],
         "constant": winner.constant,
@@ -85,7 +85,7 @@ def _result(found: Answer) -> dict[str, Any]:
             "inner": found.plan.inner,
             "grid": list(found.plan.grid),
             "bases": list(found.plan.bases),
-            "levers": list(found.plan.levers),
+            "strategies": list(found.plan.strategies),
             "seed": found.plan.seed,
         },
         "facts": facts(found),
@@ -98,7 +98,7 @@ def _result(found: Answer) -> dict[str, Any]:
 def _row(row: CandidateResult) -> dict[str, Any]:
     return {
         "base": row.base,
-        "lever": row.lever,
+        "strategy": row.strategy,
         "out_of_fold_loss": _number(row.inner),
         "out_of_fold_gain": _number(row.gain),
         "out_of_fold_gain_error": _number(row.gain_error),
@@ -111,7 +111,9 @@ def _row(row: CandidateResult) -> dict[str, Any]:
 def _others(found: OtherRowsReport) -> dict[str, Any]:
     return {
         "count": found.count,
-        "losses": [{"base": base, "lever": lever, "loss": loss} for (base, lever), loss in found.losses.items()],
+        "losses": [
+            {"base": base, "strategy": strategy, "loss": loss} for (base, strategy), loss in found.losses.items()
+        ],
         "refusal": found.refusal,
     }
 
@@ -184,12 +186,12 @@ RULES = {
 
 RULE_PAGES = {
     "tuned threshold": pages.BAGGED,
-    "at 0.5": pages.LEVERS,
+    "at 0.5": pages.STRATEGIES,
     "threshold for each label": pages.LABEL_THRESHOLDS,
     "weighted positives": pages.CLASS_WEIGHTS,
     "least expected loss": pages.DECISIONS,
     "F-maximizer": pages.LABELS_TOGETHER,
-    "trained on top": pages.LEVERS,
+    "trained on top": pages.STRATEGIES,
     "ramp on top": pages.RAMP,
     "order of scores": pages.RANKINGS,
 }
@@ -352,18 +354,18 @@ def linked(words: str, page: Page) -> str:
 
 
 def _table(found: Answer) -> str:
-    """The table of levers and base models as HTML."""
-    bases, levers = axes_of(found)
+    """The table of strategies and base models as HTML."""
+    bases, strategies = axes_of(found)
     rows = {row.key: row for row in found.rows}
     head = "".join(f"<th>{escape(title)}</th>" for title in ("", *(BASES[base].title for base in bases)))
     body = "".join(
-        f"<tr><td>{escape(lever_title(lever))}</td>"
+        f"<tr><td>{escape(strategy_title(strategy))}</td>"
         + "".join(
-            f"<td{BEST if (base, lever) == found.winner.key else ''}>{_cell(found, rows.get((base, lever)))}</td>"
+            f"<td{BEST if (base, strategy) == found.winner.key else ''}>{_cell(found, rows.get((base, strategy)))}</td>"
             for base in bases
         )
         + "</tr>"
-        for lever in levers
+        for strategy in strategies
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -386,7 +388,7 @@ def _other_table(found: Answer) -> str:
 
 def _rules(found: Answer) -> str:
     """What the rules of the table are."""
-    titles = [lever_title(lever) for lever in axes_of(found)[1]]
+    titles = [strategy_title(strategy) for strategy in axes_of(found)[1]]
     rules = RULES | (ONE_FOR_ALL if found.problem.many else {}) | (FLOORED if found.floored is not None else {})
     told = (f"{linked(t, RULE_PAGES[t])}: {escape(rules[t])}" for t in titles if t in rules)
     return f'<p class="note">{"<br>".join(told)}</p>'

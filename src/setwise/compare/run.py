@@ -1,6 +1,6 @@
 """The run: in each outer fold the whole choice is repeated on the training part and judged on the test part.
 
-The fits of all base models over some rows are made once and shared by all levers and measures.
+The fits of all base models over some rows are made once and shared by all strategies and measures.
 """
 
 import time
@@ -43,15 +43,15 @@ def compare(
 ) -> list[Answer]:
     """One answer for each measure: the choice on all rows, and what the same choice gains on outer folds.
 
-    In each outer fold all base models are fitted on the training part, with inner folds, once for all levers and
-    measures. For each measure every lever is tuned there, the whole choice is made there, and both are judged on the
+    In each outer fold all base models are fitted on the training part, with inner folds, once for all strategies and
+    measures. For each measure every strategy is tuned there, the whole choice is made there, and both are judged on the
     test part. The gain that is reported is that of the repeated choice. Folds are stratified, and never split a set.
 
     Parameters
     ----------
     problem : the data
     measures : the measures, each with its loss
-    plan : folds, base models and levers; None takes the default
+    plan : folds, base models and strategies; None takes the default
     advance : called with words on what is done and with the number of steps that are done by then
     test : further rows on which the recommendation and the reference are judged, or None
     notes : sentences on what was left out before
@@ -75,7 +75,7 @@ def compare(
     >>> from setwise.compare import NamedLoss, Plan, Problem, compare
     >>> from setwise.losses import FBeta
     >>> X, y = make_classification(150, 3, n_redundant=0, weights=[0.8], class_sep=0.7, random_state=0)
-    >>> plan = Plan(folds=2, inner=3, grid=(1.0,), bases=("linear",), levers=("threshold",))
+    >>> plan = Plan(folds=2, inner=3, grid=(1.0,), bases=("linear",), strategies=("threshold",))
     >>> answer = compare(Problem("made", "Generated rows.", X, y), [NamedLoss("f1", FBeta())], plan)[0]
 
     >>> answer.chosen, answer.own.round(2).tolist()  # the losses of the choice on the two outer folds
@@ -237,7 +237,7 @@ class _MeasureRecord:
     def _judged(self, decision: WinnerChoice, test: Rows) -> tuple[dict[Key, float], dict[Key, FloorShares]]:
         """The loss of each rule on new rows, and under floors what it reaches there."""
         task = judged_by(test.task, self.measured)
-        # What a model says of the rows is kept for all levers.
+        # What a model says of the rows is kept for all strategies.
         fresh = {source: source.fresh(test.X, task.groups) for source in map(decision.sources.of, decision.rules)}
         losses, reached = dict[Key, float](), dict[Key, FloorShares]()
         for key, rule in decision.rules.items():
@@ -270,7 +270,7 @@ class _MeasureRecord:
             on_test, kept_on_test = self._judged(decision, rows_of(test, self.measured))
         rows = tuple(
             CandidateResult(
-                c.base, c.lever, c.loss, c.gain, c.gain_error,
+                c.base, c.strategy, c.loss, c.gain, c.gain_error,
                 np.array([found.get(c.key, np.nan) for found in self.losses]), on_test.get(c.key, np.nan), c.refusal,
             )
             for c in decision.candidates

@@ -14,7 +14,7 @@ from setwise.compare.problem import Origin, Problem
 from setwise.compare.text import between, figure, grid, listed, percent, signed, threshold_text
 from setwise.datasets.columns import Date, Numbers, Truth
 
-LEVERS: dict[str, tuple[str, str]] = {
+STRATEGIES: dict[str, tuple[str, str]] = {
     "as_it_is": ("at 0.5", "at 0.5"),
     "threshold": ("tuned threshold", "with a tuned threshold"),
     "label_thresholds": ("threshold for each label", "with a tuned threshold for each label"),
@@ -25,7 +25,7 @@ LEVERS: dict[str, tuple[str, str]] = {
     "ramp": ("ramp on top", "with a ramp on top that descends from its threshold"),
     "order": ("order of scores", "in the order of its scores"),
 }
-"""For each lever its name in a table, and the words for it behind the name of a base model."""
+"""For each strategy its name in a table, and the words for it behind the name of a base model."""
 
 EXPLAINED = {
     "as_it_is": ": what has a probability of at least 0.5 is positive",
@@ -34,18 +34,18 @@ EXPLAINED = {
     "ramp": ": a linear function of the features and the log-odds decides, trained for {measure} from the threshold on",
     "stack": ": a linear function of the features and the log-odds decides, trained for {measure}",
 }
-"""What the levers without a threshold do, behind the words for a way."""
+"""What the strategies without a threshold do, behind the words for a way."""
 
 
-def lever_title(lever: str) -> str:
-    """The name of a lever in a table."""
-    return LEVERS[lever][0] if lever in LEVERS else lever.replace("_", " ")
+def strategy_title(strategy: str) -> str:
+    """The name of a strategy in a table."""
+    return STRATEGIES[strategy][0] if strategy in STRATEGIES else strategy.replace("_", " ")
 
 
 def way(key: Key) -> str:
     """The words for a way, as ``boosted trees with a tuned threshold``."""
-    base, lever = key
-    phrase = LEVERS[lever][1] if lever in LEVERS else f"with {lever.replace('_', ' ')}"
+    base, strategy = key
+    phrase = STRATEGIES[strategy][1] if strategy in STRATEGIES else f"with {strategy.replace('_', ' ')}"
     return f"{BASES[base].title} {phrase}"
 
 
@@ -198,10 +198,12 @@ def refusals(found: Answer) -> list[str]:
     """What was refused, each reason once; what could never fit this kind of data is not missed, and not listed."""
     reasons: dict[str, list[str]] = {}
     for row in found.rows:
-        if row.refusal and row.lever not in foreign(found.problem, found.measured):
-            # A reader knows a lever by its title, not by its name.
-            reason = PLAINLY.get(row.lever) or row.refusal.rstrip(".").replace(f"{row.lever} refuses ", "not for ", 1)
-            reasons.setdefault(reason, []).append(lever_title(row.lever))
+        if row.refusal and row.strategy not in foreign(found.problem, found.measured):
+            # A reader knows a strategy by its title, not by its name.
+            reason = PLAINLY.get(row.strategy) or row.refusal.rstrip(".").replace(
+                f"{row.strategy} refuses ", "not for ", 1
+            )
+            reasons.setdefault(reason, []).append(strategy_title(row.strategy))
     return [f"Left out: {listed(list(dict.fromkeys(names)))}, {reason}." for reason, names in reasons.items()]
 
 
@@ -209,13 +211,13 @@ PLAINLY = {
     "ramp": "because it needs a dense table of numbers without too many columns",
     "class_weight": "because this model cannot be fitted to weighted rows here",
 }
-"""Why a lever that could fit this kind of data did not, for readers who do not know its name."""
+"""Why a strategy that could fit this kind of data did not, for readers who do not know its name."""
 
 
 def foreign(problem: Problem, measured: NamedLoss) -> tuple[str, ...]:
-    """The levers that are made for other kinds of data or of measures."""
+    """The strategies that are made for other kinds of data or of measures."""
     if measured.orders:
-        return tuple(name for name in LEVERS if name != "order")
+        return tuple(name for name in STRATEGIES if name != "order")
     if problem.many:
         return ("class_weight", *(("gfm", "stack") if measured.average != "samples" else ()))
     return ("gfm", "label_thresholds", *(("stack",) if problem.groups is None else ()))
@@ -232,7 +234,7 @@ def _grid(found: Answer) -> str:
 
 
 LINEAR = ("as_it_is", "threshold", "ramp")
-"""The levers that leave a linear function of the features over logistic regression."""
+"""The strategies that leave a linear function of the features over logistic regression."""
 
 
 def rows_text(found: Answer) -> str:
@@ -275,10 +277,10 @@ def other_table(found: Answer, names: dict[Key, str], bold: bool) -> str:
 
 def train_on_all(found: Answer) -> list[str]:
     """That all rows of the file train a linear model for one set, where this is what is recommended and possible."""
-    problem, (base, lever) = found.problem, found.winner.key
+    problem, (base, strategy) = found.problem, found.winner.key
     one_set = problem.groups is None and not problem.many
     plain = all(isinstance(column, Numbers | Truth) for column in problem.columns) and not problem.has_gaps
-    if found.others is None or base != FIRST or lever not in LINEAR or not one_set or not plain or found.floored:
+    if found.others is None or base != FIRST or strategy not in LINEAR or not one_set or not plain or found.floored:
         return []
     rows = found.others.count + len(problem.y)
     return [
@@ -441,16 +443,16 @@ def why(found: Answer) -> list[str]:
     explained = {
         "threshold": "the threshold: a tuned one for logistic regression instead of 0.5",
         "base": "the base model: the chosen one instead of logistic regression, both with tuned thresholds",
-        "lever": "the measure: the chosen way instead of a tuned threshold over the same base model",
+        "strategy": "the measure: the chosen way instead of a tuned threshold over the same base model",
     }
     if found.measured.orders:
         explained["base"] = "the base model: the chosen one instead of logistic regression"
     same = {
         "base": "the base model: every outer fold chose logistic regression",
-        "lever": "the measure: every outer fold chose a tuned threshold",
+        "strategy": "the measure: every outer fold chose a tuned threshold",
     }
     sentences = []
-    # The first place of a key is the base model, the second one the lever.
+    # The first place of a key is the base model, the second one the strategy.
     kept = {name for i, name in enumerate(same) if {key[i] for key in found.choices} == {found.reference.key[i]}}
     for name, part in found.parts.items():
         if name in kept:
@@ -507,19 +509,21 @@ def _move(found: Answer) -> str:
 
 
 def table(found: Answer, bold: bool = False) -> str:
-    """The mean of the measure on the outer folds ± its standard error, for all levers and base models."""
-    bases, levers = axes_of(found)
+    """The mean of the measure on the outer folds ± its standard error, for all strategies and base models."""
+    bases, strategies = axes_of(found)
     rows = {row.key: row for row in found.rows}
-    cells = [[_in_brackets(found, rows.get((base, lever))) for base in bases] for lever in levers]
-    marks = np.array([[(base, lever) == found.winner.key for base in bases] for lever in levers])
-    return grid([lever_title(lever) for lever in levers], [BASES[base].title for base in bases], cells, marks, bold)
+    cells = [[_in_brackets(found, rows.get((base, strategy))) for base in bases] for strategy in strategies]
+    marks = np.array([[(base, strategy) == found.winner.key for base in bases] for strategy in strategies])
+    return grid(
+        [strategy_title(strategy) for strategy in strategies], [BASES[base].title for base in bases], cells, marks, bold
+    )
 
 
 def legend(found: Answer, best: str) -> str:
     """What a table for a terminal holds, with what ``best`` says of the mark of the recommendation."""
-    bases, levers = axes_of(found)
+    bases, strategies = axes_of(found)
     rows = {row.key: row for row in found.rows}
-    held = [rows.get((base, lever)) for lever in levers for base in bases]
+    held = [rows.get((base, strategy)) for strategy in strategies for base in bases]
     broken = ["what stands in brackets breaks the floor"] if any(breaks(found, row) for row in held) else []
     none = ["- was not tried"] if any(row is None or not row.usable for row in held) else []
     text = "; ".join([found.measured.better, best, *broken, *none])
@@ -536,9 +540,9 @@ def _in_brackets(found: Answer, row: CandidateResult | None) -> str:
 
 
 def axes_of(found: Answer) -> tuple[list[str], list[str]]:
-    """The base models and the levers of which there are figures."""
+    """The base models and the strategies of which there are figures."""
     usable = [row for row in found.rows if row.usable]
-    return list(dict.fromkeys(row.base for row in usable)), list(dict.fromkeys(row.lever for row in usable))
+    return list(dict.fromkeys(row.base for row in usable)), list(dict.fromkeys(row.strategy for row in usable))
 
 
 def cell(found: Answer, row: CandidateResult | None) -> str:

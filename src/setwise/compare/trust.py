@@ -19,8 +19,8 @@ from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
-from setwise.estimators.selection.levers import Rule
 from setwise.estimators.selection.out_of_fold import ColumnScaling
+from setwise.estimators.selection.strategies import Rule
 
 PLAIN = frozenset(
     {

@@ -1,4 +1,4 @@
-"""The choice among all levers over all base models, by out-of-fold losses alone, and the recommended way in detail.
+"""The choice among all strategies over all base models, by out-of-fold losses alone, and the recommended way in detail.
 
 Of that its threshold and the flat range of it, its coefficients, and code that repeats it.
 """
@@ -22,7 +22,7 @@ from setwise.datasets.columns import Category
 from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task, replicated_losses
 from setwise.estimators.selection.choice import REPLICATES, Candidate, choose, chosen_of, errors_needed
-from setwise.estimators.selection.levers import Lever, OwnPrediction, Rule
+from setwise.estimators.selection.strategies import OwnPrediction, Rule, Strategy
 
 
 @final
@@ -35,7 +35,7 @@ class WinnerChoice:
     candidates : out-of-fold losses, and gains over the reference with standard errors; the reference comes first
     rules : the rule of each candidate that was not refused, tuned on all these rows
     chosen : the key of the candidate to take
-    own : the lever that each base model would take by itself
+    own : the strategy that each base model would take by itself
     sources : the responses of the base models with the constants that suit the measure
     """
 
@@ -46,11 +46,11 @@ class WinnerChoice:
     sources: BaseResponses
 
 
-def decide(fits: Fits, task: Task, plan: Plan, reference: Lever, where: str, advance: Advance) -> WinnerChoice:
+def decide(fits: Fits, task: Task, plan: Plan, reference: Strategy, where: str, advance: Advance) -> WinnerChoice:
     """The reference, unless another way has a paired out-of-fold gain above one standard error.
 
-    First each base model chooses among its levers, as :class:`setwise.MeasureClassifier` does: its tuned threshold,
-    unless a lever gains more than one standard error over it. Of these choices those remain that gain more than one
+    First each base model chooses among its strategies, as :class:`setwise.MeasureClassifier` does: its tuned threshold,
+    unless a strategy gains more than one standard error over it. Of these choices those remain that gain more than one
     standard error over logistic regression with a tuned threshold. The first of them is taken, in the order of the
     base models, that is within one standard error of the best. Under floors only what keeps them on these rows is
     taken, if anything does.
@@ -67,14 +67,14 @@ def decide(fits: Fits, task: Task, plan: Plan, reference: Lever, where: str, adv
         return WinnerChoice(candidates, rules, chosen, dict.fromkeys(sources.tuned, "order"), sources)
     candidates_, labels, own = _over_each_base(sources, task, plan, reference, where, advance)
     judged = _judged(candidates_, labels, task)
-    levers = {lever.name: lever for base in sources.tuned for lever in plan.tried(base)} | {
+    strategies = {strategy.name: strategy for base in sources.tuned for strategy in plan.tried(base)} | {
         reference.name: reference,
         PLAIN[1]: OwnPrediction(),
     }
     rules = {}
     for base, name in labels:
         try:
-            rules[base, name] = levers[name].bound(task).tune(sources.of((base, name)).held_out(), task)
+            rules[base, name] = strategies[name].bound(task).tune(sources.of((base, name)).held_out(), task)
         except Refusal:
             # What fits the folds may not fit all rows; the candidate then has no figures on new rows.
             continue
@@ -106,24 +106,28 @@ def simplest(labels: Sequence[Bools], task: Task) -> int:
 
 
 def _over_each_base(
-    sources: BaseResponses, task: Task, plan: Plan, reference: Lever, where: str, advance: Advance
+    sources: BaseResponses, task: Task, plan: Plan, reference: Strategy, where: str, advance: Advance
 ) -> tuple[list[Candidate], dict[Key, Bools], dict[str, str]]:
     """The candidates over each base model, their cross-fitted labels, and the choice inside each base model."""
     candidates: list[Candidate] = []
     labels: dict[Key, Bools] = {}
     own: dict[str, str] = {}
     for base, source in sources.tuned.items():
-        levers = [lever for lever in plan.tried(base) if lever.name != reference.name and (base, lever.name) != PLAIN]
+        strategies = [
+            strategy
+            for strategy in plan.tried(base)
+            if strategy.name != reference.name and (base, strategy.name) != PLAIN
+        ]
 
-        def progress(name: str, lever: str, title: str = source.name) -> None:
-            advance(f"{where}: {title}, {lever.replace('_', ' ')}", 1)
+        def progress(name: str, strategy: str, title: str = source.name) -> None:
+            advance(f"{where}: {title}, {strategy.replace('_', ' ')}", 1)
 
-        found = choose({base: source}, task, levers, reference=reference, seed=SEED, progress=progress)
+        found = choose({base: source}, task, strategies, reference=reference, seed=SEED, progress=progress)
         if found.interrupted:
             raise KeyboardInterrupt
         candidates += found.candidates
         labels |= found.labels
-        own[base] = found.chosen.lever
+        own[base] = found.chosen.strategy
     # Logistic regression at 0.5 has a constant of its own but under floors, and says what the threshold is worth.
     if plan.floor is None:
         advance(f"{where}: {sources.plain.name}, {PLAIN[1].replace('_', ' ')}", 1)
@@ -150,7 +154,7 @@ LONG = 100
 
 
 def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedLoss, plan: Plan) -> str:
-    """Lines of Python that fit the base model with the lever, for the X, y and groups of the problem."""
+    """Lines of Python that fit the base model with the strategy, for the X, y and groups of the problem."""
     expression, imports = BASES[key[0]].code(problem, constant, plan.seed)
     lines = list(problem.code)
     if measured.orders:
@@ -158,10 +162,10 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
         return _ordered([*imports, *lines])
     groups = "" if problem.groups is None else ", groups=groups"
     average = [f'average="{measured.average}"'] if problem.many and measured.average != "samples" else []
-    lever, loss = f'"{key[1]}"', f'"{measured.name}"'
+    strategy, loss = f'"{key[1]}"', f'"{measured.name}"'
     more = ["from setwise import MeasureClassifier"]
     if plan.floor is not None:
-        more, lever = [*more, "from setwise.compare import FlooredThreshold"], _floored(plan.floor)
+        more, strategy = [*more, "from setwise.compare import FlooredThreshold"], _floored(plan.floor)
     named = ""
     if measured.name != measured.loss.name:
         more, loss = [*more, f"from setwise.losses import {type(measured.loss).__name__}"], repr(measured.loss)
@@ -171,7 +175,9 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     lines += [
         "",
         f"{named}base = {expression}",
-        _called("MeasureClassifier", ["base", f"loss={loss}", f"levers=[{lever}]", f"cv={plan.inner}", *average]),
+        _called(
+            "MeasureClassifier", ["base", f"loss={loss}", f"strategies=[{strategy}]", f"cv={plan.inner}", *average]
+        ),
         f"model.fit(X, y{groups})",
         *_labels(problem),
     ]
@@ -185,7 +191,7 @@ def _called(name: str, arguments: list[str]) -> str:
 
 
 def _floored(floor: FlooredThreshold) -> str:
-    """The lever of a floor, without what is None."""
+    """The strategy of a floor, without what is None."""
     given = {field.name: getattr(floor, field.name) for field in fields(floor)}
     return f"FlooredThreshold({', '.join(f'{name}={value!r}' for name, value in given.items() if value is not None)})"
 

@@ -23,7 +23,7 @@ from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task
 from setwise.estimators.base import Names, VersionedEstimator, threads, warn_of_dropped_groups, warn_of_forgotten_groups
 from setwise.estimators.checkpoints import UNROUTED
-from setwise.estimators.selection import LEVERS, Lever, as_levers
+from setwise.estimators.selection import STRATEGIES, Strategy, as_strategies
 from setwise.estimators.selection.base_models import base_has, check_prefit, default_classifier, is_prefit
 from setwise.estimators.selection.choice import Choice, choose, repeated_choice
 from setwise.estimators.selection.out_of_fold import NewRowsEvidence, OutOfFoldBase, open_for_choice
@@ -60,8 +60,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     estimator : a classifier with ``predict_proba`` or ``decision_function``. None takes
         ``make_pipeline(StandardScaler(), LogisticRegression())``
     loss : a loss of labels, or the short name of one (``setwise list`` shows them)
-    levers : ``"auto"`` tries all levers that fit; or a list of names or of lever objects. The tuned threshold is always
-        tried
+    strategies : ``"auto"`` tries all strategies that fit; or a list of names or of strategy objects. The tuned
+        threshold is always tried
     cv : the number of folds, a splitter, or splits that put each row into one test fold. ``"prefit"`` takes the
         estimator as it was fitted, on other rows; the rows of ``fit`` then tune and choose alone. A number k makes
         shuffled folds, stratified for y (n,), and of whole groups where groups are given
@@ -81,9 +81,9 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     ----------
     estimator_ : the classifier, fitted on all rows
     classes_ : the two labels, or the names of the columns of a label matrix, or 0..p-1
-    best_lever_ : the name of the lever that was chosen
+    best_strategy_ : the name of the strategy that was chosen
     best_threshold_ : the threshold at which a score of ``estimator_`` is positive; an array with one for each label, or
-        None, where the chosen lever is no threshold
+        None, where the chosen strategy is no threshold
     best_score_ : ``1 - loss`` of the choice out of fold; choosing made it a little too high on average
     candidates_ : a tuple of ``Candidate``, the reference first, with losses, gains and their standard errors;
         ``pandas.DataFrame(model.candidates_)`` shows it as a table
@@ -97,8 +97,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     Raises
     ------
     ValueError : by ``fit``, for parameters out of range, and rows, labels and groups that do not fit together
-    Refusal : a ValueError by ``fit``, where loss, levers, folds and target do not fit each other
-    TypeError : by ``fit``, for levers that are neither names nor levers
+    Refusal : a ValueError by ``fit``, where loss, strategies, folds and target do not fit each other
+    TypeError : by ``fit``, for strategies that are neither names nor strategies
     NotFittedError : by the other methods before ``fit``
 
     Examples
@@ -109,7 +109,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     >>> from setwise import MeasureClassifier
     >>> X, y = make_classification(400, 5, weights=[0.9], class_sep=0.7, random_state=0)
     >>> model = MeasureClassifier(LogisticRegression(), loss="f1", random_state=0).fit(X, y)
-    >>> model.best_lever_, round(model.best_threshold_, 2)
+    >>> model.best_strategy_, round(model.best_threshold_, 2)
     ('threshold', 0.24)
     >>> f1_score(y, model.predict(X)) > f1_score(y, model.estimator_.predict(X))
     True
@@ -119,7 +119,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None],
         "loss": [Names({name for name, kind in plain_losses().items() if kind.reads == "labels"}), Loss],
-        "levers": "no_validation",
+        "strategies": "no_validation",
         "cv": "no_validation",
         "refit": ["boolean"],
         "response_method": [Names({"auto", "predict_proba", "decision_function"})],
@@ -135,7 +135,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         self,
         estimator: Any = None,
         loss: str | Loss = "f1",
-        levers: Any = "auto",
+        strategies: Any = "auto",
         cv: Any = 5,
         *,
         refit: bool = True,
@@ -149,7 +149,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     ) -> None:
         self.estimator = estimator
         self.loss = loss
-        self.levers = levers
+        self.strategies = strategies
         self.cv = cv
         self.refit = refit
         self.response_method = response_method
@@ -170,10 +170,10 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         checkpoint: str | Path | Checkpoint | None = None,
         resume: bool = False,
     ) -> Self:
-        """Fit the estimator, tune all levers out of fold, and choose.
+        """Fit the estimator, tune all strategies out of fold, and choose.
 
         A fit that raises an exception leaves the model as it was. If Ctrl-C comes after the reference was judged, the
-        best of the levers tried so far is stored, a warning says so, and KeyboardInterrupt is raised.
+        best of the strategies tried so far is stored, a warning says so, and KeyboardInterrupt is raised.
 
         Parameters
         ----------
@@ -196,8 +196,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         ------
         ValueError : for parameters out of range, for rows, labels and groups that do not fit together, and for a file
             that cannot be gone on from
-        Refusal : a ValueError, where loss, levers, folds and target do not fit each other
-        TypeError : for levers that are neither names nor levers
+        Refusal : a ValueError, where loss, strategies, folds and target do not fit each other
+        TypeError : for strategies that are neither names nor strategies
         FileExistsError : where there is a file ``checkpoint`` already, without ``resume``
         """
         self._validate_params()
@@ -212,7 +212,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             raise
         if interrupted:
             warnings.warn(
-                "MeasureClassifier was interrupted; it holds the best of the levers that were tried so far."
+                "MeasureClassifier was interrupted; it holds the best of the strategies that were tried so far."
                 + MEASURE_COST.see,
                 RuntimeWarning,
                 stacklevel=2,
@@ -221,7 +221,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         return self
 
     def predict(self, X: Any, groups: ArrayLike | None = None) -> NDArray[Any]:
-        """The labels that the chosen lever predicts.
+        """The labels that the chosen strategy predicts.
 
         Parameters
         ----------
@@ -330,20 +330,20 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         )
         if prefit:
             check_prefit(self.estimator, None if problem.task.is_matrix else problem.classes)
-        levers = as_levers(self.levers)
+        strategies = as_strategies(self.strategies)
         threads(self.n_jobs)
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         folds = self._folds(problem, seed)
         with open_for_choice(self, problem, folds, sample_weight, checkpoint, resume) as kept:
             bases = self._bases(problem, prefit, folds, kept)
-            choice = self._decide(bases, problem.task, levers, seed)
+            choice = self._decide(bases, problem.task, strategies, seed)
             self._keep(problem, bases[OWN], choice, loss)
             if self.outer_cv is not None and not choice.interrupted:
                 found = repeated_choice(
                     problem,
                     problem.folds(self.outer_cv, seed),
                     lambda part: self._bases(part, prefit, self._folds(part, seed), kept),
-                    lambda models, task: self._decide(models, task, levers, seed),
+                    lambda models, task: self._decide(models, task, strategies, seed),
                     seed,
                 )
                 self.gain_, self.gain_error_, self.gain_interval_ = found.gain, found.error, found.interval
@@ -358,9 +358,13 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         base = self._base(problem.X)
         return {OWN: problem.out_of_fold(base, folds, self.response_method, self.n_jobs, prefit, kept)}
 
-    def _decide(self, bases: Mapping[str, OutOfFoldBase], task: Task, levers: tuple[Lever, ...], seed: int) -> Choice:
-        reference = next((lever for lever in levers if lever.name == "threshold"), LEVERS["threshold"]())
-        return choose(bases, task, levers, reference=reference, seed=seed)
+    def _decide(
+        self, bases: Mapping[str, OutOfFoldBase], task: Task, strategies: tuple[Strategy, ...], seed: int
+    ) -> Choice:
+        reference = next(
+            (strategy for strategy in strategies if strategy.name == "threshold"), STRATEGIES["threshold"]()
+        )
+        return choose(bases, task, strategies, reference=reference, seed=seed)
 
     def _base(self, X: Any) -> Any:
         return default_classifier(X) if self.estimator is None else self.estimator
@@ -372,7 +376,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         self.estimator_ = base.fitted(choice.rule.weight)
         self.classes_, self.loss_, self.rule_ = problem.classes, loss, choice.rule
         self.candidates_ = choice.candidates
-        self.best_lever_, self.best_threshold_ = choice.chosen.lever, choice.rule.threshold
+        self.best_strategy_, self.best_threshold_ = choice.chosen.strategy, choice.rule.threshold
         self.best_score_ = 1.0 - choice.chosen.loss
         self._positive, self._outputs, self._method = problem.positive, base.outputs, self.response_method
         self._grouped = problem.task.groups is not None

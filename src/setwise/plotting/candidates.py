@@ -28,7 +28,7 @@ from setwise.core.checks import (
 )
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
-from setwise.core.pages import LEVERS
+from setwise.core.pages import STRATEGIES
 from setwise.decisions import BootstrapThreshold
 from setwise.decisions.resampling import bootstrap_curve
 from setwise.decisions.task import Task, replicated_losses
@@ -127,12 +127,12 @@ class CandidatesDisplay:
             raise ValueError(f"estimator must be a fitted MeasureClassifier; got {shown(estimator)}.")
         tried = [candidate for candidate in candidates if not candidate.refusal]
         return cls(
-            [c.lever for c in tried],
+            [c.strategy for c in tried],
             [c.loss for c in tried],
             [c.error for c in tried],
             [c.gain for c in tried],
             [c.gain_error for c in tried],
-            next(c.lever for c in tried if c.chosen),
+            next(c.strategy for c in tried if c.chosen),
         ).plot(ax)
 
     @classmethod
@@ -163,7 +163,7 @@ class CandidatesDisplay:
         if measure.reads != "labels":
             raise Refusal(
                 f"CandidatesDisplay refuses {measure!r}: it judges {measure.reads}, not labels. Give a loss of labels.",
-                LEVERS,
+                STRATEGIES,
             )
         truth = _as_matrix(y_true, "y_true")
         given = as_mapping(predictions, "predictions", "the labels of a candidate")

@@ -18,7 +18,7 @@ from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold
 from setwise.decisions.task import Task, formula_of, replicated_losses
 from setwise.estimators.base import base_threads
-from setwise.estimators.selection import LEVERS, as_levers
+from setwise.estimators.selection import STRATEGIES, as_strategies
 from setwise.estimators.selection.base_models import LabelwiseClassifier
 from setwise.estimators.selection.choice import choose, chosen_of, errors_needed, gain_of, repeated_choice
 from setwise.estimators.selection.problem import problem_of
@@ -37,9 +37,13 @@ def out_of_fold(X, y, loss=None, cv=5, estimator=None, **settings):
     return problem, problem.out_of_fold(estimator or LogisticRegression(), problem.folds(cv, 0))
 
 
-def choice_of(X, y, levers=("as_it_is", "threshold"), **settings):
+def choice_of(X, y, strategies=("as_it_is", "threshold"), **settings):
     problem, base = out_of_fold(X, y, **settings)
-    return problem, base, choose({"lr": base}, problem.task, as_levers(list(levers)), reference=LEVERS["threshold"]())
+    return (
+        problem,
+        base,
+        choose({"lr": base}, problem.task, as_strategies(list(strategies)), reference=STRATEGIES["threshold"]()),
+    )
 
 
 def test_losses_of_candidates_by_hand():
@@ -55,7 +59,7 @@ def test_losses_of_candidates_by_hand():
     for train, test in folds:
         tuned[test] = probability[test] >= bagged_threshold(y[train], probability[train], FBeta()).threshold
     reference, as_it_is = choice.candidates
-    assert (reference.lever, as_it_is.lever) == ("threshold", "as_it_is")
+    assert (reference.strategy, as_it_is.strategy) == ("threshold", "as_it_is")
     assert reference.loss == pytest.approx(1 - f1_score(y, tuned))
     assert as_it_is.loss == pytest.approx(1 - f1_score(y, own))
     assert as_it_is.gain == pytest.approx(reference.loss - as_it_is.loss)
@@ -63,7 +67,7 @@ def test_losses_of_candidates_by_hand():
     assert choice.rule.threshold == bagged_threshold(y, probability, FBeta()).threshold
 
 
-def test_a_fit_is_made_once_for_all_levers_and_measures():
+def test_a_fit_is_made_once_for_all_strategies_and_measures():
     fits = []
 
     class Counted(LogisticRegression):
@@ -75,7 +79,7 @@ def test_a_fit_is_made_once_for_all_levers_and_measures():
     _, base = out_of_fold(X, y, estimator=Counted())
     for loss in (FBeta(), Jaccard()):
         task = problem_of(X, y, loss).task
-        choice = choose({"lr": base}, task, as_levers(["as_it_is"]), reference=LEVERS["threshold"]())
+        choice = choose({"lr": base}, task, as_strategies(["as_it_is"]), reference=STRATEGIES["threshold"]())
         choice.rule.labels(base.fresh(X))
     assert sorted(fits) == [320] * 5 + [400]
 
@@ -179,7 +183,7 @@ def test_repeated_choice_judges_rows_that_nothing_saw():
         return {"lr": part.out_of_fold(LogisticRegression(), part.folds(3, 0))}
 
     def decide(models, task):
-        return choose(models, task, as_levers(["as_it_is"]), reference=LEVERS["threshold"]())
+        return choose(models, task, as_strategies(["as_it_is"]), reference=STRATEGIES["threshold"]())
 
     found = repeated_choice(problem, folds, bases, decide)
     assert seen == [300] * 4
@@ -229,17 +233,17 @@ def test_losses_without_labels_are_refused():
     assert formula_of(Hamming()) is None
 
 
-def test_levers_by_name():
-    assert [lever.name for lever in as_levers("auto")] == list(LEVERS)
-    assert as_levers("threshold") == (LEVERS["threshold"](),)
-    with pytest.raises(ValueError, match="there is no lever 'magic'"):
-        as_levers(["magic"])
+def test_strategies_by_name():
+    assert [strategy.name for strategy in as_strategies("auto")] == list(STRATEGIES)
+    assert as_strategies("threshold") == (STRATEGIES["threshold"](),)
+    with pytest.raises(ValueError, match="there is no strategy 'magic'"):
+        as_strategies(["magic"])
     with pytest.raises(ValueError, match="different names"):
-        as_levers(["threshold", LEVERS["threshold"]()])
-    with pytest.raises(TypeError, match="levers must hold names or levers"):
-        as_levers([3])
-    with pytest.raises(TypeError, match="levers must be 'auto', or a list"):
-        as_levers(3)
+        as_strategies(["threshold", STRATEGIES["threshold"]()])
+    with pytest.raises(TypeError, match="strategies must hold names or strategies"):
+        as_strategies([3])
+    with pytest.raises(TypeError, match="strategies must be 'auto', or a list"):
+        as_strategies(3)
 
 
 def test_responses_that_did_not_see_a_fold():
@@ -274,11 +278,11 @@ def test_several_base_models_side_by_side():
         "blind": problem.out_of_fold(LogisticRegression(C=1e-9), folds),
         "good": problem.out_of_fold(LogisticRegression(), folds),
     }
-    levers = as_levers(["as_it_is", "threshold"])
+    strategies = as_strategies(["as_it_is", "threshold"])
     choice = choose(
-        bases, problem.task, levers, reference=LEVERS["threshold"](), progress=lambda *names: told.append(names)
+        bases, problem.task, strategies, reference=STRATEGIES["threshold"](), progress=lambda *names: told.append(names)
     )
-    assert told == [(c.base, c.lever) for c in choice.candidates]
+    assert told == [(c.base, c.strategy) for c in choice.candidates]
     assert told[0] == ("blind", "threshold")
     assert choice.candidates[0].gain == 0.0
     assert len(told) == len(set(told)) == 4
@@ -304,14 +308,14 @@ def test_a_matrix_label_by_label():
 
 
 @pytest.mark.parametrize("many", [False, True])
-def test_levers_of_many_numbers_refuse_two_folds(many):
+def test_strategies_of_many_numbers_refuse_two_folds(many):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 3))
     Y = (X + rng.standard_normal((120, 3)) > 0.3).astype(int)
-    model = MeasureClassifier(loss="f1", cv=2, levers=["threshold", "stack", "ramp", "gfm"]).fit(
+    model = MeasureClassifier(loss="f1", cv=2, strategies=["threshold", "stack", "ramp", "gfm"]).fit(
         X, Y if many else Y[:, 0]
     )
-    said = {c.lever: c.refusal for c in model.candidates_}
+    said = {c.strategy: c.refusal for c in model.candidates_}
     assert said["threshold"] == ""
     assert "2 folds are too few" in said["ramp"]
     assert ("2 folds are too few" in said["stack"]) == many
@@ -378,4 +382,4 @@ def test_a_gain_that_the_luckiest_of_several_would_have_is_not_enough(monkeypatc
     module = "setwise.estimators.selection.choice"
     monkeypatch.setattr(f"{module}.errors_needed", lambda gains, drawn_gains, errors: np.full(len(gains), np.inf))
     monkeypatch.setattr(f"{module}.chosen_of", lambda losses, gains, needed: int(np.isfinite(needed).any()))
-    assert choice_of(*noisy())[2].chosen.lever == "threshold"
+    assert choice_of(*noisy())[2].chosen.strategy == "threshold"

@@ -20,7 +20,7 @@ X = RNG.standard_normal((120, 3))
 Y = (X[:, 0] + RNG.standard_normal(120) > 0.7).astype(int)
 GROUPS = np.repeat(np.arange(24), 5)
 TABLE = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "word": np.where(X[:, 2] > 0, "x", "y")})
-MODEL = MeasureClassifier(LogisticRegression(), levers=["threshold", "class_weight"])
+MODEL = MeasureClassifier(LogisticRegression(), strategies=["threshold", "class_weight"])
 
 
 class Columns(LogisticRegression):
@@ -42,7 +42,7 @@ def file(tmp_path):
 
 
 def same(one, other, rows):
-    assert one.best_lever_ == other.best_lever_
+    assert one.best_strategy_ == other.best_strategy_
     np.testing.assert_array_equal(one.best_threshold_, other.best_threshold_)
     assert one.best_score_ == other.best_score_
     assert [c.loss for c in one.candidates_] == [c.loss for c in other.candidates_]
@@ -50,7 +50,7 @@ def same(one, other, rows):
 
 
 @pytest.mark.draw(4)
-@pytest.mark.parametrize("change", [{}, {"levers": ["threshold", "ramp"]}, {"outer_cv": 3}, {"cv": KFold(3)}])
+@pytest.mark.parametrize("change", [{}, {"strategies": ["threshold", "ramp"]}, {"outer_cv": 3}, {"cv": KFold(3)}])
 def test_no_fit_on_folds_is_made_twice(change, file, fits):
     model = clone(MODEL).set_params(**change)
     whole = clone(model).fit(X, Y)
@@ -76,8 +76,8 @@ def test_a_finished_choice_needs_the_fit_on_all_rows_alone(file, fits):
     again = clone(MODEL).fit(X, Y, checkpoint=file, resume=True)
     assert fits["count"] == 1
     same(again, whole, X)
-    # Other levers ask for the same responses, and for more.
-    clone(MODEL).set_params(levers=["threshold", "ramp"]).fit(X, Y, checkpoint=file, resume=True)
+    # Other strategies ask for the same responses, and for more.
+    clone(MODEL).set_params(strategies=["threshold", "ramp"]).fit(X, Y, checkpoint=file, resume=True)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_finished_choice_needs_the_fit_on_all_rows_alone(file, fits):
     [
         (csr_matrix(X), Y, {}),
         (X.tolist(), np.where(Y == 1, "yes", "no"), {"pos_label": "no"}),
-        (X, np.column_stack([Y, 1 - Y]), {"average": "macro", "levers": ["threshold"]}),
+        (X, np.column_stack([Y, 1 - Y]), {"average": "macro", "strategies": ["threshold"]}),
         (TABLE, Y, {"estimator": Columns()}),
     ],
     ids=["sparse", "lists", "matrix", "table"],

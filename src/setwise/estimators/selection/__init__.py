@@ -1,6 +1,6 @@
 """The choice among ways to get labels out of a base model, by what they lose on rows that they did not see.
 
-A new lever is a new class in one of these files.
+A new strategy is a new class in one of these files.
 """
 
 from collections.abc import Sequence
@@ -8,66 +8,70 @@ from typing import Any
 
 from setwise.core.checks import shown
 from setwise.core.registry import discover
-from setwise.estimators.selection.levers import Lever
+from setwise.estimators.selection.strategies import Strategy
 
-LEVERS = discover(__name__, Lever)  # type: ignore[type-abstract]
-"""All classes of levers by their short names.
+STRATEGIES = discover(__name__, Strategy)  # type: ignore[type-abstract]
+"""All classes of strategies by their short names.
 
->>> from setwise.estimators.selection import LEVERS
->>> LEVERS["class_weight"].__name__, len(LEVERS)
+>>> from setwise.estimators.selection import STRATEGIES
+>>> STRATEGIES["class_weight"].__name__, len(STRATEGIES)
 ('ClassWeight', 8)
 """
 
 # Each class can be imported from here by its own name.
-globals().update({kind.__name__: kind for kind in LEVERS.values()})
+globals().update({kind.__name__: kind for kind in STRATEGIES.values()})
 
-__all__ = ["LEVERS", "Lever", "as_levers", *(kind.__name__ for kind in LEVERS.values())]
+__all__ = ["STRATEGIES", "Strategy", "as_strategies", *(kind.__name__ for kind in STRATEGIES.values())]
 
 
-def as_levers(levers: Any) -> tuple[Lever, ...]:
-    """Levers by their names, or lever objects; ``"auto"`` stands for all with their defaults, one name for one lever.
+def as_strategies(strategies: Any) -> tuple[Strategy, ...]:
+    """Strategies by their names, or as objects; ``"auto"`` stands for all with their defaults, one name for one.
 
     Source: this library.
 
     Parameters
     ----------
-    levers : ``"auto"``, a name, a lever, or a list of names and levers
+    strategies : ``"auto"``, a name, a strategy, or a list of names and strategies
 
     Returns
     -------
-    levers : a tuple of lever objects
+    strategies : a tuple of strategy objects
 
     Raises
     ------
-    TypeError : for anything but names and levers
-    ValueError : for a name that no lever has, and for two levers of one name
+    TypeError : for anything but names and strategies
+    ValueError : for a name that no strategy has, and for two strategies of one name
 
     Examples
     --------
-    >>> from setwise.estimators.selection import BayesDecision, as_levers
-    >>> as_levers([BayesDecision("isotonic"), "ramp"])
+    >>> from setwise.estimators.selection import BayesDecision, as_strategies
+    >>> as_strategies([BayesDecision("isotonic"), "ramp"])
     (BayesDecision(calibration='isotonic'), RampStack(C=10000.0))
     """
-    if isinstance(levers, str) and levers == "auto":
-        return tuple(kind() for kind in LEVERS.values())
-    given = [levers] if isinstance(levers, str | Lever) else levers
+    if isinstance(strategies, str) and strategies == "auto":
+        return tuple(kind() for kind in STRATEGIES.values())
+    given = [strategies] if isinstance(strategies, str | Strategy) else strategies
     if not isinstance(given, Sequence):
-        raise TypeError(f"levers must be 'auto', or a list of names or levers; got {shown(levers)}.")
-    found = tuple(_as_lever(lever) for lever in given)
-    names = [lever.name for lever in found]
+        raise TypeError(f"strategies must be 'auto', or a list of names or strategies; got {shown(strategies)}.")
+    found = tuple(_as_strategy(strategy) for strategy in given)
+    names = [strategy.name for strategy in found]
     if len(set(names)) < len(names):
-        raise ValueError(f"levers must have different names; got {shown(names)}.")
+        raise ValueError(f"strategies must have different names; got {shown(names)}.")
     return found
 
 
-def _as_lever(lever: Any) -> Lever:
-    if isinstance(lever, Lever):
-        return lever
-    if not isinstance(lever, str):
-        raise TypeError(f"levers must hold names or levers, as 'threshold' or SingleThreshold(); got {shown(lever)}.")
-    if lever not in LEVERS:
-        raise ValueError(f"there is no lever {shown(lever)}; levers must be 'auto' or among {', '.join(LEVERS)}.")
-    return LEVERS[lever]()
+def _as_strategy(strategy: Any) -> Strategy:
+    if isinstance(strategy, Strategy):
+        return strategy
+    if not isinstance(strategy, str):
+        raise TypeError(
+            f"strategies must hold names or strategies, as 'threshold' or SingleThreshold(); got {shown(strategy)}."
+        )
+    if strategy not in STRATEGIES:
+        raise ValueError(
+            f"there is no strategy {shown(strategy)}; strategies must be 'auto' or among {', '.join(STRATEGIES)}."
+        )
+    return STRATEGIES[strategy]()
 
 
 def __getattr__(name: str) -> Any:

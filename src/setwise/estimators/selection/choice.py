@@ -1,4 +1,4 @@
-"""The choice among levers, by out-of-fold losses of rules that did not see the rows they are judged on.
+"""The choice among strategies, by out-of-fold losses of rules that did not see the rows they are judged on.
 
 What it is worth is seen where the whole choice is repeated in outer folds.
 """
@@ -12,15 +12,15 @@ import numpy as np
 
 from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
-from setwise.core.pages import LEVERS
+from setwise.core.pages import STRATEGIES
 from setwise.decisions.task import Task, replicated_losses
-from setwise.estimators.selection.levers import Lever, Rule
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.problem import SelectionProblem
+from setwise.estimators.selection.strategies import Rule, Strategy
 from setwise.estimators.splits import Folds
 
 REFERENCE = "threshold"
-"""The lever that is left only for a better one: the base model with a tuned threshold."""
+"""The strategy that is left only for a better one: the base model with a tuned threshold."""
 
 REPLICATES = 400
 """Draws of the bootstrap; the standard errors then have a relative error of about 4 %."""
@@ -32,23 +32,23 @@ ONE_ERROR = 0.8413
 @final
 @dataclass(frozen=True)
 class Candidate:
-    """A lever over a base model, and its loss on rows that neither the model nor the rule saw.
+    """A strategy over a base model, and its loss on rows that neither the model nor the rule saw.
 
     Attributes
     ----------
     base : the name of the base model
-    lever : the name of the lever
-    loss : the mean loss over the sets; NaN if the lever was refused
+    strategy : the name of the strategy
+    loss : the mean loss over the sets; NaN if the strategy was refused
     error : its standard error, by the bootstrap
     gain : the loss of the reference minus this loss, on the same rows
     gain_error : the standard error of this paired difference
     seconds : what tuning and judging took, without the fits of the base model
     chosen : whether this is the choice
-    refusal : why the lever does not fit, in a sentence; empty if it does
+    refusal : why the strategy does not fit, in a sentence; empty if it does
     """
 
     base: str
-    lever: str
+    strategy: str
     loss: float = np.nan
     error: float = np.nan
     gain: float = np.nan
@@ -59,8 +59,8 @@ class Candidate:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The names of the base model and of the lever."""
-        return self.base, self.lever
+        """The names of the base model and of the strategy."""
+        return self.base, self.strategy
 
 
 @final
@@ -70,12 +70,12 @@ class Choice:
 
     Attributes
     ----------
-    candidates : all levers over all base models, in the order in which they were tried; the first is the reference
-    labels : the cross-fitted labels of each candidate that was not refused, by (base, lever)
+    candidates : all strategies over all base models, in the order in which they were tried; the first is the reference
+    labels : the cross-fitted labels of each candidate that was not refused, by (base, strategy)
     chosen : the candidate to take
     rule : its rule, tuned on all rows
     reference : the rule of the reference, tuned on all rows
-    interrupted : whether Ctrl-C ended the search before all levers were tried
+    interrupted : whether Ctrl-C ended the search before all strategies were tried
     """
 
     candidates: tuple[Candidate, ...]
@@ -89,27 +89,27 @@ class Choice:
 def choose(
     bases: Mapping[str, OutOfFoldBase],
     task: Task,
-    levers: Sequence[Lever],
+    strategies: Sequence[Strategy],
     *,
-    reference: Lever,
+    reference: Strategy,
     seed: int = 0,
     progress: Callable[[str, str], None] | None = None,
 ) -> Choice:
     """The reference, unless a paired gain is above its standard error; then the least loss among such candidates.
 
-    The reference is the first base model with the lever ``reference``. Each lever is tuned on the out-of-fold responses
-    of all folds but one, and judged on that fold. So neither models nor rules saw the rows they are judged on, but the
-    choice did: the loss of the chosen candidate is a little too low on average, and :func:`repeated_choice` says what
-    the choice is worth.
+    The reference is the first base model with the strategy ``reference``. Each strategy is tuned on the out-of-fold
+    responses of all folds but one, and judged on that fold. So neither models nor rules saw the rows they are judged
+    on, but the choice did: the loss of the chosen candidate is a little too low on average, and
+    :func:`repeated_choice` says what the choice is worth.
 
     Parameters
     ----------
     bases : the out-of-fold responses of each base model, by name, over the same rows and folds
     task : the truth of these rows, and the loss
-    levers : what is tried over each base model
-    reference : the lever that is left only for a better one; it need not be among ``levers``
+    strategies : what is tried over each base model
+    reference : the strategy that is left only for a better one; it need not be among ``strategies``
     seed : of the bootstrap
-    progress : called with the names of the base model and of the lever before each is tried
+    progress : called with the names of the base model and of the strategy before each is tried
 
     Raises
     ------
@@ -118,16 +118,16 @@ def choose(
     first = next(iter(bases))
     plan = [
         (first, reference),
-        *((b, lever) for b in bases for lever in levers if (b, lever.name) != (first, REFERENCE)),
+        *((b, strategy) for b in bases for strategy in strategies if (b, strategy.name) != (first, REFERENCE)),
     ]
     tried: list[Candidate] = []
     labels: dict[tuple[str, str], Bools] = {}
     interrupted = False
     try:
-        for base, lever in plan:
+        for base, strategy in plan:
             if progress is not None:
-                progress(base, lever.name)
-            candidate, found = _tried(base, lever, bases[base], task)
+                progress(base, strategy.name)
+            candidate, found = _tried(base, strategy, bases[base], task)
             if not isinstance(found, Refusal):
                 labels[candidate.key] = found
             elif not tried:
@@ -140,39 +140,39 @@ def choose(
         interrupted = True
     judged = _judged(tried, labels, task, seed)
     chosen = next(candidate for candidate in judged if candidate.chosen)
-    by_name = {lever.name: lever for lever in (*levers, reference)}
-    rule = by_name[chosen.lever].bound(task).tune(bases[chosen.base].held_out(), task)
+    by_name = {strategy.name: strategy for strategy in (*strategies, reference)}
+    rule = by_name[chosen.strategy].bound(task).tune(bases[chosen.base].held_out(), task)
     base_rule = rule if chosen is judged[0] else reference.bound(task).tune(bases[first].held_out(), task)
     return Choice(tuple(judged), labels, chosen, rule, base_rule, interrupted)
 
 
-def cross_fitted(lever: Lever, base: OutOfFoldBase, task: Task) -> Bools:
+def cross_fitted(strategy: Strategy, base: OutOfFoldBase, task: Task) -> Bools:
     """The labels of all rows, each by the rule that was tuned without the row's fold."""
-    lever = lever.bound(task)
-    base.prepare(lever.fits)
+    strategy = strategy.bound(task)
+    base.prepare(strategy.fits)
     labels = np.zeros(task.truth.shape, dtype=np.bool_)
     for i, (train, test) in enumerate(base.folds):
-        evidence = base.held_out(train, without=i if lever.many_numbers else None)
-        labels[test] = lever.tune(evidence, task.take(train)).labels(base.held_out(test))
+        evidence = base.held_out(train, without=i if strategy.many_numbers else None)
+        labels[test] = strategy.tune(evidence, task.take(train)).labels(base.held_out(test))
     return labels
 
 
-def _tried(name: str, lever: Lever, base: OutOfFoldBase, task: Task) -> tuple[Candidate, Bools | Refusal]:
+def _tried(name: str, strategy: Strategy, base: OutOfFoldBase, task: Task) -> tuple[Candidate, Bools | Refusal]:
     """A candidate that is not judged yet, and its cross-fitted labels, or why it is refused."""
     start = perf_counter()
-    why = lever.refuses(task, base)
+    why = strategy.refuses(task, base)
     if why is None:
-        base.prepare(lever.bound(task).fits)
+        base.prepare(strategy.bound(task).fits)
         start = perf_counter()
         try:
-            labels = cross_fitted(lever, base, task)
-            return Candidate(name, lever.name, seconds=perf_counter() - start), labels
+            labels = cross_fitted(strategy, base, task)
+            return Candidate(name, strategy.name, seconds=perf_counter() - start), labels
         except Refusal as refusal:
             # Some losses show only on the sets whether they fit.
             found = refusal
     else:
-        found = Refusal(why, LEVERS)
-    return Candidate(name, lever.name, seconds=perf_counter() - start, refusal=found.sentence), found
+        found = Refusal(why, STRATEGIES)
+    return Candidate(name, strategy.name, seconds=perf_counter() - start, refusal=found.sentence), found
 
 
 def _judged(
@@ -234,7 +234,7 @@ class Gain:
     error : its standard error, by the bootstrap
     interval : its 95 % interval, by the bootstrap over rows or sets
     reference_loss, loss : the two mean losses
-    choices : (base, lever) that each outer fold chose
+    choices : (base, strategy) that each outer fold chose
     """
 
     gain: float

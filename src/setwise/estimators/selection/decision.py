@@ -1,4 +1,4 @@
-"""Levers that decide: least expected loss by calibrated probabilities, and greatest expected F of a row (GFM)."""
+"""Strategies that decide: least expected loss by calibrated probabilities, and greatest expected F of a row (GFM)."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -16,14 +16,21 @@ from setwise.decisions.gfm import is_affine
 from setwise.decisions.task import Task
 from setwise.estimators.base import base_threads
 from setwise.estimators.selection.base_models import CALIBRATIONS, Calibration
-from setwise.estimators.selection.levers import Base, Evidence, Lever, Rule, SingleThresholdRule, ThresholdPerLabelRule
 from setwise.estimators.selection.out_of_fold import ColumnScaling
+from setwise.estimators.selection.strategies import (
+    Base,
+    Evidence,
+    Rule,
+    SingleThresholdRule,
+    Strategy,
+    ThresholdPerLabelRule,
+)
 from setwise.losses import FBeta
 
 
 @final
 @dataclass(frozen=True)
-class BayesDecision(Lever):
+class BayesDecision(Strategy):
     """``argmin over labelings h of E[loss(y, h)]`` for independent y with calibrated out-of-fold probabilities.
 
     The rows of a label matrix, and groups that are known when predicting, are decided as sets, each by itself. Where a
@@ -50,7 +57,7 @@ class BayesDecision(Lever):
     >>> X, y = make_classification(200, 4, weights=[0.8], class_sep=0.5, random_state=0)
     >>> model = MeasureClassifier(LogisticRegression(), "f1", [BayesDecision("isotonic")], cv=3, random_state=0)
     >>> model = model.fit(X, y)
-    >>> [candidate.lever for candidate in model.candidates_]
+    >>> [candidate.strategy for candidate in model.candidates_]
     ['threshold', 'decision']
     """
 
@@ -141,7 +148,7 @@ CELLS = 1 << 22
 
 @final
 @dataclass(frozen=True)
-class GFM(Lever):
+class GFM(Strategy):
     """``argmin over h of E[loss(y, h)]`` from ``Pr(y_i = 1, number of positives = s)`` of each row (gfm).
 
     A multinomial logistic regression of the log-odds of all labels models, for each label i, the number of positives of
@@ -166,7 +173,7 @@ class GFM(Lever):
     >>> from setwise.estimators.selection import GFM
     >>> X, Y = make_multilabel_classification(100, n_features=5, n_classes=3, random_state=0)
     >>> model = MeasureClassifier(LogisticRegression(), "f1", [GFM()], cv=3, random_state=0).fit(X, Y)
-    >>> [candidate.lever for candidate in model.candidates_]
+    >>> [candidate.strategy for candidate in model.candidates_]
     ['threshold', 'gfm']
     """
 

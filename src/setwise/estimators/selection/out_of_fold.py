@@ -1,6 +1,6 @@
-"""What a base model says about rows that it did not see, computed once for all levers and measures.
+"""What a base model says about rows that it did not see, computed once for all strategies and measures.
 
-Responses are kept in a checkpoint as plain arrays. Beside them levers may read dense tables of numbers.
+Responses are kept in a checkpoint as plain arrays. Beside them strategies may read dense tables of numbers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from setwise.core.pages import HOW_THE_CHOICE_IS_MADE
 from setwise.estimators.base import base_threads
 from setwise.estimators.checkpoints import described, of_rows, table_parts
 from setwise.estimators.selection.base_models import Response, respond
-from setwise.estimators.selection.levers import Base, Evidence
+from setwise.estimators.selection.strategies import Base, Evidence
 from setwise.estimators.splits import Folds
 from setwise.estimators.table_encoder import TableEncoder, word_places
 
@@ -101,7 +101,7 @@ class ColumnScaling:
         return np.where(usable, (table - self.mean) / scale, 0.0)
 
 
-NOT_SAID = frozenset({"cv", "levers", "n_jobs", "random_state", "store_cv_results", "outer_cv"})
+NOT_SAID = frozenset({"cv", "strategies", "n_jobs", "random_state", "store_cv_results", "outer_cv"})
 """Parameters of which the responses do not depend; ``cv`` and ``random_state`` are said as the folds that they made."""
 
 
@@ -303,7 +303,7 @@ class OutOfFoldBase(Base):
         for left in rows:
             if not len(left) or self.truth[left].all() or not self.truth[left].any():
                 raise Refusal(
-                    f"{len(self.folds)} folds are too few for a lever that fits many numbers: without two of them "
+                    f"{len(self.folds)} folds are too few for a strategy that fits many numbers: without two of them "
                     f"{len(left)} rows of fewer than two classes are left to train on. Use more folds.",
                     HOW_THE_CHOICE_IS_MADE,
                 )

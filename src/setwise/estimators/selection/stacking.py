@@ -1,4 +1,4 @@
-"""Levers that train on top: a linear classifier over the log-odds of the base model, and over the rows themselves.
+"""Strategies that train on top: a linear classifier over the log-odds of the base model, and over the rows themselves.
 
 The ramp is descended from logistic regression; of many sets a convex surrogate is trained.
 """
@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression
 
 from setwise.core.checks import Bools, Values, as_factor
 from setwise.decisions.task import Task
-from setwise.estimators.selection.levers import Base, Evidence, Lever, Rule
 from setwise.estimators.selection.out_of_fold import ColumnScaling
+from setwise.estimators.selection.strategies import Base, Evidence, Rule, Strategy
 from setwise.estimators.set_classifier import SetClassifier
 
 WIDEST = 200
@@ -79,7 +79,7 @@ def _features(evidence: Evidence, rows: bool, least: float) -> Values:
 
 @final
 @dataclass(frozen=True)
-class RampStack(Lever):
+class RampStack(Strategy):
     """The ramp of the loss, minimized over linear functions of out-of-fold log-odds and of the columns of X.
 
     It begins at logistic regression (C = 1) on these features with its best threshold, and descends from there. For y
@@ -106,7 +106,7 @@ class RampStack(Lever):
     >>> from setwise.estimators.selection import RampStack
     >>> X, y = make_classification(200, 4, weights=[0.8], class_sep=0.5, random_state=0)
     >>> model = MeasureClassifier(LogisticRegression(), "f1", [RampStack(C=100.0)], cv=3, random_state=0).fit(X, y)
-    >>> [candidate.lever for candidate in model.candidates_]
+    >>> [candidate.strategy for candidate in model.candidates_]
     ['threshold', 'ramp']
     """
 
@@ -133,7 +133,7 @@ class RampStack(Lever):
 
 @final
 @dataclass(frozen=True)
-class Stack(Lever):
+class Stack(Strategy):
     """The convex set surrogate of the loss, minimized over linear functions of out-of-fold log-odds.
 
     For a label matrix each label has a weight for the log-odds of every label, so that labels which depend on each
@@ -163,7 +163,7 @@ class Stack(Lever):
     >>> from setwise.estimators.selection import Stack
     >>> X, Y = make_multilabel_classification(100, n_features=5, n_classes=3, random_state=0)
     >>> model = MeasureClassifier(LogisticRegression(), "jaccard", [Stack()], cv=3, random_state=0).fit(X, Y)
-    >>> [candidate.lever for candidate in model.candidates_]
+    >>> [candidate.strategy for candidate in model.candidates_]
     ['threshold', 'stack']
     """
 

@@ -1,4 +1,4 @@
-"""Each lever against enumeration, and where it must win, and where it must not."""
+"""Each strategy against enumeration, and where it must win, and where it must not."""
 
 import os
 from itertools import product
@@ -23,20 +23,20 @@ from setwise.decisions import bagged_threshold, best_threshold, gfm
 from setwise.decisions.task import Task
 from setwise.estimators.selection import (
     GFM,
-    LEVERS,
+    STRATEGIES,
     BayesDecision,
     ClassWeight,
     RampStack,
     SingleThreshold,
     Stack,
     ThresholdPerLabel,
-    as_levers,
+    as_strategies,
 )
 from setwise.estimators.selection.base_models import Response, isotonic, sigmoid
 from setwise.estimators.selection.choice import choose, cross_fitted
-from setwise.estimators.selection.levers import Evidence
 from setwise.estimators.selection.out_of_fold import ColumnScaling, as_numbers
 from setwise.estimators.selection.problem import problem_of
+from setwise.estimators.selection.strategies import Evidence
 from setwise.losses import EarlyDetection, ErrorRate, FBeta, Hamming, Jaccard
 
 
@@ -156,12 +156,12 @@ def test_class_weights_run_from_equal_to_balanced():
     y = (X[:, 0] ** 2 + 0.3 * rng.standard_normal(300) > 2.0).astype(int)
     problem = problem_of(X, y, FBeta())
     base = problem.out_of_fold(LogisticRegression(), problem.folds(3, 0))
-    lever = ClassWeight(n_resamples=0).bound(problem.task)
-    assert lever.fits[0] == 1.0
-    assert lever.fits[-1] == pytest.approx((y == 0).sum() / (y == 1).sum())
-    rule = lever.tune(base.held_out(), problem.task)
+    strategy = ClassWeight(n_resamples=0).bound(problem.task)
+    assert strategy.fits[0] == 1.0
+    assert strategy.fits[-1] == pytest.approx((y == 0).sum() / (y == 1).sum())
+    rule = strategy.tune(base.held_out(), problem.task)
     by_hand = {}
-    for weight in lever.fits:
+    for weight in strategy.fits:
         scores = np.zeros(300)
         for train, test in base.folds:
             own = np.where(y[train] == 1, weight, 1.0)
@@ -183,7 +183,7 @@ def test_the_tuned_threshold_is_bagged_where_there_are_resamples():
     X = rng.standard_normal((300, 2))
     y = (X[:, 0] + rng.logistic(size=300) > 2).astype(int)
     groups = np.arange(300) // 10
-    for many, loss, lever, by_hand in [
+    for many, loss, strategy, by_hand in [
         (None, FBeta(), SingleThreshold(), bagged_threshold),
         (groups, FBeta(), SingleThreshold(), bagged_threshold),
         (groups, EarlyDetection(), SingleThreshold(), bagged_threshold),
@@ -192,7 +192,7 @@ def test_the_tuned_threshold_is_bagged_where_there_are_resamples():
     ]:
         problem = problem_of(X, y, loss, groups=many)
         base = problem.out_of_fold(LogisticRegression(), problem.folds(3, 0))
-        found = lever.tune(base.held_out(), problem.task).threshold
+        found = strategy.tune(base.held_out(), problem.task).threshold
         assert found == by_hand(problem.task.sets, base.response().scores, loss).threshold
     Y = np.column_stack([y, X[:, 1] > 0]).astype(int)
     problem = problem_of(X, Y, FBeta())
@@ -210,7 +210,7 @@ def test_refusals():
     words = pd.DataFrame({"a": ["x", "y"] * 30})
     matrix = (rng.random((60, 3)) < 0.5).astype(int)
     near = KNeighborsClassifier()
-    for lever, rows, target, part in [
+    for strategy, rows, target, part in [
         (ThresholdPerLabel(), X, y, "there is one label only"),
         (ClassWeight(), X, matrix, "refuses label matrices"),
         (ClassWeight(), X, y, "refuses KNeighborsClassifier"),
@@ -219,9 +219,9 @@ def test_refusals():
         (Stack(), X, y, "use 'ramp'"),
     ]:
         problem = problem_of(rows, target, FBeta())
-        assert part in lever.refuses(problem.task, problem.out_of_fold(near, problem.folds(3, 0)))
-    model = MeasureClassifier(near, levers=["class_weight"]).fit(X, y)
-    assert [c.lever for c in model.candidates_ if c.refusal] == ["class_weight"]
+        assert part in strategy.refuses(problem.task, problem.out_of_fold(near, problem.folds(3, 0)))
+    model = MeasureClassifier(near, strategies=["class_weight"]).fit(X, y)
+    assert [c.strategy for c in model.candidates_ if c.refusal] == ["class_weight"]
     for wrong in (
         lambda: ClassWeight((0.0,)),
         lambda: ClassWeight(()),
@@ -240,11 +240,11 @@ def test_a_stack_does_not_read_off_the_labels_it_is_judged_on():
         X, Y = rng.standard_normal((120, 15)), (rng.random(120) < 0.4).astype(int)
         problem = problem_of(X, Y, ErrorRate())
         base = problem.out_of_fold(LogisticRegression(C=100.0), problem.folds(5, 0))
-        lever = RampStack(C=100.0)
-        honest.append(problem.task.mean_loss(cross_fitted(lever, base, problem.task)))
+        strategy = RampStack(C=100.0)
+        honest.append(problem.task.mean_loss(cross_fitted(strategy, base, problem.task)))
         labels = np.zeros(Y.shape, bool)
         for train, test in base.folds:
-            labels[test] = lever.tune(base.held_out(train), problem.task.take(train)).labels(base.held_out(test))
+            labels[test] = strategy.tune(base.held_out(train), problem.task.take(train)).labels(base.held_out(test))
         leaky.append(problem.task.mean_loss(labels))
     # Nothing can be learned, so no labeling of new rows is wrong less often than the rarer label is there.
     assert np.mean(honest) > 0.4
@@ -279,7 +279,7 @@ def test_where_labels_exclude_each_other_the_stack_surely_wins():
     new_X, new_Y = exclusive(4000, 2)
     model = MeasureClassifier(LogisticRegression(), "jaccard", ["as_it_is", "threshold", "stack"]).fit(X, Y)
     tuned = MeasureClassifier(LogisticRegression(), "jaccard", ["threshold"]).fit(X, Y)
-    assert model.best_lever_ == "stack"
+    assert model.best_strategy_ == "stack"
     assert model.best_threshold_ is None
     assert model.score(new_X, new_Y) > tuned.score(new_X, new_Y) + 0.01
 
@@ -331,8 +331,8 @@ def test_where_a_few_far_rows_bend_the_line_class_weights_surely_win():
     model = MeasureClassifier(LogisticRegression(), "f1", ["class_weight", "decision", "ramp"], random_state=0).fit(
         X, y
     )
-    by_name = {c.lever: c for c in model.candidates_}
-    assert all(c.loss >= by_name[model.best_lever_].loss for c in model.candidates_ if c.gain > c.gain_error)
+    by_name = {c.strategy: c for c in model.candidates_}
+    assert all(c.loss >= by_name[model.best_strategy_].loss for c in model.candidates_ if c.gain > c.gain_error)
 
 
 @pytest.mark.slow
@@ -346,9 +346,9 @@ def test_on_a_logistic_model_the_model_stays():
         y, new_y = (rows @ weights - 2.0 + rng.logistic(size=len(rows)) > 0 for rows in (X, new_X))
         problem = problem_of(X, y.astype(int), FBeta())
         base = problem.out_of_fold(LogisticRegression(), problem.folds(5, 0))
-        levers = as_levers(["as_it_is", "threshold", "decision", "class_weight", "ramp"])
-        choice = choose({"lr": base}, problem.task, levers, reference=LEVERS["threshold"]())
-        stays += choice.chosen.lever in ("threshold", "decision", "as_it_is")
+        strategies = as_strategies(["as_it_is", "threshold", "decision", "class_weight", "ramp"])
+        choice = choose({"lr": base}, problem.task, strategies, reference=STRATEGIES["threshold"]())
+        stays += choice.chosen.strategy in ("threshold", "decision", "as_it_is")
         evidence = base.fresh(new_X)
         gains.append(f1_score(new_y, choice.rule.labels(evidence)) - f1_score(new_y, choice.reference.labels(evidence)))
     assert stays >= 0.8 * count
@@ -395,7 +395,7 @@ def test_a_reference_that_cannot_be_tuned_is_a_refusal():
         MeasureClassifier(loss=Hamming(np.ones(3))).fit(X, y)
 
 
-def test_the_guide_names_every_lever():
+def test_the_guide_names_every_strategy():
     guide = (Path(__file__).resolve().parents[2] / "docs/guide/measure.md").read_text("utf-8")
     table = {line.split("`")[1] for line in guide.splitlines() if line.startswith("| `")}
-    assert table == set(LEVERS)
+    assert table == set(STRATEGIES)

@@ -1,4 +1,4 @@
-"""Levers: ways to get labels out of a classifier, each with the rule that it leaves behind.
+"""Strategies: ways to get labels out of a classifier, each with the rule that it leaves behind.
 
 Here are the base model as it is, one threshold for all scores or one for each label, and weighted positives.
 """
@@ -37,7 +37,7 @@ class Evidence(ABC):
 
 
 class Base(ABC):
-    """What a lever may ask of a base model before it is tuned.
+    """What a strategy may ask of a base model before it is tuned.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Rule(ABC):
         """The predicted labels, (n,) or (n, p) bool."""
 
 
-class Lever(ABC):
+class Strategy(ABC):
     """A way to get labels out of a base model. A subclass in ``setwise.estimators.selection`` is found by its name.
 
     ``MeasureClassifier`` takes objects of subclasses from anywhere.
@@ -83,15 +83,15 @@ class Lever(ABC):
 
     Attributes
     ----------
-    name : the short name, unique among levers
+    name : the short name, unique among strategies
     many_numbers : whether tuning fits so many numbers that, to judge it on a fold, the base models behind its evidence
         must not have seen that fold. This takes k (k - 1) / 2 more fits of the base model for k folds
 
     Examples
     --------
-    >>> from setwise.estimators.selection import Lever, RampStack, SingleThreshold
-    >>> levers: list[Lever] = [SingleThreshold(), RampStack(C=100.0)]
-    >>> [(lever.name, lever.many_numbers, lever.fits) for lever in levers]
+    >>> from setwise.estimators.selection import Strategy, RampStack, SingleThreshold
+    >>> strategies: list[Strategy] = [SingleThreshold(), RampStack(C=100.0)]
+    >>> [(strategy.name, strategy.many_numbers, strategy.fits) for strategy in strategies]
     [('threshold', False, (1.0,)), ('ramp', True, (1.0,))]
     """
 
@@ -100,15 +100,15 @@ class Lever(ABC):
 
     @abstractmethod
     def refuses(self, task: Task, base: Base) -> str | None:
-        """Why this lever does not fit, in a sentence; None if it does."""
+        """Why this strategy does not fit, in a sentence; None if it does."""
 
-    def bound(self, task: Task) -> "Lever":
-        """The lever with the defaults that depend on the truth of all rows; it is then tuned on parts of them."""
+    def bound(self, task: Task) -> "Strategy":
+        """The strategy with the defaults that depend on the truth of all rows; it is then tuned on parts of them."""
         return self
 
     @property
     def fits(self) -> tuple[float, ...]:
-        """The weights of positive rows with which the base model must be fitted before this lever is tuned."""
+        """The weights of positive rows with which the base model must be fitted before this strategy is tuned."""
         return (1.0,)
 
     @abstractmethod
@@ -118,7 +118,7 @@ class Lever(ABC):
 
 @final
 @dataclass(frozen=True)
-class OwnPrediction(Lever):
+class OwnPrediction(Strategy):
     """``estimator.predict(X)``, unchanged.
 
     Source: own; it tells what all else gains.
@@ -131,7 +131,7 @@ class OwnPrediction(Lever):
     >>> from setwise.estimators.selection import OwnPrediction
     >>> X, y = make_classification(200, 4, weights=[0.8], class_sep=0.5, random_state=0)
     >>> model = MeasureClassifier(LogisticRegression(), "f1", [OwnPrediction()], cv=3, random_state=0).fit(X, y)
-    >>> [candidate.lever for candidate in model.candidates_]
+    >>> [candidate.strategy for candidate in model.candidates_]
     ['threshold', 'as_it_is']
     """
 
@@ -155,10 +155,10 @@ class OwnLabelsRule(Rule):
 
 @final
 @dataclass(frozen=True)
-class SingleThreshold(Lever):
+class SingleThreshold(Strategy):
     """``[score >= t]`` with one t for all out-of-fold scores, where their mean loss is least, steadied by bagging.
 
-    This is the reference: the other levers must gain over it. The best of all cut points is partly the luck of the
+    This is the reference: the other strategies must gain over it. The best of all cut points is partly the luck of the
     rows, so t is the mean of the best cuts of resamples, see :func:`~setwise.decisions.bagged_threshold`. A label
     matrix holds more decisions, and a loss that is no function of counts has no resamples of a single set: there t is
     the best of all cut points.
@@ -238,7 +238,7 @@ class SingleThresholdRule(Rule):
 
 @final
 @dataclass(frozen=True)
-class ThresholdPerLabel(Lever):
+class ThresholdPerLabel(Strategy):
     """``[score_j >= t_j]`` with a threshold for each label j of a label matrix, by out-of-fold scores.
 
     Labels that are rare or that the base model ranks badly get thresholds of their own. For means over rows they are
@@ -255,7 +255,7 @@ class ThresholdPerLabel(Lever):
     >>> X, Y = make_multilabel_classification(100, n_features=5, n_classes=3, random_state=0)
     >>> model = MeasureClassifier(LogisticRegression(), "jaccard", [ThresholdPerLabel()], cv=3, random_state=0)
     >>> model = model.fit(X, Y)
-    >>> [candidate.lever for candidate in model.candidates_]
+    >>> [candidate.strategy for candidate in model.candidates_]
     ['threshold', 'label_thresholds']
     """
 
@@ -291,7 +291,7 @@ class ThresholdPerLabelRule(Rule):
 
 @final
 @dataclass(frozen=True)
-class ClassWeight(Lever):
+class ClassWeight(Strategy):
     """``argmin over w, t of the loss of [score_w >= t]``, score_w being fitted with weight w on each positive row.
 
     By default the weights are ``(N / P)^a`` for a = 0, 1/4, 1/2, 3/4, 1, from equal to balanced classes. They do not
@@ -321,7 +321,7 @@ class ClassWeight(Lever):
     >>> from setwise.estimators.selection import ClassWeight
     >>> X, y = make_classification(200, 4, weights=[0.8], class_sep=0.5, random_state=0)
     >>> model = MeasureClassifier(LogisticRegression(), "f1", [ClassWeight((1.0, 4.0))], cv=3, random_state=0).fit(X, y)
-    >>> [candidate.lever for candidate in model.candidates_]
+    >>> [candidate.strategy for candidate in model.candidates_]
     ['threshold', 'class_weight']
     """
 

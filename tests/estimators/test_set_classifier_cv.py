@@ -283,7 +283,7 @@ def test_a_risk_that_remembers_is_the_same_risk():
     assert len(again.history) <= 3
     assert again.lower_bound <= first.upper_bound * (1 + 1e-12)
     np.testing.assert_array_equal(risk.cuts(first.w, np.array([1])).offsets, plain.cuts(first.w, np.array([1])).offsets)
-    with pytest.raises(ValueError, match="Remembering refuses a risk that is not convex"):
+    with pytest.raises(ValueError, match="RiskWithPlanes refuses a risk that is not convex"):
         RiskWithPlanes(problem._risk(Ramp("jaccard"))[0])
 
 

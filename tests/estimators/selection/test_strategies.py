@@ -396,6 +396,6 @@ def test_a_reference_that_cannot_be_tuned_is_a_refusal():
 
 
 def test_the_guide_names_every_strategy():
-    guide = (Path(__file__).resolve().parents[2] / "docs/guide/measure.md").read_text("utf-8")
+    guide = (Path(__file__).resolve().parents[3] / "docs/guide/measure.md").read_text("utf-8")
     table = {line.split("`")[1] for line in guide.splitlines() if line.startswith("| `")}
     assert table == set(STRATEGIES)

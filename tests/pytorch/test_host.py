@@ -36,7 +36,7 @@ def test_equals_the_operators(monkeypatch, module, reduction):
         target = torch.randint(0, 3, (2, 5, 4), generator=generator)
         target[1] = target[1].clamp(min=1)
         value, gradient = evaluated(loss, logits, target)
-        assert type(loss(logits.clone().requires_grad_(), target).grad_fn).__name__ == "_TotalBackward"
+        assert type(loss(logits.clone().requires_grad_(), target).grad_fn).__name__ == "_TotalLossBackward"
         with monkeypatch.context() as patch:
             patch.setattr(criterion, "is_eager", lambda scores: False)
             expected, slope = evaluated(loss, logits, target)

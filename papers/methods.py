@@ -16,7 +16,7 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from papers.until import DeadlineOneSlack, check_time
+from papers.deadline import DeadlineOneSlack, check_time
 from setwise.compare.problem import Problem, Rows
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import CountLoss, Loss

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from setwise.compare.answer import Answer, ThresholdRange
 from setwise.compare.floor_sentences import lower
@@ -72,6 +73,9 @@ def gain(found: Answer) -> Figure:
     right.set_yticks(range(len(differences)), [f"fold {i + 1}" for i in range(len(differences))])
     right.invert_yaxis()
     tidy(right, "gain of the choice", "", "How sure it is: mean and 95 % interval")
+    # Long numbers would run into one another.
+    for axes in (left, right):
+        axes.xaxis.set_major_locator(MaxNLocator(4))
     return figure
 
 
@@ -133,7 +137,7 @@ def threshold(found: Answer, flat: ThresholdRange) -> Figure:
     axes.plot(flat.thresholds, [found.measured.shown(loss) for loss in flat.losses], color=BLUE, linewidth=1.8)
     axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0, label=_nearly(flat))
     axes.axvline(float(found.winner.threshold), color=BLACK, linewidth=1.4,
-                 label=f"recommended: {threshold_text(float(found.winner.threshold))}")  # fmt: skip
+                 label=f"tuned: {threshold_text(float(found.winner.threshold))}")  # fmt: skip
     if found.winner.probability:
         axes.axvline(0.5, color=GRAY, linewidth=1.2, linestyle="--", label="usual: 0.5")
     unit = "probability" if found.winner.probability else "score"

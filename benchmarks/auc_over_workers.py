@@ -20,10 +20,10 @@ import time
 import dask.array as da
 import numpy as np
 import xgboost.dask
+from dask import delayed
 from distributed import Client, LocalCluster
 from sklearn.metrics import roc_auc_score
 
-from dask import delayed
 from setwise.dask import SetClassifier, mean_loss
 from timing import table
 

@@ -22,7 +22,7 @@ CASES = {
     "tuned threshold": (
         LINEAR,
         "from setwise import MeasureClassifier",
-        "MeasureClassifier(loss='f1', strategies=['threshold']).fit(X, y)",
+        "MeasureClassifier(None, 'f1', ['threshold']).fit(X, y)",
     ),
     "all strategies": (LINEAR, "from setwise import MeasureClassifier", "MeasureClassifier(loss='f1').fit(X, y)"),
     "SetClassifier": (LINEAR, "from setwise import SetClassifier", "SetClassifier('f1').fit(X, y)"),

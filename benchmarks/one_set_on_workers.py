@@ -97,6 +97,7 @@ def only_read(part) -> int:
 def ours(path: Path, given: argparse.Namespace) -> None:
     from dask import delayed
     from distributed import Client, LocalCluster
+
     from setwise.dask import SetClassifier
 
     def load(k, labels):

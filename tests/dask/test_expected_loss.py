@@ -11,8 +11,8 @@ pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask
 import dask.array as da
 import dask.dataframe as dd
 import pandas as pd
-
 from dask import delayed
+
 from setwise import dask as on_dask
 from setwise.distributed.decisions import least_expected_loss_of
 from setwise.losses import FBeta, PrecisionAtK

@@ -12,8 +12,8 @@ distributed = pytest.importorskip("distributed", reason="needs Dask: pip install
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 import pandas as pd  # noqa: E402
-
 from dask import delayed  # noqa: E402
+
 from setwise.core.exceptions import Refusal  # noqa: E402
 from setwise.dask import mean_loss  # noqa: E402
 

@@ -17,8 +17,8 @@ pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask
 import dask.array as da
 import dask.dataframe as dd
 import pandas as pd
-
 from dask import delayed
+
 from setwise.dask import MeasureClassifier
 
 RNG = np.random.default_rng(0)

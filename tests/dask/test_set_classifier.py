@@ -18,9 +18,9 @@ distributed = pytest.importorskip("distributed", reason="needs Dask: pip install
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 import pandas as pd  # noqa: E402
+from dask import delayed  # noqa: E402
 
 import setwise.dask.workers as workers_module  # noqa: E402
-from dask import delayed  # noqa: E402
 from setwise.dask import SetClassifier, Workers  # noqa: E402
 
 RNG = np.random.default_rng(0)

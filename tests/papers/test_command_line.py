@@ -55,7 +55,7 @@ def test_an_interrupted_experiment_says_what_it_kept(monkeypatch, capsys, tmp_pa
     assert capsys.readouterr().err.endswith("papers: interrupted, three trainings are kept.\n")
 
 
-def test_reproduce_writes_its_figure(tmp_path, capsys):
+def test_a_run_writes_its_figure(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     assert run("lh_figure2", "--quick", "--out", str(tmp_path)) == 0
     assert "(Prop. 9): both hold" in " ".join(capsys.readouterr().out.split())

@@ -10,15 +10,15 @@ from typing import TypeVar
 Kind = TypeVar("Kind")
 
 
-def discover(room: ModuleType | str, kind: type[Kind]) -> Mapping[str, type[Kind]]:
-    """The concrete subclasses of ``kind`` that the modules of the package ``room`` define, by ``name``, sorted.
+def discover(package: ModuleType | str, kind: type[Kind]) -> Mapping[str, type[Kind]]:
+    """The concrete subclasses of ``kind`` that the modules of ``package`` define, by ``name``, sorted.
 
     Classes that a module only imports do not count, nor do modules and classes whose name begins with an underscore.
     Raises TypeError if a class has no name, or the name of another one.
     """
-    package = import_module(room) if isinstance(room, str) else room
+    home = import_module(package) if isinstance(package, str) else package
     found: dict[str, type[Kind]] = {}
-    for module in sorted(m.name for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")):
+    for module in sorted(m.name for m in pkgutil.walk_packages(home.__path__, f"{home.__name__}.")):
         if any(part.startswith("_") for part in module.split(".")):
             continue
         for value in vars(import_module(module)).values():

@@ -1,9 +1,8 @@
 """Classifiers and decisions for measures of whole sets whose rows lie on the workers of a Dask cluster."""
 
 try:
-    import distributed  # noqa: F401
-
     import dask  # noqa: F401
+    import distributed  # noqa: F401
 except ModuleNotFoundError as error:
     # Of a Dask that is there, but broken, the error itself says more.
     if error.name not in ("dask", "distributed"):

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
+from distributed import Client
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from distributed import Client
 from setwise.core.checkpoint import Checkpoint
 from setwise.core.checks import Values
 from setwise.core.learner import Learner

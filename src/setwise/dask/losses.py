@@ -7,9 +7,9 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from dask.delayed import delayed
+from distributed import Client
 from numpy.typing import NDArray
 
-from distributed import Client
 from setwise.core.checks import Values, as_float64, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss

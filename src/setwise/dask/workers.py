@@ -16,11 +16,11 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import Delayed, delayed
+from distributed import Client, Future, default_client, wait
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from distributed import Client, Future, default_client, wait
 from setwise.core.checks import Values, as_count, as_float64, as_kind
 from setwise.core.pages import CLUSTER
 from setwise.distributed.rows import PlacedRows

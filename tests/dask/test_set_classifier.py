@@ -137,7 +137,7 @@ def test_bits_do_not_depend_on_packs(client, packs, monkeypatch):
 def test_tasks_have_names_on_the_dashboard(client, persist):
     SetClassifier("jaccard", "convex", tol=1e-1, persist=persist).fit(spread(X), spread(Y))
     names = client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.task_prefixes))
-    assert names >= {"share-of", "share-scores", "share-begin", "share-brief", "share-end"}
+    assert names >= {"shard-of", "shard-scores", "shard-begin", "shard-brief", "shard-end"}
     assert not [name for name in names if "together" in name]
 
 

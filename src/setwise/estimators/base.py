@@ -62,9 +62,11 @@ def warn_of_end(name: str, fit: Fit, certified: bool, longest: float = 0.0) -> N
 
 
 def largest_number(X: Any) -> float:
-    """The largest size of a feature in X, dense or CSR."""
+    """The largest size of a feature in X, dense or CSR; of its first rows, where one there is not small."""
     numbers = X.data if issparse(X) else X
-    return float(max(numbers.max(initial=0.0), -numbers.min(initial=0.0)))
+    # Callers ask only whether all are small, and mostly the first ones say no.
+    first = float(np.abs(numbers[:100]).max(initial=0.0))
+    return first if first >= SMALL else float(max(numbers.max(initial=0.0), -numbers.min(initial=0.0)))
 
 
 def way_from_constant(largest: float, usual: str) -> str:

@@ -1,6 +1,8 @@
 """Losses are whole graphs under torch.compile, equal to the eager ones, and compiled at most twice for all shapes."""
 
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -155,3 +157,10 @@ def test_operators_are_what_they_promise(operator, arguments):
     tests = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
     found = torch.library.opcheck(operator, arguments, test_utils=tests)
     assert set(found.values()) == {"SUCCESS"}
+
+
+def test_losses_are_imported_without_the_compiler():
+    names = "LovaszHingeLoss, LovaszSoftmaxLoss, RampLoss, RocAreaLoss, SetMetric, decide, lovasz_extension"
+    code = f"import sys; from setwise.torch import {names}; print([m for m in sys.modules if m == 'torch._dynamo'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -353,9 +353,12 @@ def _values(errors: Tensor, labels: Tensor, number: int) -> Tensor:
 _LASTING: list[LovaszForm] = []
 
 
-@torch.compiler.assume_constant_result
 def _lasting(loss: Loss | str) -> int:
     """The number of the extension of a loss, which is found while a graph is made, and kept for it."""
     found: tuple[LovaszForm, int] = registered(LovaszForm(named(loss), Errors.GIVEN))
     _LASTING.append(found[0])
     return found[1]
+
+
+# The mark of torch.compiler.assume_constant_result, which would import the compiler: as for operators.kept_out.
+vars(_lasting)["_dynamo_marked_constant"] = True

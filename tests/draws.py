@@ -12,8 +12,12 @@ def left_out(items):
 
 
 def _not_drawn(cases):
+    # What is slow or long by itself is not drawn in place of what is not.
+    quick = [case for case in cases if not (case.get_closest_marker("slow") or case.get_closest_marker("long"))]
+    cases = quick or cases
     share = cases[0].get_closest_marker("draw").args[0]
-    places = [case.callspec.indices for case in cases]
+    # The indices of pytest are others for each case where a fixture has parameters too.
+    places = [{name: id(value) for name, value in case.callspec.params.items()} for case in cases]
     # Parameters that are given together are one.
     columns = {tuple(place[name] for place in places): name for name in places[0]}
     names = columns.values() if len(columns) > 1 else ()

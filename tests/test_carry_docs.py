@@ -138,6 +138,7 @@ def test_the_loss_of_the_page_is_found_and_keeps_its_promises(found):
     assert kind()(y, guess) == pytest.approx(1 - np.sqrt(2 / 4 * 2 / 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("found", [(Inference, "example: inference")], indirect=True, ids=["inference"])
 def test_the_inference_of_the_page_is_found_and_exact(found):
     ((name, kind),) = found.items()

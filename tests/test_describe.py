@@ -149,6 +149,7 @@ def test_names_are_taken_for_losses():
         describe(MeanOverClasses(Jaccard()), [0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.draw(3)
 @pytest.mark.parametrize("p", [1, 4, 7])
 def test_verdicts_agree_with_the_surrogates_themselves(p):
@@ -178,6 +179,7 @@ def test_the_scale_of_margin_rescaling_is_one_over_the_largest_gain(p):
             assert (np.inf if found.steepest <= 0 else 1 / found.steepest) == pytest.approx(expected)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("p", [5, 18, 30])
 def test_what_is_said_to_be_tractable_is_solved_exactly_by_default(p):
     y = np.arange(p) % 3 == 0
@@ -204,6 +206,7 @@ def test_enumeration_and_random_search_agree():
             assert found.unviolated == traits(loss, y[:p])
 
 
+@pytest.mark.slow
 def test_the_random_search_is_the_same_every_time_and_small_for_large_sets():
     y = np.random.default_rng(0).random(200_000) < 0.3
     assert describe(Jaccard(), y) == describe(Jaccard(), y)
@@ -245,6 +248,8 @@ def test_no_name_of_the_front_door_is_a_module_too():
     assert setwise.describe("jaccard", [1, 0]) == setwise.describe("jaccard", [1, 0])
 
 
+@pytest.mark.slow
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("p", [50, 500, 60_000])
 def test_no_promise_is_proposed_that_a_first_few_mistakes_break(p):
     y = np.arange(p) % 3 == 0

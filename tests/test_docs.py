@@ -44,12 +44,12 @@ COMMAND = re.compile(r"<!-- newcomer: (run|test) -->\n```bash\n(.+?)\n```")
 
 
 GUIDES = (
-    "bags", "cluster", "compare", "estimator", "learners", "measure", "multilabel", "networks", "plotting",
-    "probabilities", "torch_grids", "weak_labels",
+    "bags", "cluster", "compare", "estimator", "learners", "measure", "multilabel", "network_inference", "networks",
+    "own_loss", "plotting", "probabilities", "saved_models", "torch_grids", "weak_labels",
 )  # fmt: skip
 LONG = {*(f"docs/guide/{name}.md" for name in GUIDES), "docs/faq.md", "docs/moving/tuned_threshold.md"}
 LONG |= {"docs/start/chooser.md"}
-"""Pages whose blocks take some seconds."""
+"""Pages whose blocks take more than a second."""
 
 
 def page_id(path):
@@ -196,6 +196,7 @@ def test_the_table_has_every_loss_of_mistakes():
     assert {kind for kind in LOSSES.values() if kind.reads == "labels"} - kinds == users_own | weak
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_readme_can_be_drawn(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib").use("agg")
     monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)

@@ -17,7 +17,12 @@ from public_names import EXTRA, public_methods, public_names
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-@pytest.fixture(params=PACKAGES)
+# What needs another package than torch is slow.
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=() if EXTRA.get(name, "torch") == "torch" else pytest.mark.slow) for name in PACKAGES
+    ]
+)
 def names(request):
     """The public names of one package; skipped where its extra is not installed."""
     if request.param in EXTRA:

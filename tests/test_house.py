@@ -55,6 +55,7 @@ CALLS = {
 """Calls, and how many files of the library one may enter. The numbers may fall, and not rise."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_enters_few_files(name):
     most, call = CALLS[name]

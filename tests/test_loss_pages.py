@@ -69,6 +69,7 @@ def row(text, first):
     return found[1:]
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("kind", LOSSES.values(), ids=lambda kind: kind.__name__)
 def test_every_loss_has_a_page_with_all_sections(kind):
     text = page(shown(kind), "A picture.\n\n")
@@ -93,6 +94,7 @@ def test_every_loss_has_a_picture_that_is_described():
         assert figure.get_label().endswith(".")
 
 
+@pytest.mark.slow
 def test_a_new_loss_has_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr(loss_pages, "LOSSES", {"own": OwnLoss})
     make(SimpleNamespace(srcdir=tmp_path))

@@ -22,6 +22,7 @@ def rows(page):
     return [ROW.fullmatch(line) or pytest.fail(line) for line in table.splitlines()]
 
 
+@pytest.mark.draw(8)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_an_equation_leads_to_the_definition_of_what_is_named(page):
     for row in rows(page):

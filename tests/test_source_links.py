@@ -28,6 +28,7 @@ def test_links_to_code_lead_to_pages(page, link, leads):
     assert source == [f"A [link]({leads}) of a page."]
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize(
     ("module", "name", "file", "defines"),
     [

@@ -42,6 +42,7 @@ def test_cells_of_images_are_the_majority_of_their_pixels(grouped):
     assert np.array_equal(rows.X[:4, 0], [1.0, 0.0, 0.0, 0.0])
 
 
+@pytest.mark.slow
 def test_the_quick_version_compares_all_methods(monkeypatch, capsys):
     for booster in ("lightgbm", "xgboost"):
         pytest.importorskip(booster)

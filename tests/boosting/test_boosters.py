@@ -11,6 +11,8 @@ from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.losses import Jaccard, RocArea
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 20
 GAINS = {"lovasz": 0.05, "margin": 0.05, "ramp": 0.01}
 LIGHT = {"verbose": -1, "num_threads": 1, "num_leaves": 7, "min_data_in_leaf": 5, "learning_rate": 0.3}

@@ -59,6 +59,7 @@ def total(y, scores, ids, surrogate):
     return len(y) / 6 * sum(surrogate(y[ids == i], scores[ids == i]).value for i in range(6))
 
 
+@pytest.mark.draw(9)
 @pytest.mark.parametrize(("loss", "name"), CASES, ids=str)
 def test_gradients_are_those_of_each_set_and_of_finite_differences(loss, name):
     y, scores, ids = rows(0)
@@ -99,6 +100,7 @@ def test_with_ties_the_order_of_rows_changes_nothing(loss, name):
         assert_allclose(other[1], second[order], atol=1e-12)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("scores", [np.zeros(30), rows(2, tied=True)[1]], ids=["zeros", "ties"])
 @pytest.mark.parametrize(("loss", "name"), [(Jaccard(), "lovasz"), (ZeroOne(), "lovasz"), (FBeta(1.0), "margin")])
 def test_with_ties_the_gradient_is_a_subgradient(loss, name, scores):
@@ -274,6 +276,7 @@ def test_distributed_callers_are_refused(module):
     )
 
 
+@pytest.mark.draw(7)
 @pytest.mark.parametrize("loss", [loss for kind in LOSSES.values() for loss in kind.examples(8)], ids=repr)
 @pytest.mark.parametrize("name", ["lovasz", "margin", "ramp"])
 def test_every_loss_is_refused_or_has_finite_derivatives_that_follow_the_rows(loss, name):

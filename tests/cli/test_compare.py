@@ -136,6 +136,7 @@ def test_a_raw_table_is_answered_saved_and_predicted(tmp_path, capsys):
     assert np.mean([label == line.split(",")[-1] for label, line in zip(labels, lines[200:], strict=False)]) > 0.8
 
 
+@pytest.mark.slow
 def test_the_printed_code_runs_and_repeats_the_threshold(files, tmp_path, capsys, monkeypatch, without_pictures):
     assert run(files / "t.csv", "--target", "sick", "--group", "bag", *LEAST, "--out", tmp_path / "r") == 0
     (one,) = results(tmp_path / "r")
@@ -204,6 +205,7 @@ def test_what_is_more_than_a_threshold_is_saved_too(files, tmp_path):
     np.testing.assert_array_equal(load_model(tmp_path / "m.skops").decide(X)[0], space["model"].predict(X))
 
 
+@pytest.mark.slow
 def test_floors_are_asked_for_and_counted(files, tmp_path, capsys, without_pictures):
     words = ("--target", "sick", "--drop", "bag", "--recall-at-least", "0.8", "--confidence", "0.8")
     # What is left out is said however much time there is.

@@ -69,6 +69,7 @@ def other_rows(path, seen):
     return whole, ~np.isin(whole.X[:, 0], seen.X[:, 0])
 
 
+@pytest.mark.slow
 def test_the_recommendation_is_judged_on_all_other_rows(path, tmp_path, monkeypatch, capsys):
     words = (*LEAST, "--drop", "bag", "--memory", "2MB", "--save", tmp_path / "m.skops")
     assert run(path, *words, "--out", tmp_path / "r") == 0
@@ -135,6 +136,7 @@ def test_groups_are_left_out_whole_and_decided_together(path):
         assert loss == pytest.approx(by_hand, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_scores_and_losses_that_are_no_counts_are_judged_too(path):
     from setwise.compare.plan import ScoreOrder
     from setwise.estimators.selection.strategies import SingleThreshold
@@ -147,6 +149,7 @@ def test_scores_and_losses_that_are_no_counts_are_judged_too(path):
     assert loss == pytest.approx(by_hand, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.draw(3)
 @pytest.mark.parametrize("average", ["samples", "macro", "micro"])
 def test_label_matrices(average, tmp_path):
@@ -169,6 +172,7 @@ def test_label_matrices(average, tmp_path):
     assert loss == pytest.approx(by_hand, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_floors_are_counted_on_the_other_rows(path, tmp_path, capsys):
     words = (*LEAST, "--drop", "bag", "--memory", "2MB", "--recall-at-least", "0.8")
     assert run(path, *words, "--out", tmp_path / "r") == 0
@@ -192,6 +196,7 @@ def test_rows_that_the_time_leaves_out_are_others_too(path, tmp_path, quick, mon
     assert len(space["y"]) == N - found["other_rows"]["count"] == 250
 
 
+@pytest.mark.slow
 def test_where_all_rows_fit_none_are_left(path, tmp_path, capsys):
     assert run(path, *LEAST, "--drop", "bag", "--memory", "1GB", "--out", tmp_path / "r") == 0
     assert "All rows of big.parquet fit into --memory." in capsys.readouterr().out

@@ -61,6 +61,7 @@ class Reader(HTMLParser):
         self.text += data
 
 
+@pytest.mark.slow
 def test_a_comparison_and_its_report(path, tmp_path, capsys):
     pytest.importorskip("skops.io")
     out, model = tmp_path / f"r{ODD[:4]}", tmp_path / f"m{ODD}.skops"

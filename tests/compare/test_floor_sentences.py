@@ -97,6 +97,7 @@ def test_few_rows_decide_where_few_may_be_missed(found):
         assert text.endswith(said) == few
 
 
+@pytest.mark.slow
 def test_the_picture_says_why_the_threshold_keeps_a_distance(found, tmp_path):
     pytest.importorskip("matplotlib")
     from setwise.compare.pictures import floored

@@ -112,6 +112,7 @@ def test_the_flat_range_is_that_of_an_enumeration(confidence):
     assert not good(cuts[last + 1])
 
 
+@pytest.mark.slow
 def test_the_advice_under_a_floor_keeps_it():
     problem = rare(100, shift=0.7)
     floor = FlooredThreshold(recall=0.9)
@@ -211,6 +212,7 @@ def test_a_test_part_that_misses_the_floor_is_explained_by_its_size(small_parts)
     ) in text
 
 
+@pytest.mark.slow
 def test_a_floor_that_logistic_regression_breaks_is_kept_by_another_base_model():
     plan = Plan(3, 3, (1.0,), ("linear", "boosted"), ("threshold",), floor=FlooredThreshold(precision=0.8, recall=0.5))
     (found,) = compare(made(), [F1], plan)

@@ -30,6 +30,7 @@ def results(folder):
     return json.loads((folder / "results.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_the_report_holds_everything_inside_and_answers_first(tmp_path):
     pytest.importorskip("matplotlib")
     plan = Plan(3, 3, (1.0,), ("linear",), ("threshold", "stack"))
@@ -92,7 +93,8 @@ def test_an_earlier_report_is_replaced_with_all_its_pictures(tmp_path, monkeypat
     assert results(tmp_path)["title"] == "second"
 
 
-@pytest.mark.draw(5)
+@pytest.mark.slow
+@pytest.mark.draw(10)
 @pytest.mark.parametrize("name", ["thesis.txt", ".hidden", "report.html", "results.json", "folder/thesis.txt"])
 @pytest.mark.parametrize("reported", [True, False])
 def test_a_folder_with_anything_else_is_refused_and_left_alone(tmp_path, name, reported):
@@ -118,6 +120,7 @@ def test_a_link_in_an_earlier_report_is_written_through(tmp_path):
     assert "second" in behind.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_no_name_costs_the_report(tmp_path):
     pytest.importorskip("matplotlib")
     for name in (r"$\frac$", "数据", "a\udcffb"):

@@ -41,6 +41,7 @@ def both():
     return compare(made(), [F1, NamedLoss("auc", RocArea())], plan)
 
 
+@pytest.mark.slow
 def test_the_reference_is_what_one_would_compute_by_hand():
     problem = made()
     (found,) = compare(problem, [F1], replace(FAST, grid=(0.1,)))
@@ -61,6 +62,7 @@ def test_the_reference_is_what_one_would_compute_by_hand():
     assert found.reference.key == ("linear", "threshold")
 
 
+@pytest.mark.slow
 def test_the_gain_is_that_of_the_choice_of_each_fold_and_of_no_other(both):
     for found in both:
         by_fold = [found.row(key).outer[k] for k, key in enumerate(found.choices)]
@@ -69,6 +71,7 @@ def test_the_gain_is_that_of_the_choice_of_each_fold_and_of_no_other(both):
         assert found.gain.splits == 3
 
 
+@pytest.mark.slow
 def test_trees_are_found_where_no_line_can_do_it(both):
     f1, auc = both
     for found in both:
@@ -100,6 +103,7 @@ def test_the_code_repeats_the_winner():
         np.testing.assert_array_equal(model.predict(problem.X), predicted)
 
 
+@pytest.mark.slow
 def test_the_flat_range_holds_the_threshold_and_nothing_worse():
     (found,) = compare(made(), [F1], Plan(3, 3, (1.0,), ("linear", "boosted"), ("threshold",)))
     flat, at = found.winner.flat, found.winner.threshold
@@ -129,6 +133,7 @@ def test_groups_stay_whole_and_early_detection_changes():
         assert labels(np.zeros((5, 2))).shape == (5,)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("average", ["samples", "macro", "micro"])
 def test_label_matrices(average):
     problem = digit_traits(2).part(150, 12, 0)
@@ -152,6 +157,7 @@ def test_sparse_rows_and_gaps():
     assert "SimpleImputer" in gaps.winner.code
 
 
+@pytest.mark.slow
 def test_floors_are_kept_on_the_rows_they_were_tuned_on():
     problem = made()
     floor = FlooredThreshold(recall=0.9)
@@ -180,6 +186,7 @@ def test_further_rows_judge_the_recommendation():
     assert "over logistic regression with a tuned threshold, interval +" in said
 
 
+@pytest.mark.slow
 def test_further_rows_judge_the_reference_where_it_is_kept():
     rows, further = made(), made(600, 1)
     plan = replace(FAST, grid=(0.1,), bases=("linear",), strategies=("threshold",))
@@ -233,6 +240,7 @@ def test_too_few_rows_are_a_sentence():
         compare(problem.take(rows), [F1], FAST)
 
 
+@pytest.mark.slow
 def test_what_is_held_out_has_no_say_in_the_choice():
     problem = digit_traits(2).part(150, 12, 0)
     plan = Plan(3, 3, (0.1, 1.0), ("linear",), ("decision",))
@@ -248,6 +256,7 @@ def test_what_is_held_out_has_no_say_in_the_choice():
         assert (before.row(row.key).outer[0] < after.row(row.key).outer[0]) or not row.usable
 
 
+@pytest.mark.slow
 def test_outer_folds_are_given_up_where_they_take_too_long():
     (found,) = compare(made(), [F1], replace(FAST, folds=5), budget=1e-9)
     assert len(found.choices) == 3

@@ -94,6 +94,7 @@ def test_parts_of_models_are_where_the_table_says_and_no_package_exports_them():
         assert _module_of("setwise", name) == module
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_files_name_classes_as_users_import_them(strategy, tmp_path, monkeypatch):
     # Whatever the gain, the model takes what was asked for, so that its rule is saved.
@@ -108,6 +109,7 @@ def test_files_name_classes_as_users_import_them(strategy, tmp_path, monkeypatch
             assert_same(again(saved, tmp_path).decide(rows), saved.decide(rows))
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("kind", ["linear", "forest", "boosted", "categories", "set"])
 def test_a_model_of_a_raw_table_decides_the_same_after_loading(table, tmp_path, kind):
     model, data = table_model(table, kind)
@@ -119,6 +121,7 @@ def test_a_model_of_a_raw_table_decides_the_same_after_loading(table, tmp_path, 
     assert np.mean(labels == data.y) > 0.85
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -139,6 +142,7 @@ def test_classifiers_of_scikit_learn_with_predict(estimator, tmp_path):
     np.testing.assert_array_equal(model.decide(X)[0], estimator.predict(X))
 
 
+@pytest.mark.draw(16)
 @pytest.mark.parametrize(
     ("estimator", "response"),
     [
@@ -256,6 +260,7 @@ def test_what_is_not_fitted_is_not_saved_and_nan_is_no_answer(tmp_path):
         broken.decide(X)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize(
     ("estimator", "where"),
     [
@@ -327,6 +332,7 @@ def corrupted(found, path=()):
                 yield from corrupted(numbers, (*path, name, at))
 
 
+@pytest.mark.draw(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "estimator",
@@ -457,6 +463,7 @@ def test_an_estimator_of_other_labels_is_neither_saved_nor_silent(tmp_path):
                 ask()
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("name", sorted(LOSSES))
 def test_every_loss_inside_an_estimator_is_known(name, tmp_path):
     for loss in LOSSES[name].examples(3):

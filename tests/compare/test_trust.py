@@ -322,6 +322,7 @@ TREES = {
 }
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("edit", TREES.values(), ids=TREES)
 def test_nodes_of_forests_stay_inside(table, tmp_path, edit):
     model, _ = table_model(table, "forest")

@@ -99,6 +99,7 @@ def test_the_codes_in_front_of_an_estimator_are_found():
     assert as_numbers(np.array([[1.0]]), [0]) is None
 
 
+@pytest.mark.slow
 def test_words_that_share_a_feature_because_of_the_limit_are_said():
     rng = np.random.default_rng(0)
     words = rng.permuted(np.repeat(np.arange(520), 5))

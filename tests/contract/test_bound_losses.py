@@ -45,6 +45,7 @@ def test_cardinality_losses_depend_on_the_number_of_mistakes(make):
                 assert all(np.ptp(values[size == k]) <= 1e-12 for k in range(6))
 
 
+@pytest.mark.draw(2)
 def test_counts_of_a_structure_are_the_loss(make):
     masks = subsets(5)
     for loss in make(5):

@@ -61,6 +61,7 @@ def every_variant(p):
     return [variant for loss in losses for variant in variants(loss)]
 
 
+@pytest.mark.draw(4)
 @SHARES
 @pytest.mark.parametrize("slack", [False, True])
 @pytest.mark.parametrize("p", [1, 2, 5])
@@ -121,6 +122,7 @@ def objectives_of(structure, y, scores, slack):
     return np.where(allowed, np.where(allowed, values, 0.0) * (1.0 + won) if slack else values + won, -np.inf) + shift
 
 
+@pytest.mark.draw(2)
 @SHARES
 @pytest.mark.parametrize("p", [4, 30])
 def test_a_method_takes_a_multiple_as_exactly_as_the_loss(method, p, share):
@@ -140,6 +142,7 @@ def test_a_method_takes_a_multiple_as_exactly_as_the_loss(method, p, share):
                 assert close(3.0 * a.values, b.values, 3.0 * scores), loss
 
 
+@pytest.mark.draw(2)
 @SHARES
 def test_a_ragged_batch_is_its_sets_one_by_one(method, share):
     rng = np.random.default_rng(2)
@@ -160,6 +163,7 @@ def test_a_ragged_batch_is_its_sets_one_by_one(method, share):
                     np.testing.assert_array_equal(alone.labels, together.labels[4 * i : 4 * i + 4])
 
 
+@pytest.mark.draw(2)
 @SHARES
 @pytest.mark.parametrize("p", [1, 2, 4])
 def test_forced_labels_max_marginals_k_best_and_above(method, p, share):
@@ -229,6 +233,7 @@ def test_losses_of_classes_by_every_method_that_takes_them(method):
                 assert found.values[0] == pytest.approx(values.max(), abs=slack)
 
 
+@pytest.mark.draw(2)
 @SHARES
 def test_unknown_labels_by_every_method_that_takes_them(method, share):
     taken = 0

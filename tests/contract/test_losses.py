@@ -41,6 +41,7 @@ def truths(loss, p):
     return np.concatenate([subsets(p)[::step], subsets(p)[-1:]]) if p > 3 else subsets(p)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("p", [1, 2, 3, 5])
 def test_promised_traits_hold_for_every_ground_truth(make, p):
     for loss in make(p):
@@ -68,6 +69,7 @@ def test_what_is_denied_fails_for_some_ground_truth(make):
         assert not held, f"{loss!r} denies {held}, which holds for all y with p = 5"
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("p", [1, 3, 6])
 def test_values_are_finite_and_not_negative(make, p):
     for loss in make(p):

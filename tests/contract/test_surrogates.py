@@ -60,6 +60,7 @@ def test_value_and_gradient_make_a_plane_below(kind):
                 assert (there.upper >= plane - 1e-9).all(), surrogate
 
 
+@pytest.mark.draw(2)
 def test_a_batch_is_its_sets_one_by_one(kind):
     rng = np.random.default_rng(2)
     sets = ragged(rng)

@@ -19,6 +19,7 @@ def term_of(loss, P, N):
         return None
 
 
+@pytest.mark.draw(5)
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 def test_no_difference_is_beyond_its_bound(loss):
     rng = np.random.default_rng(0)

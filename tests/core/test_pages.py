@@ -53,6 +53,7 @@ def test_every_warning_names_its_page():
     assert {file for file, call in calls_of("warnings.warn") if ".see" not in ast.unparse(call)} == SILENT
 
 
+@pytest.mark.slow
 def test_every_refusal_names_its_page():
     found = [call for _, call in calls_of("Refusal")]
     assert len(found) > 100

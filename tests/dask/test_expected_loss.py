@@ -18,9 +18,12 @@ from setwise.distributed.decisions import least_expected_loss_of
 from setwise.losses import FBeta, PrecisionAtK
 from setwise.risks.places import LocalObjects, LocalPlaces
 
+pytestmark = pytest.mark.slow
+
 Q = np.random.default_rng(0).random(30_000) ** 4
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("loss", ["f1", "jaccard", "error_rate", "balanced_error"])
 def test_it_is_the_decision_for_all(client, loss):
     found = on_dask.least_expected_loss(da.from_array(Q, chunks=((1, 9_999, 0, 20_000),)), loss, tol=1e-6)

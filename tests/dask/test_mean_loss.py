@@ -17,6 +17,8 @@ from dask import delayed  # noqa: E402
 from setwise.core.exceptions import Refusal  # noqa: E402
 from setwise.dask import mean_loss  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 N = 2_000
 # The share of positives and the scores differ much between partitions.
@@ -42,6 +44,7 @@ def test_it_is_that_of_all_rows_and_no_mean_of_partitions(client):
     assert 1.0 - mean_loss(spread(Y), spread(GUESS), "f1") == pytest.approx(f1_score(Y, GUESS), abs=1e-12)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("name", ["jaccard", "f1", "mcc", "auc", "average_precision"])
 def test_groups_that_partitions_cut(client, name):
     loss = as_loss(name)
@@ -76,6 +79,7 @@ def test_one_class_only(client):
     assert mean_loss(none, spread(GUESS), "jaccard") == 1.0
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize(
     ("y", "predictions", "loss", "options", "kind", "words"),
     [

@@ -21,6 +21,8 @@ from dask import delayed
 
 from setwise.dask import MeasureClassifier
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(2000, 4))
 Y = np.where(X[:, 0] + RNG.normal(size=2000) > 1.5, "a", "b")
@@ -32,7 +34,7 @@ def spread(array):
     return da.from_array(array, chunks=(CHUNKS, *array.shape[1:]))
 
 
-@pytest.mark.draw(5)
+@pytest.mark.draw(10)
 @pytest.mark.parametrize("loss", ["f1", "jaccard", "error_rate", "g_mean", "kld"])
 @pytest.mark.parametrize("base", [LogisticRegression(), LinearSVC()], ids=repr)
 def test_it_is_the_classifier_of_one_place(client, loss, base):

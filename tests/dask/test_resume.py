@@ -14,6 +14,8 @@ from setwise.dask import SetClassifier  # noqa: E402
 from setwise.distributed.classifier import PlacedLogistic  # noqa: E402
 from setwise.risks import DistributedRisk  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
 Y = (X[:, 0] - 0.5 * X[:, 1] + 0.5 * RNG.normal(size=300) > 0.6).astype(int)
@@ -69,7 +71,6 @@ def test_other_rows_are_refused(client, tmp_path):
         SetClassifier(surrogate="convex", C=3.0).fit(spread(X), spread(Y), checkpoint=file, resume=True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("stop", [2, 5])
 def test_the_same_bits_after_ctrl_c_in_the_start_of_a_ramp(client, stop, tmp_path, monkeypatch):
     file, objective, calls = tmp_path / "fit.npz", PlacedLogistic._objective, []

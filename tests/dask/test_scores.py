@@ -11,6 +11,8 @@ from setwise.dask import SetClassifier
 from setwise.decisions import threshold_pieces
 from setwise.distributed import rows
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(900, 3))
 Y = X[:, 0] + RNG.normal(size=900) > 0.8

@@ -23,6 +23,8 @@ from dask import delayed  # noqa: E402
 import setwise.dask.workers as workers_module  # noqa: E402
 from setwise.dask import SetClassifier, Workers  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 5))
 Y = (X[:, 0] - 0.5 * X[:, 1] + 0.5 * RNG.normal(size=400) > 0.6).astype(int)
@@ -42,7 +44,7 @@ def assert_same(model, wanted):
     assert wanted.lower_bound_ <= model.objective_ * (1 + 1e-9)
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(8)
 @pytest.mark.parametrize("loss", ["jaccard", "f1"])
 @pytest.mark.parametrize("groups", GROUPS)
 def test_the_fit_equals_the_one_of_one_place(client, loss, groups):
@@ -52,7 +54,7 @@ def test_the_fit_equals_the_one_of_one_place(client, loss, groups):
     assert model.score(spread(X), spread(Y), spread(ids)) == pytest.approx(model.to_local().score(X, Y, ids), abs=1e-12)
 
 
-@pytest.mark.draw(5)
+@pytest.mark.draw(10)
 @pytest.mark.parametrize("loss", ["auc", "average_precision", "hamming", "zero_one", "max"])
 @pytest.mark.parametrize("groups", ["one set", "mixed"])
 def test_scores_of_any_loss_are_exact(client, loss, groups):
@@ -84,7 +86,7 @@ def collections():
     yield "columns of y", [delayed(np.asarray)(part) for part in rows], columns
 
 
-@pytest.mark.draw(4)
+@pytest.mark.draw(12)
 @pytest.mark.parametrize(
     ("kind", "rows", "labels"), list(collections()), ids=lambda value: value if isinstance(value, str) else ""
 )
@@ -102,7 +104,6 @@ def test_collections_of_all_kinds(client, kind, rows, labels):
     np.testing.assert_array_equal(np.asarray(scores) > 0, np.asarray(found) == 1)
 
 
-@pytest.mark.slow
 def test_collections_are_not_changed(client):
     rows, labels = (each[spread(X)[:, 0] > -1.0] for each in (spread(X), spread(Y)))
     for persist in (True, False):
@@ -132,7 +133,6 @@ def test_bits_do_not_depend_on_packs(client, packs, monkeypatch):
     assert found.score(*rows) == wanted.score(*rows)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("persist", [True, False])
 def test_tasks_have_names_on_the_dashboard(client, persist):
     SetClassifier("jaccard", "convex", tol=1e-1, persist=persist).fit(spread(X), spread(Y))
@@ -154,7 +154,6 @@ def test_small_partitions_of_a_worker_are_worked_on_together(client, monkeypatch
         Workers(client, 3, [[0, 1], [1]])
 
 
-@pytest.mark.slow
 def test_bits_do_not_depend_on_the_number_of_workers():
     found = []
     for workers in (1, 2, 4):
@@ -169,7 +168,6 @@ def test_bits_do_not_depend_on_the_number_of_workers():
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["jaccard", "f1"])
 def test_rows_that_are_loaded_anew_give_the_same_bits(client, loss):
     kept = SetClassifier(loss, "convex", tol=1e-2).fit(spread(X), spread(Y), spread(SORTED))
@@ -203,13 +201,11 @@ def test_learners_by_name(client, learner):
     assert best.lower_bound_ <= model.objective_ * (1 + 1e-9)
 
 
-@pytest.mark.slow
 def test_one_constant_group_is_all_rows(client):
     there = SetClassifier("f1", tol=0.1).fit(spread(X), spread(Y), spread(np.full(400, 7)))
     assert there.surrogate_ == "ramp"
 
 
-@pytest.mark.slow
 def test_models_are_stored_without_their_client(client):
     model = SetClassifier("jaccard", tol=1e-2, client=client).fit(spread(X), spread(Y))
     again = pickle.loads(pickle.dumps(model))
@@ -218,6 +214,7 @@ def test_models_are_stored_without_their_client(client):
     np.testing.assert_array_equal(model.to_local().predict(X), model.predict(X))
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize(
     ("rows", "labels", "kind", "words"),
     [
@@ -260,7 +257,6 @@ def test_what_does_not_fit_is_refused(client, rows, labels, kind, words):
         SetClassifier().fit(rows, labels)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("loss", "few"), [("f1", 0), ("jaccard", 1 << 16), ("mcc", 0)])
 def test_the_ramp_of_one_set_is_as_good_as_in_one_place(client, loss, few, monkeypatch):
     monkeypatch.setattr(distributed_risk, "FEW", few)

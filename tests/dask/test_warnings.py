@@ -12,6 +12,8 @@ from setwise.dask import SetClassifier
 from setwise.distributed.classifier import PlacedLogistic
 from setwise.estimators.linear_training import VacuousBoundWarning
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 3))
 RARE = (RNG.random(200) < 0.1).astype(int)
@@ -22,7 +24,6 @@ def spread(array):
     return da.from_array(array, chunks=(70, *array.shape[1:]))
 
 
-@pytest.mark.slow
 def test_a_bound_that_says_nothing_is_said(client):
     with pytest.warns(VacuousBoundWarning, match="'lovasz' promises no less loss.*take surrogate='ramp'") as said:
         SetClassifier("jaccard", "convex").fit(spread(X), spread(RARE))

@@ -22,6 +22,7 @@ def test_boxes_are_tight_inside_and_have_the_shape_that_is_asked_for(length):
         assert boxes[0, 2] - boxes[0, 0] == round(0.4 * length)
 
 
+@pytest.mark.slow
 def test_objects_of_an_image_are_apart_and_their_numbers_are_those_asked_for():
     drawn = object_scenes(40, objects=(0, 3), random_state=3)
     assert {len(boxes) for boxes in drawn.boxes} == {0, 1, 2, 3}

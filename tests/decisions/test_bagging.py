@@ -25,6 +25,7 @@ def by_definition(sets, s, loss, n_resamples, seed):
     return s >= (thresholds[at] if bagged else found.best.threshold)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_it_is_the_mean_of_the_best_cuts(loss):
     rng = np.random.default_rng(0)

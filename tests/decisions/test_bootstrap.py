@@ -30,6 +30,7 @@ def sample(rng, n, ties=False):
     return y, np.round(scores, 1) if ties else scores
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", [*COUNTED, Jaccard() + Hamming()], ids=repr)
 def test_the_losses_of_a_resample_are_those_of_its_decisions(loss):
     rng = np.random.default_rng(0)

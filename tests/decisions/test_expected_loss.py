@@ -26,7 +26,7 @@ from setwise.losses import (
 )
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(42)
 @pytest.mark.parametrize("p", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("name", NAMES)
 def test_decisions_equal_enumeration(name, p):
@@ -46,6 +46,7 @@ def test_decisions_equal_enumeration(name, p):
         np.testing.assert_allclose(given, expected[np.arange(len(q)), chosen], atol=tolerance)
 
 
+@pytest.mark.draw(10)
 @pytest.mark.parametrize("loss", COUNTS, ids=repr)
 def test_decisions_equal_enumeration_of_ten(loss):
     q = probabilities(10)
@@ -54,6 +55,7 @@ def test_decisions_equal_enumeration_of_ten(loss):
     np.testing.assert_allclose(found.values, expected.min(axis=1), atol=1e-9 * max(1.0, float(expected.max())))
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", COUNTS, ids=repr)
 @pytest.mark.parametrize("p", [129, pytest.param(200, marks=pytest.mark.slow)])
 def test_windows_equal_sums_over_all_counts(loss, p):
@@ -123,6 +125,7 @@ def test_what_cannot_be_decided_is_refused_in_a_sentence(loss, p, words):
         least_expected_loss(np.full(p, 0.3), loss)
 
 
+@pytest.mark.slow
 def test_a_function_of_counts_that_rewards_mistakes_is_enumerated():
     # The least loss has two mistakes, so the most probable decisions are not the best.
     loss = CountFunctionLoss(lambda fn, fp: np.abs(fn + fp - 2.0))

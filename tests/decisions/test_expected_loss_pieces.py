@@ -70,7 +70,7 @@ def kinds(p, rng):
     }
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(20)
 @pytest.mark.parametrize("small", [False, True])
 @pytest.mark.parametrize("loss", QUOTIENTS + OTHERS, ids=repr)
 def test_it_is_the_decision_for_all(loss, small, monkeypatch):
@@ -94,6 +94,7 @@ def test_it_is_the_decision_for_all(loss, small, monkeypatch):
         assert expected_loss(q, labels, loss)[0] == pytest.approx(found.value, abs=1e-9 * scale)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("loss", [Tversky(1e-3, 1.0), Tversky(0.3, 0.8), Jaccard() + Hamming(), MCC()], ids=repr)
 def test_what_takes_too_long_is_bounded_from_both_sides(loss, monkeypatch):
     monkeypatch.setattr(expected_loss_pieces, "GATHERED", 0)
@@ -113,6 +114,7 @@ def test_what_takes_too_long_is_bounded_from_both_sides(loss, monkeypatch):
     assert open_ > 0 or not isinstance(loss, Tversky)
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(zero_division=0.0), BalancedError(), MCC(), Hamming()], ids=repr)
 def test_no_labeling_has_a_smaller_expected_loss(loss, monkeypatch):
     monkeypatch.setattr(expected_loss_pieces, "GATHERED", 0)
@@ -125,7 +127,7 @@ def test_no_labeling_has_a_smaller_expected_loss(loss, monkeypatch):
             assert found.value == pytest.approx(expected_losses.min(), abs=1e-9)
 
 
-@pytest.mark.draw(4)
+@pytest.mark.draw(12)
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(), ErrorRate(), BalancedError(), PrecisionAtK(77_777)], ids=repr)
 @pytest.mark.parametrize("kind", ["rare", "uniform", "tied", "equal"])
 def test_a_large_set(loss, kind):
@@ -208,7 +210,8 @@ def test_more_equal_probabilities_than_may_be_sent(monkeypatch):
         assert expected_loss(q, labels, loss)[0] == pytest.approx(found.value, abs=1e-12)
 
 
-@pytest.mark.draw(3)
+@pytest.mark.slow
+@pytest.mark.draw(9)
 @pytest.mark.parametrize("kind", ["skewed", "tied", "zeros", "ones"])
 @pytest.mark.parametrize("loss", [MCC(), GMean(), FBeta() + 0.5 * ErrorRate()], ids=repr)
 @pytest.mark.parametrize("size", [12_000, pytest.param(30_000, marks=pytest.mark.slow)])

@@ -59,6 +59,7 @@ def check(loss, q, scores):
     np.testing.assert_allclose(value, min(losses.values()), atol=tolerance)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("p", [1, 2, 5])
 def test_thresholds_equal_enumeration(p):
     for loss in of_labels(p):
@@ -80,7 +81,7 @@ def exact(loss, scores):
     return slow(loss, q)[[int(h.sum()) for h in labelings(scores)]]
 
 
-@pytest.mark.draw(3)
+@pytest.mark.draw(12)
 @pytest.mark.parametrize("loss", [*COUNTS, *TWO_KINDS], ids=repr)
 @pytest.mark.parametrize("p", [60, 150])
 def test_thresholds_of_windows_equal_sums_over_all_counts(loss, p):

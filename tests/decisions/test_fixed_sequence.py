@@ -171,6 +171,7 @@ def broken_share(trials, pick, shares, floors):
     return broken / trials
 
 
+@pytest.mark.slow
 def test_a_floor_of_precision_holds_where_scores_say_nothing(monkeypatch):
     # Nearly all trials end in a refusal, and the best reachable value, which it names, takes most of the time.
     monkeypatch.setattr(CutCounts, "_best_of", lambda self, asked, left: (0.0, 0))

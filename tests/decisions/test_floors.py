@@ -107,6 +107,7 @@ def test_the_best_threshold_under_floors_equals_enumeration():
     assert met >= rounds(500, 150)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("confidence", [None, 0.8])
 def test_precision_and_recall_at_a_floor_equal_enumeration(confidence):
     rng = np.random.default_rng(1)

@@ -65,7 +65,7 @@ def enumerated(loss, Y, scores, average):
     return min(value(scores >= np.array(t)) for t in product(*cuts))
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(8)
 @pytest.mark.parametrize("average", ["macro", "micro"])
 @pytest.mark.parametrize("loss", [*QUOTIENTS, *SUMS], ids=repr)
 def test_exact_averages_equal_enumeration(loss, average):
@@ -79,6 +79,7 @@ def test_exact_averages_equal_enumeration(loss, average):
         assert abs(found.loss - enumerated(loss, Y, scores, average)) < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.draw(2)
 @pytest.mark.parametrize(("average", "losses"), [("samples", ALL), ("micro", OTHERS)])
 def test_other_averages_are_never_worse_than_a_common_threshold_nor_improved_by_one_column(average, losses):

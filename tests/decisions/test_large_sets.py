@@ -44,7 +44,7 @@ def sets(p):
     }
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(12)
 @pytest.mark.parametrize("loss", COUNTS, ids=repr)
 def test_bounds_of_intervals_are_below_all_their_numbers(loss):
     p = 50
@@ -58,7 +58,7 @@ def test_bounds_of_intervals_are_below_all_their_numbers(loss):
                 assert search._bound(low, high) <= exact[low : high + 1].min() + 1e-9 * max(1.0, exact.max())
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(18)
 @pytest.mark.parametrize("tol", [1e-9, 1e-3])
 @pytest.mark.parametrize("loss", COUNTS, ids=repr)
 def test_the_search_by_bounds_finds_what_all_numbers_give(loss, tol):
@@ -73,6 +73,7 @@ def test_the_search_by_bounds_finds_what_all_numbers_give(loss, tol):
         np.testing.assert_allclose(expected_loss(q, found.labels[0], loss), found.values, atol=1e-11 * scale)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", [FBeta(), Jaccard(), GMean()], ids=repr)
 def test_a_large_set_has_a_certified_gap(loss):
     for q in sets(40_000).values():
@@ -82,6 +83,7 @@ def test_a_large_set_has_a_certified_gap(loss):
         np.testing.assert_allclose(expected_loss(q, found.labels, loss), found.values, atol=1e-10)
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("loss", [MCC(), GMean(), FBeta() + 0.5 * Jaccard(), Jaccard() + Hamming()], ids=repr)
 def test_bounds_of_large_intervals_are_below_their_numbers(loss):
     p, rng, normal = 30_000, np.random.default_rng(2), 0
@@ -99,6 +101,7 @@ def test_bounds_of_large_intervals_are_below_their_numbers(loss):
     assert normal > 3
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("loss", [MCC(), GMean(), HMean(), Jaccard() + Hamming(), BalancedError() + GMean()], ids=repr)
 def test_the_search_in_sets_of_thousands_finds_what_windows_find(loss):
     p, kinds = 1500, [*sets(1500).values()]
@@ -109,6 +112,7 @@ def test_the_search_in_sets_of_thousands_finds_what_windows_find(loss):
         assert found.values[0] <= found.bounds[0] + 2.001e-3
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize(
     ("kind", "loss", "tol", "most"),
     [

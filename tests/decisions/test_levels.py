@@ -30,6 +30,7 @@ def assert_bounds_hold(bounds, loss, q, rng):
             assert low <= exact[a + 1 : b].min(initial=np.inf) + 1e-12
 
 
+@pytest.mark.draw(8)
 @pytest.mark.parametrize("loss", FRACTIONS, ids=repr)
 def test_bounds_hold_at_the_ends_and_inside(loss):
     p, rng = 36, np.random.default_rng(1)
@@ -68,6 +69,7 @@ DILUTED = [
 ]
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("loss", DILUTED, ids=repr)
 def test_bounds_by_blocks_hold_at_the_ends_and_inside(loss):
     p, rng = 36, np.random.default_rng(6)

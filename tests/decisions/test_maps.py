@@ -43,6 +43,7 @@ def small(case):
     return q
 
 
+@pytest.mark.draw(10)
 @pytest.mark.parametrize("inner", INNER, ids=repr)
 def test_values_and_bounds_of_small_maps(inner):
     best, cases = 0, rounds(80, 30)
@@ -73,6 +74,8 @@ def smooth_map(h, w, k, sharp):
     return e / e.sum(axis=-1, keepdims=True)
 
 
+@pytest.mark.slow
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("inner", ["jaccard", FBeta(), GMean(), HMean()], ids=repr)
 def test_one_label_a_pixel_is_between_masks_and_the_most_probable_labels(inner):
     for q in (smooth_map(20, 30, 4, 1.0), smooth_map(45, 45, 5, 3.0)):
@@ -123,6 +126,8 @@ def test_sums_over_classes_must_be_one():
         least_expected_loss_of_map(np.full((4, 3), 0.3), "jaccard")
 
 
+@pytest.mark.slow
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("inner", [Jaccard(), FBeta(), FBeta(zero_division=0.0)], ids=repr)
 def test_the_search_in_larger_maps_is_near_the_best_partition(inner, monkeypatch):
     """Where maps of ten pixels are searched as larger ones are, labels are nearly those of all divisions."""
@@ -167,6 +172,7 @@ def test_rare_classes_get_pixels_where_that_is_worth_it():
     assert found.values[0] < expected_loss(q.T, np.eye(3, dtype=bool)[[0] * 400].T, "jaccard").mean() - 0.05
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("inner", [Jaccard(), FBeta(zero_division=0.0)], ids=repr)
 def test_in_large_maps_classes_that_are_nearly_surely_absent_get_nothing(inner):
     """Maps of 129 x 129 pixels are decided as well as those of 128 x 128, and never worse than by argmax."""

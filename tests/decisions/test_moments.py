@@ -29,6 +29,7 @@ def nasty(p):
     }
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", FRACTIONS, ids=repr)
 def test_bounds_hold_for_every_number_predicted(loss):
     for p in (2, 3, 40):
@@ -43,7 +44,7 @@ def test_bounds_hold_for_every_number_predicted(loss):
             assert (np.abs(guess - exact)[1:] <= 0.05 * rule.formula.largest).all()
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(20)
 @pytest.mark.parametrize("tol", [0.0, 1e-3])
 @pytest.mark.parametrize("loss", FRACTIONS, ids=repr)
 def test_the_decision_is_best_up_to_the_tolerance(loss, tol):

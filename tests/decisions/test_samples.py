@@ -51,7 +51,7 @@ def drawn(p, case):
     return samples, None if case % 2 else rng.random(m) * rng.integers(0, 2, m) + 1e-3
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(18)
 @pytest.mark.parametrize("p", [1, 2, 4, 6])
 @pytest.mark.parametrize("name", NAMES)
 def test_decisions_of_samples_equal_enumeration(name, p):
@@ -71,6 +71,7 @@ def test_decisions_of_samples_equal_enumeration(name, p):
             assert abs(expected[(every == found.labels).all(axis=1)][0] - expected.min()) <= tolerance
 
 
+@pytest.mark.draw(8)
 @pytest.mark.parametrize("loss", COUNTS, ids=repr)
 def test_the_search_has_a_bound(loss):
     # The sets are too large for what the search enumerates, and small enough for the test.
@@ -100,6 +101,7 @@ def places(p, case):
     return at.astype(np.int16)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", [*COUNTS, PrecisionAtK(2), RecallAtK(2)], ids=repr)
 def test_lines_bound_the_least_expected_loss_and_reach_it_for_affine_losses(loss):
     # The value that the search finds hides a bound above it, and is nearly always the least. So the bound stands alone.

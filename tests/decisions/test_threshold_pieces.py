@@ -68,6 +68,7 @@ def test_losses_that_may_fall_are_gathered(loss, monkeypatch):
         searched(loss, truth, scores, [100])
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(), ErrorRate()], ids=repr)
 def test_what_travels_does_not_grow_with_the_rows(loss):
     rng, sent = np.random.default_rng(0), []

@@ -30,6 +30,7 @@ def rows(rng):
     return Sets.rows(rng.random((n, p)) < rng.choice([0.0, 0.3, 1.0])), rng.integers(-2, 3, n * p) / 2.0
 
 
+@pytest.mark.draw(24)
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_best_threshold_equals_enumeration(name):
     rng, tried = np.random.default_rng(0), 0

@@ -84,7 +84,7 @@ def assert_same(model, wanted):
     assert wanted.lower_bound_ <= model.objective_ * (1 + 1e-9)
 
 
-@pytest.mark.draw(8)
+@pytest.mark.draw(32)
 @pytest.mark.parametrize("loss", ["jaccard", "f1"])
 @pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("kind", ["Parquet", "array"])
@@ -203,7 +203,8 @@ def of_arrays(named):
     return FileClassifier("jaccard", "convex", tol=1e-2, memory=with_sets(SORTED, named=named)).fit(X, Y, SORTED)
 
 
-@pytest.mark.draw(4)
+@pytest.mark.slow
+@pytest.mark.draw(20)
 @pytest.mark.parametrize("labels", ["text", "truth values", "codes", "floats"])
 @pytest.mark.parametrize("ids", ["text", "dates", "floats", "codes", "uint64"])
 def test_labels_and_ids_of_all_kinds(labels, ids, tmp_path):
@@ -248,6 +249,7 @@ def interrupt(self):
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_bits_do_not_depend_on_the_threads(path):
     found = []
     for n_jobs in (1, 2, 4):
@@ -256,6 +258,7 @@ def test_bits_do_not_depend_on_the_threads(path):
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.slow
 @pytest.mark.draw(2)
 @pytest.mark.parametrize("ids", [None, "g"])
 def test_a_fit_goes_on_from_a_checkpoint(ids, tmp_path, monkeypatch):
@@ -294,6 +297,7 @@ def test_features_are_chosen_by_name(path):
     assert not hasattr(model.fit(X, Y), "feature_names_in_")
 
 
+@pytest.mark.slow
 def test_models_are_stored_and_cloned(path):
     model = FileClassifier("jaccard", "convex", tol=1e-2, memory=BLOCKS).fit(path, "y")
     again = pickle.loads(pickle.dumps(model))

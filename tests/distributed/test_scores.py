@@ -48,6 +48,7 @@ def scores_of(kind, p, rng):
     }[kind]
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("sent", [1, 7, 1 << 22])
 @pytest.mark.parametrize(
     "kind", ["normal", "float32", "tied", "constant", "huge", "tiny", "far apart", "zeros", "near"]
@@ -96,7 +97,7 @@ def reference(loss, truth, scores, ids):
     return float(loss.values(Sets(truth[order], offsets), scores[order]).mean())
 
 
-@pytest.mark.draw(4)
+@pytest.mark.draw(12)
 @pytest.mark.parametrize("loss", [RocArea(), 0.25 * RocArea(), AveragePrecision(), NDCG()], ids=repr)
 @pytest.mark.parametrize("kind", ["int", "text", "unsigned", None])
 def test_the_mean_over_sets(loss, kind, monkeypatch):

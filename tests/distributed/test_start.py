@@ -92,6 +92,7 @@ def test_ctrl_c_before_the_first_step_of_descent_keeps_the_start(monkeypatch, tm
         pytest.fail("no interruption has kept the start")
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_a_fit_is_judged_keeps_it(monkeypatch):
     full = clone(MODEL).fit(X, Y)
     model = clone(MODEL)
@@ -101,6 +102,8 @@ def test_ctrl_c_while_a_fit_is_judged_keeps_it(monkeypatch):
     assert len(model.history_["objective"]) == full.n_iter_
 
 
+@pytest.mark.slow
+@pytest.mark.draw(8)
 @pytest.mark.parametrize(
     ("owner", "name", "stop"),
     [(classifier.PlacedLogistic, "_objective", k) for k in (1, 2, 3, 6, 9, -1)]
@@ -119,6 +122,7 @@ def test_a_fit_that_is_resumed_in_its_start_ends_with_the_same_bits(owner, name,
     assert (after.objective_, after.n_iter_, after.status_) == (full.objective_, full.n_iter_, full.status_)
 
 
+@pytest.mark.slow
 def test_a_finished_start_is_not_found_again(monkeypatch, tmp_path):
     file, half = tmp_path / "fit.npz", clone(MODEL).set_params(max_iter=3)
     with warnings.catch_warnings():
@@ -150,6 +154,7 @@ NOISE = RNG.normal(size=(N, 4))
 RARE = (RNG.random(N) < 0.1).astype(int)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("ids", [None, IDS], ids=["one set", "sets"])
 @pytest.mark.parametrize("loss", ["jaccard", "f1"])
 def test_a_bound_that_says_nothing_is_said_where_it_is_in_memory(loss, ids):

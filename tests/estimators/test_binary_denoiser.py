@@ -29,7 +29,8 @@ def wrong(model, noisy=TEST[0], clean=TEST[1]):
     return 1.0 - model.score(noisy, clean)
 
 
-@pytest.mark.draw(3)
+@pytest.mark.slow
+@pytest.mark.draw(9)
 @pytest.mark.parametrize(
     "parameters",
     [{}, {"observation": "learned"}, {"noise": 0.1}, {"noise": "learned"}, {"bias": "shared"}, {"decode": "max"},
@@ -46,6 +47,7 @@ def test_clean_images_beside_noisy_ones(parameters):
     assert wrong(model) == pytest.approx((found != TEST[1]).mean())
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("parameters", [{"noise": 0.1}, {"noise": "learned"}, {"noise": 0.1, "bias": "shared"}])
 def test_noisy_images_alone(parameters):
     model = BinaryDenoiser(random_state=0, **parameters).fit(TRAIN[0])
@@ -113,6 +115,7 @@ def test_equal_shares_of_all_pixels_are_one_share(observation, bias, alone):
         each.transform(TEST[0][:, 1:])
 
 
+@pytest.mark.slow
 def test_a_share_of_one_half_is_a_pixel_not_seen():
     mask = np.indices((14, 12)).sum(axis=0) % 3 == 0
     shares, seen = np.where(mask, 0.5, 0.1), np.where(mask, -1, TRAIN[0])
@@ -209,6 +212,7 @@ def test_the_likelihood_is_below_the_exact_one():
     np.testing.assert_allclose(drawn.mean(axis=0), exact(model.model_).marginals, atol=0.04)
 
 
+@pytest.mark.slow
 def test_numbers_of_ones_are_learned_without_edges():
     # Rows whose numbers of ones are far from each other: of mixtures of few and of many.
     rng = np.random.default_rng(0)
@@ -310,6 +314,7 @@ def test_a_refused_fit_leaves_the_model_as_it_was():
     np.testing.assert_array_equal(model.transform(TEST[0]), before)
 
 
+@pytest.mark.slow
 def test_the_least_noise_and_longer_steps():
     still = BinaryDenoiser(noise=1e-120, random_state=0, steps=50).fit(*TRAIN)
     assert np.isfinite(still.log_likelihood(TEST[1], TEST[1]).value)

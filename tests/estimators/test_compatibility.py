@@ -69,6 +69,7 @@ def test_a_model_of_another_version_says_so(bags, monkeypatch):
         pickle.loads(stored)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("learner", ["block_frank_wolfe", "subgradient"])
 def test_random_state_repeats_a_fit(learner, bags):
     X, y, groups = bags
@@ -87,6 +88,7 @@ def test_verbose_draws_a_bar(bags, capsys):
     assert "SetClassifier [" in capsys.readouterr().err
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("rows", [np.asarray, csr_array])
 @pytest.mark.parametrize("model", [SetClassifier(max_iter=3), MeasureClassifier(loss="jaccard", cv=2)])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

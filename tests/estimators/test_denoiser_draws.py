@@ -68,6 +68,7 @@ def test_independent_pixels_and_perturbed_images_have_the_least_expected_loss(lo
     np.testing.assert_allclose(q, np.reshape(model.predict_marginals(SEEN), (-1, 6)), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(), Hamming()], ids=repr)
 def test_exact_samples_have_nearly_the_least_expected_loss(loss):

@@ -49,7 +49,8 @@ MODELS = [
 ]
 
 
-@pytest.mark.draw(6)
+@pytest.mark.slow
+@pytest.mark.draw(24)
 @pytest.mark.parametrize("scale", [0.2, 1.0, 2.0])
 @pytest.mark.parametrize("data", [animals, easy])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
@@ -94,7 +95,8 @@ def test_noise_may_be_what_half_of_the_tail_allows_for():
     assert printed < 100.0 * wrong < gibbs_bound(model, X, Y, rescale=False).value
 
 
-@pytest.mark.draw(4)
+@pytest.mark.slow
+@pytest.mark.draw(8)
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("n", [60, 3000])
 def test_no_other_scale_is_better(model, n):

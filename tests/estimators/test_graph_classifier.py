@@ -56,6 +56,7 @@ def fitted(images):
     return quick(loss="error_rate", surrogate="margin", tol=1e-3, max_iter=200).fit(*images)
 
 
+@pytest.mark.slow
 def test_neighbors_help(images):
     graphs, labels = images
     test = disks(20, seed=1)
@@ -114,6 +115,7 @@ def test_the_certificate_is_that_of_the_risk(fitted, images):
     assert 0.5 * w @ w + fitted.C_ * risk.cut(w).value == pytest.approx(fitted.objective_)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize(("surrogate", "C"), [("margin", 300.0), ("ramp", 1e4), ("lovasz", 30.0)])
 def test_the_default_of_c_is_that_of_the_docstring_and_the_objective_bounds_the_loss(images, surrogate, C):
     graphs = alone(images[0]) if surrogate == "lovasz" else images[0]
@@ -160,6 +162,7 @@ def test_one_group_has_the_pooled_loss(images):
     assert len(found.scores) == 1
 
 
+@pytest.mark.slow
 def test_threads_change_nothing(images):
     graphs, labels = images
     one, two = (quick(n_jobs=n, surrogate="ramp", max_iter=3).fit(graphs, labels) for n in (1, 2))
@@ -180,6 +183,7 @@ def test_the_order_of_graphs_does_not_matter(images):
         np.testing.assert_array_equal(guess, a.predict(graphs)[i])
 
 
+@pytest.mark.slow
 def test_the_ramp_does_not_depend_on_the_order_of_graphs(images):
     graphs, labels = images
     order, groups = np.array([3, 1, 7, 0, 2, 6, 5, 4]), np.array([2, 0, 1, 0, 3, 1, 4, 5])
@@ -232,6 +236,7 @@ def test_many_weights_of_edges_are_tried_as_one(count):
     assert found < none
 
 
+@pytest.mark.slow
 def test_exact_threshold_is_the_best_bias_on_held_out_graphs(images):
     graphs, labels = images
     model = quick(threshold="exact", loss="hamming", surrogate="margin", C=1.0, tol=1e-3).fit(graphs, labels)

@@ -51,6 +51,7 @@ def test_the_same_for_rows(monkeypatch):
     assert (model.coef_ == plain.coef_).all()
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_start_keeps_its_best_weights(chains, monkeypatch):
     class Interrupted:
         def minimize(self, risk):
@@ -143,6 +144,7 @@ def test_boxes_alone_are_enough(boxed, parameters):
     assert score(BoxFullness(full)) > as_truth + 0.05
 
 
+@pytest.mark.slow
 def test_nothing_but_shares_of_positives_is_known(boxed):
     graphs, labels, known, _ = boxed
     nothing = [np.full(len(one), -1) for one in known]
@@ -153,6 +155,7 @@ def test_nothing_but_shares_of_positives_is_known(boxed):
         GraphClassifier("jaccard").fit(graphs[:6], known)
 
 
+@pytest.mark.slow
 def test_boxes_beside_full_labels(chains):
     graphs, labels = chains
     known = [np.where(np.arange(6) < 3, -1, y) for y in labels]
@@ -173,6 +176,7 @@ def test_the_best_of_some_biases_is_the_best_of_these():
         assert loss.values(batch, turned < bias).mean() == least
 
 
+@pytest.mark.slow
 def test_borders_alone_are_enough(chains):
     graphs, _ = chains
     known = [np.array([1, -1, -1, -1, -1, 0])] * 6

@@ -41,6 +41,7 @@ def test_one_set_groups_and_matrix_agree_where_they_are_the_same_problem():
     np.testing.assert_allclose(twice.coef_, [hamming.coef_[0], -hamming.coef_[0]], atol=1e-3)
 
 
+@pytest.mark.slow
 def test_pipeline_grid_search_and_cross_validation_route_groups(bags):
     X, y, groups = bags
     set_config(enable_metadata_routing=True)
@@ -61,10 +62,15 @@ def test_dropped_groups_are_said(bags):
     X, y, groups = bags
     with pytest.warns(UserWarning, match="groups split the rows here but do not reach SetClassifier.fit"):
         cross_val_score(SetClassifier(C=10), X, y, groups=groups, cv=GroupKFold(3))
-    with pytest.warns(UserWarning, match="groups split the rows here but do not reach SetClassifier.fit"):
-        cross_val_score(SetClassifier(C=10), X, y, groups=groups, cv=GroupKFold(3), n_jobs=2)
     with pytest.warns(UserWarning, match="do not reach SetClassifier.fit, which takes all rows as one set. Let them"):
         GridSearchCV(SetClassifier(), {"C": [1.0, 10.0]}, cv=GroupKFold(3)).fit(X, y, groups=groups)
     model = SetClassifier(C=10).fit(X, y, groups=groups)
     with pytest.warns(UserWarning, match="score without groups takes all rows as one set, but fit was given groups"):
         model.score(X, y)
+
+
+@pytest.mark.slow
+def test_dropped_groups_are_said_in_processes(bags):
+    X, y, groups = bags
+    with pytest.warns(UserWarning, match="groups split the rows here but do not reach SetClassifier.fit"):
+        cross_val_score(SetClassifier(C=10), X, y, groups=groups, cv=GroupKFold(3), n_jobs=2)

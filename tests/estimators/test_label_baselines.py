@@ -52,6 +52,7 @@ def lifted(X, space):
     return np.einsum("yq,id->iyqd", kappa, phi).reshape(len(X), 4, -1)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("kind", [MaxLoss, SumLoss])
 @pytest.mark.parametrize("seed", range(9))
 def test_the_powerset_optimum_is_that_of_all_sets(seed, kind):
@@ -73,6 +74,7 @@ def test_the_powerset_optimum_is_that_of_all_sets(seed, kind):
     assert C * (1.0 - model.score(X, Y)) <= model.objective_ + 1e-9
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("seed", range(18))
 def test_the_ssvm_optimum_has_a_slack_for_each_pair(seed):
     X, Y, costs, space, C = small_problem(seed, 20)
@@ -91,6 +93,7 @@ def test_the_ssvm_optimum_has_a_slack_for_each_pair(seed):
     np.testing.assert_allclose(same.decision_function(X), model.decision_function(X))
 
 
+@pytest.mark.slow
 def test_the_small_problems_are_neither_easy_nor_hopeless():
     for kind, rows in ((PowersetSSVM, 6), (SSVM, 20)):
         shares = []
@@ -245,6 +248,7 @@ def test_the_powerset_is_margin_rescaling_of_the_predictor(animals):
         np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("kind", [PowersetSSVM, SSVM, IndependentSVMs])
 def test_the_face(kind, animals):
     X, Y = animals

@@ -63,6 +63,7 @@ def dual(X, Y, loss, rescaling, C, joint):
     return alpha * v, linear @ solver.result.x - 0.5 * solver.result.x @ Q @ solver.result.x
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("seed", range(24))
 def test_the_optimum_is_that_of_the_dual_over_all_pairs(seed):
     X, Y, loss, rescaling, C = small_problem(seed)
@@ -96,6 +97,7 @@ def test_the_duals_are_neither_easy_nor_hopeless():
     assert sum(0.2 <= share <= 0.9 for share in shares) >= 20
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("learner", [name for name, kind in LEARNERS.items() if name != "subgradient"])
 def test_all_learners_meet_in_the_features_of_a_kernel(learner):
     X, Y, loss, _, C = small_problem(2)
@@ -169,6 +171,7 @@ def apart(A, a, B, b):
     return RBF(A, B) * (np.asarray(a)[:, None] == np.asarray(b))
 
 
+@pytest.mark.slow
 def test_the_ramp_starts_at_independent_training_in_the_features_of_a_kernel():
     rng = np.random.default_rng(7)
     X = rng.standard_normal((80, 2))

@@ -24,6 +24,7 @@ def test_the_positive_label_can_be_chosen(bags):
     np.testing.assert_allclose(twin.coef_, healthy.coef_)
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("loss", ["jaccard", "f1", "error_rate", "hamming"])
 def test_more_than_two_classes(loss):
     X, y = make_classification(150, 6, n_informative=4, n_classes=3, random_state=0)
@@ -54,6 +55,7 @@ def test_one_class_against_the_rest():
     assert model.duality_gap_ <= 1e-3
 
 
+@pytest.mark.slow
 def test_classes_in_groups_and_threads():
     rng = np.random.default_rng(0)
     X, groups = rng.standard_normal((120, 3)), rng.permutation(np.repeat(np.arange(6), 20))
@@ -77,6 +79,7 @@ def test_names_of_features_and_of_labels():
         model.score(table, np.column_stack([Y, Y[:, 0]]))
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("dtype", ["Int64", "boolean", "int64[pyarrow]", "bool[pyarrow]"])
 def test_targets_of_pandas_own_types(dtype):
     pandas = pytest.importorskip("pandas")

@@ -89,7 +89,7 @@ def reference(space, X, every, Y, costs, slack, C):
     return 0.5 * v @ P @ v + c @ v, psis
 
 
-@pytest.mark.draw(4)
+@pytest.mark.draw(12)
 @pytest.mark.parametrize("rescaling", ["slack", "margin"])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("make", [sequences, matchings, networks])
@@ -218,7 +218,7 @@ def test_methods_that_need_a_list_of_labels_are_refused():
     assert isinstance(space.bind(X)[0], Flips)
 
 
-@pytest.mark.draw(4)
+@pytest.mark.draw(12)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("make", [sequences, matchings, networks])
 def test_ssvm_of_a_large_space_is_that_of_listed_labels(make, seed):
@@ -405,6 +405,8 @@ def test_the_loss_of_windows_is_that_of_all_windows_above_zero():
     assert len(losses) > 1
 
 
+@pytest.mark.slow
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("make", [sequences, matchings])
 def test_the_ramp_of_costs_of_one_is_the_hinge_up_to_one(make):
     space, X, _, Y, _ = problem(make, 0)

@@ -63,7 +63,7 @@ SHARES = np.array([[0.05, 0.5, 0.2], [0.1, 0.3, 0.15]])
 WAYS = [{}, {"observation": "learned"}, {"bias": "shared"}, {"noise": SHARES}, {"noise": "learned"}]
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(10)
 @pytest.mark.parametrize("parameters", WAYS, ids=str)
 @pytest.mark.parametrize("unseen", [0.0, 0.3])
 def test_the_certain_interval_holds_the_sum_over_all_labelings(parameters, unseen):

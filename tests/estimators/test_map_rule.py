@@ -106,6 +106,7 @@ def test_the_whole_set_is_decided_for_the_least_expected_loss():
     assert expected(h) == pytest.approx(max(expected(p > t) for t in np.linspace(0, 1, 500)), abs=1e-4)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("over", ["dataset", "present", "all"])
 def test_the_gain_is_that_of_new_maps(over):
     (logits, y), (new, truth) = maps(1, n=60), maps(2, n=200)
@@ -130,6 +131,7 @@ def discs(rng, n, empty, side=24):
     return (4.0 * y - 3.5 + noise)[:, None], y
 
 
+@pytest.mark.slow
 def test_no_rule_rests_on_a_few_maps_that_have_the_object():
     gains = []
     for seed in range(20, 40):
@@ -142,6 +144,7 @@ def test_no_rule_rests_on_a_few_maps_that_have_the_object():
     assert all(gain > -0.005 for gain in gains), gains
 
 
+@pytest.mark.slow
 def test_nothing_is_gained_where_objects_are_absent_and_pixels_depend_on_each_other():
     rng = np.random.default_rng(0)
     q = np.full((60, 1, 32, 32), 0.01)
@@ -225,6 +228,7 @@ def test_probabilities_where_logits_are_wanted_are_told():
     MapRule("dataset", from_logits=False, random_state=0).fit(q, y)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("kind", ["float16", "bfloat16"])
 def test_tensors_of_half_precision_are_taken(kind):
     torch = pytest.importorskip("torch")

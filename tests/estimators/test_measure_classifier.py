@@ -62,6 +62,7 @@ def rare():
     return X, y
 
 
+@pytest.mark.slow
 def test_the_names_of_tuned_threshold_classifier_cv(rare):
     X, y = rare
     model = MeasureClassifier(LogisticRegression(), strategies="threshold", store_cv_results=True).fit(X, y)
@@ -99,6 +100,7 @@ def test_prefit_tunes_the_model_that_is_given(rare):
         MeasureClassifier(base, cv="prefit", refit=False).fit(X, np.where(y, "a", "b"))
 
 
+@pytest.mark.slow
 def test_scores_of_either_method_and_either_positive_label(rare):
     X, y = rare
     names = np.where(y == 1, "sick", "well")
@@ -119,6 +121,7 @@ def test_scores_of_either_method_and_either_positive_label(rare):
         MeasureClassifier(LinearSVC(), response_method="predict_proba").fit(X, y)
 
 
+@pytest.mark.slow
 def test_the_table_goes_to_the_estimator_untouched(rare):
     X, y = rare
     rng = np.random.default_rng(1)
@@ -165,6 +168,7 @@ def test_clone_pickle_and_repeated_fits(rare):
     assert len(pickle.dumps(first)) < 30_000
 
 
+@pytest.mark.slow
 def test_groups_are_sets(rare):
     X, y = rare
     groups = np.repeat([f"bag {i}" for i in range(50)], 10)
@@ -180,6 +184,7 @@ def test_groups_are_sets(rare):
     assert shuffled.score(X[order], y[order], groups=groups[order]) > 0.3
 
 
+@pytest.mark.slow
 def test_the_prediction_of_a_row_depends_on_this_row_alone(rare):
     X, y = rare
     model = MeasureClassifier().fit(X, y)
@@ -202,6 +207,7 @@ BASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("base", BASES, ids=lambda base: type(base).__name__)
 def test_label_matrices_over_any_classifier(base, many):
     X, Y = many
@@ -269,6 +275,7 @@ def test_answers_for_other_labels_than_those_of_a_matrix_are_refused(answer, man
         MeasureClassifier(model, strategies=FAST, cv="prefit", refit=False).fit(X, Y)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("average", ["samples", "macro", "micro"])
 def test_averages_of_a_label_matrix(average, many):
     X, Y = many
@@ -301,6 +308,7 @@ def test_more_than_two_classes_are_refused(rare):
         MeasureClassifier().fit(X, np.arange(500) % 3)
 
 
+@pytest.mark.slow
 def test_weights_reach_the_estimator(rare):
     X, y = rare
     weight = np.where(y == 1, 5.0, 1.0)
@@ -354,6 +362,8 @@ class Heard(LogisticRegression):
         return super().fit(X, y, sample_weight)
 
 
+@pytest.mark.slow
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_groups_reach_a_search_inside_that_splits_by_them(rare, n_jobs):
     X, y = rare
@@ -368,6 +378,8 @@ def test_groups_reach_a_search_inside_that_splits_by_them(rare, n_jobs):
             np.testing.assert_array_equal(inner.cv_results_["mean_test_score"], expected)
 
 
+@pytest.mark.slow
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("matrix", [False, True])
 def test_groups_reach_a_base_that_requests_them_and_no_other(rare, matrix):
     X, y = rare
@@ -425,6 +437,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(rare):
     assert vars(model) == before
 
 
+@pytest.mark.slow
 def test_the_gain_comes_from_outer_folds(rare):
     X, y = rare
     model = MeasureClassifier(strategies=FAST, outer_cv=3).fit(X, y)
@@ -442,6 +455,7 @@ def test_constant_scores_and_perfect_scores(rare):
     assert perfect.score(y[:, None], y) == 1.0
 
 
+@pytest.mark.slow
 def test_a_search_over_the_parameters_of_the_estimator(rare):
     X, y = rare
     search = GridSearchCV(
@@ -462,6 +476,7 @@ def test_cv_results_are_the_curve_of_the_scores(rare):
     assert scores.max() >= model.best_score_
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("strategy", ["decision", "class_weight", "ramp"])
 def test_safe_saving_holds_only_ours(rare, strategy, tmp_path):
     skops = pytest.importorskip("skops.io")

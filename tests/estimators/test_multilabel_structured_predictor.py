@@ -54,6 +54,7 @@ def reference(X, Y, loss, kappa, rescaling, C):
     return phi @ v[:d].reshape(-1, phi.shape[1]).T @ kappa.T, optimum
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("seed", range(24))
 def test_the_optimum_is_that_of_all_constraints(seed):
     X, Y, loss, kappa, rescaling, C = small_problem(seed)
@@ -123,7 +124,8 @@ def test_labels_that_share_nothing_are_those_of_set_classifier(animals):
     np.testing.assert_array_equal(model.predict_matrix(X), other.predict(X))
 
 
-@pytest.mark.draw(4)
+@pytest.mark.slow
+@pytest.mark.draw(12)
 @pytest.mark.parametrize("bias", [0.0, 2.0])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("kappa", [None, "tree", "narrow"])
@@ -155,6 +157,7 @@ def test_scores_are_what_was_trained(animals, kappa, intercept, bias):
             assert model.objective_ == pytest.approx(0.5 * weights + 100.0 * hinge)
 
 
+@pytest.mark.slow
 def test_the_ramp_starts_at_labels_alone(animals):
     X, Y = animals
     # A tree can have any scores, so that it begins where labels that share nothing do.

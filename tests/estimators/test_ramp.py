@@ -57,6 +57,7 @@ def test_a_tiny_c_is_logistic_regression_with_its_best_threshold(loss, scaling):
     assert model.lower_bound_ == 0.0
 
 
+@pytest.mark.slow
 def test_a_tiny_c_is_logistic_regression_for_groups_matrices_and_classes():
     X, y = overlapping()
     groups = np.arange(600) // 20
@@ -81,6 +82,7 @@ def test_a_tiny_c_is_logistic_regression_for_groups_matrices_and_classes():
         np.testing.assert_array_equal(model.predict(X), names[expected])
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_start_has_the_c_and_the_threshold_that_are_best_on_held_out_rows(grouped, weighted):
@@ -107,6 +109,8 @@ def test_the_start_has_the_c_and_the_threshold_that_are_best_on_held_out_rows(gr
     np.testing.assert_array_equal(found.predict(X), expected)
 
 
+@pytest.mark.slow
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("average", ["samples", "macro"])
 def test_the_start_of_a_label_matrix_has_one_c_and_the_thresholds_of_held_out_rows(average):
     X, Y = make_multilabel_classification(120, 30, n_classes=3, random_state=0)
@@ -129,6 +133,8 @@ def test_the_start_of_a_label_matrix_has_one_c_and_the_thresholds_of_held_out_ro
     np.testing.assert_array_equal(found.predict(X), at(scores, thresholds))
 
 
+@pytest.mark.slow
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("scale", [1e-300, 1e-3, 1e300])
 def test_weights_that_are_all_equal_change_nothing(scale):
     for X, y, plain in unweighted():
@@ -165,7 +171,7 @@ def test_without_an_intercept_and_with_a_constant_label_there_is_a_start_too():
     assert sparse.score(X, y) == pytest.approx(dense.score(X, y), abs=0.02)
 
 
-@pytest.mark.draw(3)
+@pytest.mark.draw(9)
 @pytest.mark.parametrize("learner", ["auto", "nrbm", "convex_concave"])
 @pytest.mark.parametrize("loss", ["f1", "jaccard", "g_mean"])
 def test_training_is_never_worse_than_the_start_and_never_empty(learner, loss):
@@ -223,6 +229,7 @@ def test_a_model_from_zero_is_better_than_a_constant_or_auto_warns(groups):
     assert warned == 0
 
 
+@pytest.mark.slow
 def test_a_convex_bound_around_logistic_regression_may_say_nothing_too():
     X, y = overlapping()
     groups = np.arange(600) // 200
@@ -281,6 +288,7 @@ def test_a_constant_row_of_labels_is_a_constant_too():
     assert (model.predict(rng.standard_normal((50, 3))) == [1, 0, 1, 0]).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_objects_are_taken_at_their_word():
     X, y = overlapping()
     with warnings.catch_warnings():
@@ -427,6 +435,7 @@ def test_real_imbalanced_tables_gain_over_logistic_regression_with_its_threshold
     assert np.mean(gains) > gain
 
 
+@pytest.mark.slow
 def test_no_fit_of_a_ranking_ends_at_equal_scores_in_silence():
     X, y = make_classification(6000, 8, weights=[0.95], random_state=4, flip_y=0.02)
     model = SetClassifier(RecallAtK(100)).fit(X, y)

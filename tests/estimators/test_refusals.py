@@ -181,6 +181,7 @@ LINEAR = {
 }
 
 
+@pytest.mark.draw(3)
 @pytest.mark.filterwarnings("ignore::setwise.VacuousBoundWarning")
 @pytest.mark.parametrize("size", [1e9, 1e18])
 @pytest.mark.parametrize("fit", LINEAR.values(), ids=LINEAR)

@@ -66,6 +66,7 @@ def interrupt(model, file, k, monkeypatch, *rest, resume=False, **groups):
     return False
 
 
+@pytest.mark.draw(10)
 @pytest.mark.parametrize("groups", [None, BAGS])
 @pytest.mark.parametrize("learner", ["one_slack", "n_slack", "block_frank_wolfe"])
 def test_the_same_certificate_after_ctrl_c_anywhere(learner, groups, file, monkeypatch):
@@ -111,6 +112,7 @@ def test_a_smaller_gap_goes_on(file):
     np.testing.assert_array_equal(fine.history_["seconds"][: rough.n_iter_], rough.history_["seconds"])
 
 
+@pytest.mark.slow
 @pytest.mark.draw(3)
 @pytest.mark.parametrize(
     "more", [{}, {"surrogate": "auto"}, {"loss": "f1", "surrogate": "ramp", "learner": "convex_concave"}]
@@ -135,6 +137,7 @@ def test_the_ramp_goes_on_from_the_same_start(more, file, monkeypatch):
         assert after.status_ == full.status_
 
 
+@pytest.mark.slow
 def test_folds_of_the_threshold_are_parts(file, monkeypatch):
     model = SetClassifier("f1", C=1e3, threshold="exact")
     full = clone(model).fit(X, Y)
@@ -146,6 +149,8 @@ def test_folds_of_the_threshold_are_parts(file, monkeypatch):
     np.testing.assert_array_equal(again.coef_, full.coef_)
 
 
+@pytest.mark.slow
+@pytest.mark.draw(6)
 @pytest.mark.parametrize(
     ("args", "more"),
     [
@@ -258,6 +263,7 @@ def test_nothing_is_written_where_nothing_is_learned(file):
     assert not file.exists()
 
 
+@pytest.mark.slow
 def test_routes_do_not_lead_to_files(file):
     requests = SetClassifier().get_metadata_routing().fit.requests
     assert set(requests) == {"groups", "sample_weight"}

@@ -39,7 +39,8 @@ def rows_of(kind, n=120):
     return (csr_matrix(X) if kind == "sparse" else X), y
 
 
-@pytest.mark.draw(8)
+@pytest.mark.slow
+@pytest.mark.draw(32)
 @pytest.mark.parametrize("kind", ["numbers", "ties", "twins", "sparse"])
 @pytest.mark.parametrize(
     ("model", "target"),
@@ -108,6 +109,8 @@ def test_rows_keep_their_order_where_it_means_something():
     np.testing.assert_allclose(scores, alone)
 
 
+@pytest.mark.slow
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("surrogate", ["hinge", "ramp"])
 def test_the_order_of_rows_does_not_matter_to_labels(surrogate):
     rng = np.random.default_rng(2)

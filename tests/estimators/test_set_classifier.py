@@ -24,6 +24,7 @@ from setwise.surrogates import MarginRescaling
 convex = partial(SetClassifier, surrogate="convex")
 
 
+@pytest.mark.slow
 def test_multi_label_matrix():
     X, Y = make_multilabel_classification(150, 6, n_classes=4, random_state=0)
     model = SetClassifier(Saturating(1.0, [1, 0.8, 0.6, 0.4]), C=50).fit(X, Y)
@@ -35,6 +36,7 @@ def test_multi_label_matrix():
     assert model.score(X, Y) == pytest.approx(1 - np.mean(losses))
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("name", sorted(plain_losses()))
 def test_every_named_loss_trains_to_its_certificate(name):
     X = np.random.default_rng(0).standard_normal((60, 3))
@@ -47,7 +49,8 @@ def test_every_named_loss_trains_to_its_certificate(name):
     assert model.score(X, y) > untrained.score(X, y)
 
 
-@pytest.mark.draw(3)
+@pytest.mark.slow
+@pytest.mark.draw(9)
 @pytest.mark.parametrize("average", ["samples", "macro", "micro"])
 @pytest.mark.parametrize("loss", ["f1", "jaccard", "hamming"])
 def test_average_says_what_a_set_is(average, loss):
@@ -65,6 +68,8 @@ def test_average_says_what_a_set_is(average, loss):
     assert sparse.objective_ == pytest.approx(dense.objective_, rel=2e-3)
 
 
+@pytest.mark.slow
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("learner", ["n_slack", "block_frank_wolfe"])
 def test_macro_is_one_problem_for_each_label(learner):
     X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=1)
@@ -84,6 +89,7 @@ def test_sparse_equals_dense(bags, convert, surrogate):
     np.testing.assert_allclose(dense.decision_function(X), dense.decision_function(convert(X)), atol=1e-12)
 
 
+@pytest.mark.draw(12)
 @pytest.mark.parametrize("learner", ["one_slack", "n_slack", "block_frank_wolfe"])
 @pytest.mark.parametrize("surrogate", ["lovasz", "margin", "slack"])
 def test_learners_agree_within_their_certified_gaps(bags, learner, surrogate):

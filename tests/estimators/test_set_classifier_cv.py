@@ -85,6 +85,7 @@ def test_luck_leaves_the_first_candidate_in_one_of_six_cases():
     assert 0.10 < np.mean(left) < 0.18
 
 
+@pytest.mark.slow
 def test_the_choice_is_made_by_the_scores_on_the_folds():
     X, y = noisy()
     Cs = [1e3, 1.0, 30.0]
@@ -123,6 +124,7 @@ def test_a_path_of_a_convex_surrogate_is_certified_and_takes_fewer_planes(surrog
         assert max(one.lower_bound_, other.lower_bound_) <= min(one.objective_, other.objective_) * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_groups_stay_together_and_matrices_are_split_by_rows():
     X, y = noisy()
     groups = np.arange(300) % 30
@@ -139,6 +141,7 @@ def test_groups_stay_together_and_matrices_are_split_by_rows():
     assert labels[1].shape == Y.shape
 
 
+@pytest.mark.slow
 def test_auto_tries_the_ramp_and_for_several_sets_the_convex_surrogate_too():
     X, y = noisy()
     groups, Cs = np.arange(300) // 10, [1.0, 100.0]
@@ -161,6 +164,8 @@ def test_auto_tries_the_ramp_and_for_several_sets_the_convex_surrogate_too():
         SetClassifierCV(SetClassifier("f1", learner=OneSlack()), Cs=[1.0], cv=2).fit(X, y)
 
 
+@pytest.mark.slow
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("grouped", [False, True])
 def test_exact_thresholds_come_from_the_scores_that_chose_c(grouped):
     X, y = noisy()
@@ -206,6 +211,7 @@ def test_exact_thresholds_come_from_the_scores_that_chose_c(grouped):
         SetClassifierCV(SetClassifier("auc", threshold="exact"), Cs=[1.0]).fit(X, y)
 
 
+@pytest.mark.slow
 def test_splitters_pairs_and_weights():
     X, y = noisy()
     splitter = StratifiedKFold(3)
@@ -294,6 +300,7 @@ def test_a_model_of_another_version_warns_when_it_is_read():
         SetClassifierCV().__setstate__(state | {"_setwise_version": "9"})
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("start", ["auto", LogisticRegression(C=0.1)])
 def test_no_weight_leaves_logistic_regression_with_its_threshold(start):
     X, y = noisy()
@@ -324,6 +331,7 @@ def test_no_weight_is_refused_where_the_start_is_empty(surrogate, start):
         SetClassifier("f1", surrogate, C=0, start=start).fit(X, y)
 
 
+@pytest.mark.slow
 def test_with_exact_thresholds_c_0_is_logistic_regression_tuned_on_the_same_folds():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 20))
@@ -345,6 +353,7 @@ def test_with_exact_thresholds_c_0_is_logistic_regression_tuned_on_the_same_fold
     assert np.mean(found.predict(new) == (model.decision_function(new) >= best.threshold)) > 0.99
 
 
+@pytest.mark.slow
 def test_logistic_regression_stays_on_data_of_its_own_model():
     stayed = 0
     seeds = rounds(5, 2)

@@ -60,6 +60,7 @@ def objective(name, w, b, C, X, y):
     return 0.5 * (w @ w + b * b) + C * worst
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("name", NAMED)
 def test_the_objective_is_that_of_the_program(name, C, rows):

@@ -24,6 +24,7 @@ def test_sample_weight_weighs_sets(bags):
     np.testing.assert_allclose(huge.coef_, weighted.coef_)
 
 
+@pytest.mark.slow
 def test_class_weight_moves_the_balance():
     X, y = make_classification(300, 4, weights=[0.8], flip_y=0.2, random_state=0)
     positives = [

@@ -91,6 +91,7 @@ def test_areas_reach_the_lovasz_hinge():
     assert LovaszHinge(loss)(y, s).value == pytest.approx(brute.lovasz_hinge(loss, y, s, True))
 
 
+@pytest.mark.slow
 @given(truths_and_scores(max_p=7, dtypes=("f8",)))
 def test_loss_augmented_inference_equals_enumeration(problem):
     y, scores, rng = problem

@@ -34,7 +34,7 @@ def problems(rng, count, unknown=False):
         yield batch, s + (0.2 * batch.target if t % 5 == 0 else 0.0)
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("unknown", [False, True])
 def test_value_best_and_bound(loss, unknown):
@@ -59,6 +59,7 @@ def test_value_best_and_bound(loss, unknown):
     assert met >= 0.6 * cases
 
 
+@pytest.mark.slow
 def test_without_edges_it_is_as_good_as_by_class():
     rng = np.random.default_rng(1)
     loss = MeanOverClasses(Jaccard())

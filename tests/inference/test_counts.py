@@ -54,7 +54,7 @@ def target_shift(loss, y, scores):
     return 0.0 if away is None else float(away @ scores.astype(float))
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(24)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @SLACKS
 @pytest.mark.parametrize("p", [1, 2, 3, 5, 8, 10])
@@ -74,6 +74,7 @@ def test_the_maximum_equals_enumeration(p, slack, dtype):
             assert found.exact.all()
 
 
+@pytest.mark.draw(6)
 @SLACKS
 @pytest.mark.parametrize("p", [33, 150, 400])
 def test_the_maximum_equals_the_scan_of_the_table(p, slack):
@@ -89,6 +90,8 @@ def test_the_maximum_equals_the_scan_of_the_table(p, slack):
                     assert found.exact.all()
 
 
+@pytest.mark.slow
+@pytest.mark.draw(2)
 @SLACKS
 def test_a_ragged_batch_is_its_sets_one_by_one(slack):
     rng = np.random.default_rng(2)

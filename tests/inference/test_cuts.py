@@ -113,6 +113,7 @@ def nasty(kind, rng, nodes, edges):
     return rng.standard_normal(nodes), np.abs(rng.standard_normal(edges)) * (rng.random(edges) < 0.7)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("grids", [False, True])
 @pytest.mark.parametrize("kind", ["normal", "ties", "huge", "no edges", "no scores"])
 def test_biases_and_the_flow_against_fractions(kind, grids):

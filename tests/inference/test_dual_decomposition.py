@@ -51,7 +51,7 @@ def losses_of(loss, y, rows):
     return loss.bind(Sets.rows(np.broadcast_to(y, rows.shape))).values(rows.ravel())
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(8)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_value_best_and_bound_on_grids(loss):
     rng = np.random.default_rng(0)
@@ -82,6 +82,7 @@ def least_bound(won, lost, rows):
     return -linprog(-np.concatenate([won, lost]), A_eq=equal, b_eq=right, method="highs").fun
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("loss", COUNTS, ids=repr)
 def test_the_bound_is_the_optimum_of_the_dual(loss):
     rng = np.random.default_rng(1)
@@ -92,7 +93,7 @@ def test_the_bound_is_the_optimum_of_the_dual(loss):
         assert found.bounds[0] == pytest.approx(least, abs=1e-6)
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("loss", COUNTS, ids=repr)
 def test_the_bound_is_the_optimum_of_the_dual_where_a_gap_is_left(loss):
     rng, left = np.random.default_rng(1), 0
@@ -207,7 +208,7 @@ def test_the_bundle_finds_the_minimum_of_a_maximum_of_planes(size):
         assert bundle.value == pytest.approx(program.fun, abs=1e-7)
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(12)
 @pytest.mark.parametrize("loss", [*LOSSES, Tversky(0.3, 0.7)], ids=repr)
 def test_branching_finds_the_best_labeling(loss):
     rng = np.random.default_rng(6)
@@ -222,6 +223,7 @@ def test_branching_finds_the_best_labeling(loss):
         assert found.bounds[0] >= best - slip
 
 
+@pytest.mark.slow
 def test_a_small_budget_leaves_a_bound():
     rng, left = np.random.default_rng(7), 0
     for _ in range(60):
@@ -258,7 +260,8 @@ def test_the_printed_steps():
         np.testing.assert_array_equal(found.labels, vote)
 
 
-@pytest.mark.draw(2)
+@pytest.mark.slow
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("unknown", [False, True])
 def test_areas_and_labels_that_are_not_known(weighted, unknown):

@@ -90,6 +90,7 @@ def test_enumeration_tables_each_distinct_truth_once():
     assert len(calls) == 2 * 4 + 2 * 4
 
 
+@pytest.mark.slow
 def test_jaccard_of_twenty_decisions_by_enumeration_is_at_least_any_guess():
     rng = np.random.default_rng(3)
     y, scores = rng.random(20) < 0.4, 0.2 * rng.standard_normal(20)

@@ -8,6 +8,7 @@ from setwise.core.batch import Sets
 from setwise.inference.greedy import upper_bounds
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("slack", [False, True])
 @pytest.mark.parametrize("p", [1, 2, 4])
 def test_no_labeling_is_above_the_bound_whatever_set_is_given(p, slack):

@@ -17,9 +17,10 @@ from setwise.losses import Hamming, Jaccard
 CASES = [
     ([(3, 4), (3, 4), (3, 4)], 4),
     ([(3, 4), (5, 2), (5, 2), (1, 6), (6, 1), (1, 1)], 4),
-    ([(3, 4), (3, 4), (4, 3), (1, 5), (5, 1), (5, 2), (2, 2), (1, 1)], 8),
-    ([(2, 3, 4), (2, 3, 4), (1, 1, 5), (3, 1, 1), (1, 1, 1)], 6),
     ([(7,), (7,), (1,), (4,)], 2),
+    # Eight neighbors and volumes have kernels of their own.
+    pytest.param([(3, 4), (3, 4), (4, 3), (1, 5), (5, 1), (5, 2), (2, 2), (1, 1)], 8, marks=pytest.mark.slow),
+    pytest.param([(2, 3, 4), (2, 3, 4), (1, 1, 5), (3, 1, 1), (1, 1, 1)], 6, marks=pytest.mark.slow),
 ]
 
 

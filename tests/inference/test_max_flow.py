@@ -58,6 +58,7 @@ def losses(rng, graphs):
     yield Hamming().bind(graphs).zero()
 
 
+@pytest.mark.draw(5)
 @pytest.mark.parametrize("kind", ["reals", "integers", "zeros", "huge"])
 @pytest.mark.parametrize("unknown", [False, True])
 def test_cuts_are_enumeration(kind, unknown):

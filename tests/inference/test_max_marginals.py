@@ -36,6 +36,7 @@ def marginals(loss, y, scores):
     return found + structure.batch.target @ np.asarray(scores, dtype=np.float64)
 
 
+@pytest.mark.draw(10)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("p", [1, 2, 3, 5, 8])
 def test_max_marginals_equal_enumeration(p, dtype):
@@ -48,6 +49,7 @@ def test_max_marginals_equal_enumeration(p, dtype):
                 assert close(found, brute.max_marginals(loss, y, scores), scores), (loss, kind, y, scores)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [40, pytest.param(75, marks=pytest.mark.slow)])
 def test_max_marginals_equal_a_scan_for_each_decision(p):
     rng = np.random.default_rng(1)
@@ -59,6 +61,7 @@ def test_max_marginals_equal_a_scan_for_each_decision(p):
                 assert close(found, slow_marginals(loss, y, scores), scores), (loss, kind)
 
 
+@pytest.mark.draw(10)
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(), FBeta(0.5), Tversky(0.4, 0.1), GMean(), HMean(), MCC()], ids=repr)
 def test_max_marginals_of_larger_sets(loss):
     rng = np.random.default_rng(2)
@@ -84,6 +87,7 @@ def test_a_ragged_batch_is_its_sets_one_by_one():
             assert close(together + constant, np.concatenate(alone), scores)
 
 
+@pytest.mark.slow
 def test_the_larger_marginal_of_every_decision_is_the_maximum():
     rng = np.random.default_rng(4)
     y = rng.random(5000) < 0.2

@@ -37,7 +37,7 @@ def slow_order(y, labels, width, per):
     return float(wrong > 0) if per == "set" else wrong / max(len(pairs), 1)
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(20)
 @pytest.mark.parametrize("per", ["set", "pair"])
 @pytest.mark.parametrize("kind", ["reals", "unknown", "ties", "zeros", "equal", "huge", "one state"])
 def test_the_maximum_is_that_of_enumeration(per, kind):

@@ -36,6 +36,7 @@ def problem(rng, loss, kind):
     return graphs, scores, rows, won + loss.bind(copies).values(rows.ravel())
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("loss", [Jaccard(), MCC(), ZeroOne(), FBeta() + 0.05 * Hamming()], ids=repr)
 def test_value_best_and_bound_on_grids(loss):
     rng, found_best, kinds = np.random.default_rng(0), 0, ("reals", "ties", "zeros", "huge", "no positives", "reals")

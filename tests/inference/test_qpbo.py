@@ -45,6 +45,7 @@ def every(batch):
     return rows.astype(bool) if isinstance(batch, Graphs) else rows
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("kind", ["graphs", "potts", "tables"])
 @pytest.mark.parametrize("unknown", [False, True])
 def test_value_best_bound_and_persistent_labels(kind, unknown):

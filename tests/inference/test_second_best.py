@@ -27,6 +27,7 @@ def problem(rng, unknown, kind):
     return graphs, {"reals": scores, "ties": np.round(scores), "zeros": 0 * scores, "huge": 1e9 * scores}[kind]
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("unknown", [False, True])
 @pytest.mark.parametrize("loss", [ZeroOne(), 2.5 * ZeroOne(), ZeroOne() + 0.3 * Hamming()], ids=repr)
 def test_it_is_enumeration(loss, unknown):

@@ -35,6 +35,8 @@ def of_chosen(loss, y, chosen):
     return loss.bind(Sets.single(y)).values(chosen)[0]
 
 
+@pytest.mark.slow
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", [BreakEven(), PrecisionAtK(2), RecallAtK(3)], ids=repr)
 def test_equal_scores_share_the_last_places_in_expectation(loss):
     rng = np.random.default_rng(3)
@@ -81,6 +83,8 @@ def test_margin_rescaling_compares_with_the_mean_of_the_best_labelings(make):
                 SlackRescaling(loss)(y, s)
 
 
+@pytest.mark.slow
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", [PrecisionAtK(1), RecallAtK(2), BreakEven()], ids=repr)
 def test_learners_agree(loss):
     rng = np.random.default_rng(2)

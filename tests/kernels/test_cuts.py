@@ -89,24 +89,28 @@ def integers(rng, shape):
     return rng.integers(0, 3, shape).astype(float)
 
 
-def some_network(rng, draw):
-    kind = rng.integers(5)
-    if kind == 0:
+# Eight neighbors and volumes have kernels of their own.
+others_too = pytest.mark.parametrize("others", [False, pytest.param(True, marks=pytest.mark.slow)])
+
+
+def some_network(rng, draw, others):
+    first = rng.random() < 0.4
+    if others:
+        return Network.grid((2, 4), 8, rng, draw) if first else Network.grid((2, 2, 2), 6, rng, draw)
+    if first:
         return Network.grid((3, 3), 4, rng, draw)
-    if kind == 1:
-        return Network.grid((2, 4), 8, rng, draw)
-    if kind == 2:
-        return Network.grid((2, 2, 2), 6, rng, draw)
     n = int(rng.integers(1, 9))
     ends = np.array([(i, j) for i in range(n) for j in range(n) if rng.random() < 0.3], int).reshape(-1, 2)
     return Network.listed(n, ends, draw(rng, ends.shape))
 
 
+@others_too
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("draw", [reals, integers])
-def test_cuts_are_those_of_enumeration_cold_and_warm(draw):
+def test_cuts_are_those_of_enumeration_cold_and_warm(draw, others):
     rng = np.random.default_rng(0)
     for _ in range(500):
-        network = some_network(rng, draw)
+        network = some_network(rng, draw, others)
         size = rng.choice([1.0, 3.0])
         scores = np.round(size * rng.standard_normal(network.n)) if draw is integers else rng.standard_normal(network.n)
         network.cut(scores).check(scores)
@@ -117,11 +121,13 @@ def test_cuts_are_those_of_enumeration_cold_and_warm(draw):
             network.recut(scores, former).check(scores)
 
 
+@pytest.mark.draw(2)
+@others_too
 @pytest.mark.parametrize("draw", [reals, integers])
-def test_what_a_forced_label_loses_is_that_of_enumeration(draw):
+def test_what_a_forced_label_loses_is_that_of_enumeration(draw, others):
     rng = np.random.default_rng(1)
     for _ in range(300):
-        network = some_network(rng, draw)
+        network = some_network(rng, draw, others)
         scores = integers(rng, network.n) - 1.0 if draw is integers else rng.standard_normal(network.n)
         labels = network.cut(scores).labels
         found = np.zeros(network.n)
@@ -133,11 +139,12 @@ def test_what_a_forced_label_loses_is_that_of_enumeration(draw):
         network.check(scores)
 
 
+@others_too
 @pytest.mark.parametrize("warm", [False, True])
-def test_many_cuts_are_cuts_one_by_one(warm):
+def test_many_cuts_are_cuts_one_by_one(warm, others):
     rng = np.random.default_rng(2)
     for _ in range(50):
-        network = some_network(rng, reals)
+        network = some_network(rng, reals, others)
         rows = rng.standard_normal((6, network.n))
         labels = np.zeros(rows.shape, bool)
         cut_many(network.layout, network.forest, network.capacities, rows, warm, labels)
@@ -145,6 +152,7 @@ def test_many_cuts_are_cuts_one_by_one(warm):
             np.testing.assert_array_equal(found, network.cut(scores).labels)
 
 
+@pytest.mark.slow
 def test_nothing_drifts_in_ten_thousand_cuts_with_scores_to_a_million():
     rng = np.random.default_rng(3)
     network = Network.grid((8, 8), 4, rng, reals)
@@ -217,7 +225,10 @@ def test_networks_without_edges_nodes_or_scores():
         arcs(np.array([[0, 3]]), 3)
 
 
-@pytest.mark.parametrize(("shape", "neighbors"), [((60, 70), 4), ((40, 50), 8), ((12, 13, 14), 6)])
+@pytest.mark.parametrize(
+    ("shape", "neighbors"),
+    [((60, 70), 4), *(pytest.param(*kind, marks=pytest.mark.slow) for kind in (((40, 50), 8), ((12, 13, 14), 6)))],
+)
 def test_large_cuts_have_the_bound_as_their_value(shape, neighbors):
     rng = np.random.default_rng(5)
     network = Network.grid(shape, neighbors, rng, reals)

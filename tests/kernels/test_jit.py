@@ -71,6 +71,7 @@ def folder(monkeypatch, tmp_path):
     return tmp_path
 
 
+@pytest.mark.draw(16)
 @pytest.mark.parametrize(
     ("ending", "damage"),
     [(ending, damage) for ending in ("nbi", "nbc") for damage in ("empty", "cut", "zeros", "words")] + [("nbc", "bit")],

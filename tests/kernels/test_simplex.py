@@ -35,6 +35,7 @@ def by_piqp(slopes, offsets, scale=1.0):
     return value(gram, offsets, scale, np.maximum(solver.result.x, 0))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 40), st.integers(1, 30), st.integers(0, 10**6), st.sampled_from([1e-3, 1.0, 1e3]))
 def test_equals_piqp_on_random_planes(t, d, seed, scale):

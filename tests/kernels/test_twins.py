@@ -117,6 +117,7 @@ def test_each_twin_is_compared():
     assert set(twins()) == THRESHOLDS | HINGES | NUMBERS | MASTERS | IMAGES | INSIDE
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_thresholds_and_hinges(calls, dtype):
     rng = np.random.default_rng(0)

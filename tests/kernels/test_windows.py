@@ -58,6 +58,7 @@ def test_sums_between_rows_by_enumeration():
         np.testing.assert_allclose(row_pair_values(sums), wanted, atol=1e-12)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("kind", SCORES)
 @pytest.mark.parametrize("budget", [0, 3, 100_000, None])
 def test_the_best_allowed_window_by_enumeration(kind, budget):
@@ -67,6 +68,7 @@ def test_the_best_allowed_window_by_enumeration(kind, budget):
         check(*random_case(rng, kind), floor, 1, 1.0, budget)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("kind", SCORES)
 @pytest.mark.parametrize("budget", [0, 3, 100_000])
 @pytest.mark.parametrize("overlap", [0.25, 0.5, 1.0])

@@ -34,6 +34,7 @@ def made_up(seed, n=60, ends=None, loss="jaccard", scale="size", shift=0.5):
     return risk, np.array([1.0, -0.5, -shift])
 
 
+@pytest.mark.draw(12)
 @DESCENT
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta()], ids=repr)
 @pytest.mark.parametrize("ends", [None, np.arange(0, 61, 6)], ids=["one set", "ten sets"])
@@ -59,6 +60,7 @@ def test_descent_is_monotone_and_ends(make, loss, ends):
         assert fit.lower_bound == 0.0 <= fit.objective == fit.upper_bound
 
 
+@pytest.mark.draw(2)
 @DESCENT
 def test_no_majorant_descends_from_the_end(make):
     C = 50.0
@@ -69,6 +71,7 @@ def test_no_majorant_descends_from_the_end(make):
         assert fit.objective - again.objective <= 0.03 * fit.objective
 
 
+@pytest.mark.slow
 def test_the_end_is_near_the_best_of_a_grid():
     C = 200.0
     for seed in range(rounds(3, 1)):

@@ -41,6 +41,7 @@ def test_reaches_the_minimum_with_all_constraints_listed(make, C, p):
     assert fit.objective == pytest.approx(minimum(risk, C), rel=2 * fit.gap + 1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 12), st.integers(2, 8), st.integers(1, 6), st.integers(0, 10**6), st.floats(0.05, 20))
 def test_all_learners_agree(n, planes, d, seed, C):
@@ -53,6 +54,7 @@ def test_all_learners_agree(n, planes, d, seed, C):
     assert certified(Subgradient(C=C, max_iter=20).minimize(risk), risk, C, best)
 
 
+@pytest.mark.draw(3)
 @EVERY
 @pytest.mark.parametrize("C", [1e-8, 1e8])
 def test_tiny_and_huge_weights_of_the_risk(make, C):
@@ -174,6 +176,7 @@ def test_planes_that_overflow_are_named(make):
         make().minimize(risk)
 
 
+@pytest.mark.draw(2)
 @EVERY
 def test_huge_scores_that_fit_are_solved(make):
     risk = hamming_risk(scale=1e60)

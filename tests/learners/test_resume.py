@@ -64,6 +64,7 @@ def first_of(learner, risk, file):
     return (found or fit.history)[-1]
 
 
+@pytest.mark.draw(4)
 @EVERY
 def test_interrupted_at_every_iteration(make, file):
     risk, tol = hamming_risk(n=8, p=3, f=3), max(make.attainable, 1e-5)
@@ -91,6 +92,7 @@ def test_interrupted_at_every_iteration(make, file):
         file.unlink()
 
 
+@pytest.mark.draw(3)
 @EVERY
 def test_interrupted_after_each_iteration_in_turn(make, file):
     """With two iterations between two interruptions the fit still comes to its end."""
@@ -107,6 +109,7 @@ def test_interrupted_after_each_iteration_in_turn(make, file):
     assert fit.lower_bound <= minimum(risk, C) + 1e-9 <= fit.upper_bound + 2e-9
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("make", [OneSlack, NRBM, ConvexConcave, NSlack, BlockFrankWolfe])
 def test_the_planes_go_on_and_not_the_bound_alone(make, file):
     """The gap of a resumed fit closes about as fast as if it had not been interrupted."""

@@ -95,6 +95,7 @@ def test_values_and_least_labelings(name):
     np.testing.assert_array_equal(values_of(structure.zero(), ROWS), np.where(expected == 0, 0.0, -np.inf))
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("method", [FactorDecomposition(), HighOrderMessages()], ids=repr)
 @pytest.mark.parametrize("name", TRIMAPS)
 def test_margin_rescaling_has_a_value_and_a_bound(name, method):

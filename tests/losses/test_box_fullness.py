@@ -52,6 +52,7 @@ def of_formula(loss, labels, rows):
     return (wrong + spread) / (12 if loss.unit == "share" else 1)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("kind", KINDS[:-1])
 def test_values_and_least_labelings(loss, kind):
@@ -77,6 +78,7 @@ def test_known_labels_inside_a_box_count_as_they_are():
     np.testing.assert_allclose(values_of(structure, rows), wrong + np.abs(c - 2.5))
 
 
+@pytest.mark.draw(8)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_margin_rescaling_on_grids(loss):
     rng = np.random.default_rng(1)
@@ -100,6 +102,7 @@ def test_margin_rescaling_on_grids(loss):
                 assert found.exact[0], "the largest of a few linear functions is maximized exactly"
 
 
+@pytest.mark.draw(10)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_margin_rescaling_of_independent_decisions_is_exact(loss):
     rng = np.random.default_rng(2)
@@ -131,6 +134,7 @@ def test_max_marginals_of_pieces_on_grids():
         np.testing.assert_allclose(Auto().prepare(structure).max_marginals(scores, 2.0), 2.0 + expected, atol=1e-9)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_completions_have_the_least_loss_and_a_bound(loss):
     rng = np.random.default_rng(4)
@@ -191,6 +195,7 @@ def test_many_boxes_are_counted_instead_of_tried_in_all_combinations():
     assert found.values[0] == pytest.approx(best)
 
 
+@pytest.mark.slow
 def test_sums_with_other_losses():
     rng = np.random.default_rng(7)
     for _ in range(5):

@@ -59,6 +59,7 @@ METRICS = {
 }
 
 
+@pytest.mark.draw(10)
 @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true", "ignore:divide by zero")
 @pytest.mark.filterwarnings("ignore:A single label was found")
 @pytest.mark.parametrize("name", METRICS)

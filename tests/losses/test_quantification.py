@@ -98,6 +98,7 @@ def labelings(P, N):
         yield [True] * P + [False] * N, [False] * fn + [True] * (P - fn + fp) + [False] * (N - fp)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", FORMULAS, ids=repr)
 def test_every_cell_is_the_published_formula(loss):
     for P, N in SIZES:
@@ -156,6 +157,7 @@ def test_convex_functions_of_the_number_are_monge(loss):
         assert monge_sets(unpromised.bind(truth).counts)[0]
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("loss", FORMULAS, ids=repr)
 def test_maxima_are_those_of_enumeration(loss):
     rng = np.random.default_rng(0)
@@ -211,6 +213,7 @@ def test_a_ceiling_is_above_every_cell_of_its_box_and_meets_a_single_one(loss):
                 assert (a, c) != (b, d) or bound == pytest.approx(worst, abs=1e-12)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", [*OF_BOTH, 2.5 * Q(), Q() + 0.5 * QGM(2.0), QF1() + 0.01 * Hamming()], ids=repr)
 def test_a_pruned_table_has_the_maximum_of_the_scanned_one(loss):
     rng = np.random.default_rng(2)

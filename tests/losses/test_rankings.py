@@ -30,6 +30,7 @@ def worst_by_all_permutations(loss, y, s):
     return best
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(truths_and_scores(max_p=6), st.sampled_from(LOSSES))
 def test_margin_rescaling_equals_all_permutations(problem, loss):

@@ -20,6 +20,8 @@ from setwise.models import GraphModel
 from setwise.risks import MeanRisk
 from setwise.surrogates import MarginRescaling
 
+pytestmark = pytest.mark.slow
+
 C, K = 0.1, 3
 
 

@@ -9,6 +9,8 @@ from papers.dd_figure3 import STEPS, Instance
 from papers.dd_images import ImageSet, generated
 from papers.experiment import Settings
 
+pytestmark = pytest.mark.slow
+
 QUICK = Settings(quick=True)
 
 
@@ -41,7 +43,6 @@ def test_primal_best_and_dual_of_the_printed_descent():
         assert seconds > 0
 
 
-@pytest.mark.slow
 def test_figure3_shows_what_the_step_does():
     found = outcome("dd_figure3")
     (table,) = found.tables
@@ -55,7 +56,6 @@ def test_figure3_shows_what_the_step_does():
     assert all(draw().axes for draw in found.figures.values())
 
 
-@pytest.mark.slow
 def test_figure1_measures_every_row_on_generated_images():
     found = outcome("dd_figure1")
     (table,) = found.tables

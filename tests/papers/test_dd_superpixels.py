@@ -20,6 +20,8 @@ from papers.superpixels import SuperpixelImages, generated_part
 from setwise.graphs import Graph, from_image
 from setwise.losses import Jaccard
 
+pytestmark = pytest.mark.slow
+
 
 def part(seed=0, n=4):
     return generated_part(n, np.random.default_rng(seed))
@@ -142,7 +144,6 @@ def test_pictures_show_images_with_the_class_and_the_labels_of_each_row():
         assert shown[3].all()
 
 
-@pytest.mark.slow
 def test_every_row_is_measured_on_generated_images():
     experiment, said = find("dd_superpixels"), []
     found = experiment.run(Settings(quick=True), said.append)

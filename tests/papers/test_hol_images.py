@@ -24,6 +24,8 @@ from setwise.datasets import textured_objects
 from setwise.graphs import Graph, from_image
 from setwise.losses import ErrorRate, Jaccard
 
+pytestmark = pytest.mark.slow
+
 needs_data = pytest.mark.skipif("SETWISE_DATA" not in os.environ, reason="SETWISE_DATA is not set")
 OBJECTS = described(textured_objects(5, (12, 16), 0.3, 0))
 
@@ -117,7 +119,6 @@ def test_trimaps_are_eroded_and_dilated_by_disks():
     assert (eroded(np.ones((100, 100), np.int64)) == 1).all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hol_figure3", "hol_figure5"])
 def test_the_quick_version_prints_what_the_protocol_asks(name, tmp_path):
     experiment, said = find(name), []
@@ -187,7 +188,6 @@ def test_a_part_without_edges_has_the_same_nodes():
 
 @needs_data
 @pytest.mark.realdata
-@pytest.mark.slow
 def test_the_images_are_read():
     settings = Settings(data=Path(os.environ["SETWISE_DATA"]))
     cows = objects_of("cow", hol_figure3.FULL, settings, "hol_figure3")

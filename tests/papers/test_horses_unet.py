@@ -28,6 +28,8 @@ from setwise.decisions import expected_loss  # noqa: E402
 from setwise.losses import Jaccard  # noqa: E402
 from setwise.torch import most_probable  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 needs_data = pytest.mark.skipif("SETWISE_DATA" not in os.environ, reason="SETWISE_DATA is not set")
 SMALL = HorseSize(seeds=2, rates=(0.01, 0.02), epochs=4, widths=(4, 6), batch=4, held=4, every=2)
 
@@ -164,7 +166,6 @@ def test_the_first_step_with_a_loss_has_no_part_in_its_share(monkeypatch):
     assert clock.whole == pytest.approx(142.0)
 
 
-@pytest.mark.slow
 def test_a_quick_run_says_that_it_reads_no_data(tmp_path, monkeypatch):
     monkeypatch.setattr(horses_unet, "QUICK", replace(SMALL, ways=("cross-entropy",), epochs=2))
     monkeypatch.setattr(horses_unet, "trained", partial(trained, n_jobs=1))
@@ -172,7 +173,6 @@ def test_a_quick_run_says_that_it_reads_no_data(tmp_path, monkeypatch):
     assert told.words[-1] == "The images are generated: no folder of data is read with --quick."
 
 
-@pytest.mark.slow
 def test_all_ways_are_trained_and_said(tmp_path, monkeypatch):
     said = []
     settings = Settings(quick=True, out=tmp_path)
@@ -248,7 +248,6 @@ def test_the_spelling_with_a_hyphen_is_found():
         assert horses_unet.steps(settings) == len(size.ways) * (len(size.rates) + size.seeds - 1)
 
 
-@pytest.mark.slow
 def test_without_pytorch_there_is_a_sentence(tmp_path):
     code = (
         "import sys\n"
@@ -268,7 +267,6 @@ def test_without_pytorch_there_is_a_sentence(tmp_path):
     assert done.stderr == "papers: setwise.torch needs PyTorch 2.4 or later: pip install torch.\n"
 
 
-@pytest.mark.slow
 def test_the_list_of_experiments_does_not_import_pytorch():
     code = "import sys; from papers import experiments; experiments(); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

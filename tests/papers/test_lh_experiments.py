@@ -15,6 +15,8 @@ from papers.lovasz_paper import NAMES, inference_matters, pattern
 from papers.multilabel import common_labels, quotas, sample
 from setwise.compare.problem import Problem
 
+pytestmark = pytest.mark.slow
+
 QUICK = Settings(quick=True)
 NAMES_OF_ALL = ("lh_figure1", "lh_figure2", "lh_figure6", "lh_table1", "lh_table2", "lh_table3", "lh_table4")
 needs_data = pytest.mark.skipif("SETWISE_DATA" not in os.environ, reason="SETWISE_DATA is not set")
@@ -73,7 +75,6 @@ def test_table1_has_the_pattern_of_the_paper():
     assert np.isnan(table.published[4:]).all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lh_table2", "lh_table3", "lh_table4"])
 def test_tables_measure_losses_in_their_range(name):
     for table in outcome(name).tables:
@@ -87,7 +88,6 @@ def test_tables_measure_losses_in_their_range(name):
             assert (table.means[:, 1] < 0.5 * (3 if name == "lh_table3" else 6)).all()
 
 
-@pytest.mark.slow
 def test_figure6_certifies_the_lovasz_hinge():
     found = outcome("lh_figure6")
     for table in found.tables:
@@ -210,7 +210,6 @@ def test_outcomes_are_written(tmp_path):
     assert all(f.stat().st_size > 500 for f in files)
 
 
-@pytest.mark.slow
 @pytest.mark.realdata
 @needs_data
 def test_table2_on_scene():

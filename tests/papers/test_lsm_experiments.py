@@ -23,6 +23,8 @@ from setwise.losses import FBeta, Jaccard
 from setwise.probabilistic import exact, sample
 from setwise.probabilistic.training import Weights
 
+pytestmark = pytest.mark.slow
+
 
 def test_clusters_are_joined_by_distances():
     points = clusters(3, np.random.default_rng(0))
@@ -65,7 +67,6 @@ def test_bounds_enclose_the_sum_at_every_step():
     assert exact(model).value == pytest.approx(exact(model.condition(np.full(8, -1))).value)
 
 
-@pytest.mark.slow
 def test_table1_restores_disks():
     experiment, said = find("lsm_table1"), []
     found = experiment.run(Settings(quick=True), said.append)
@@ -83,7 +84,6 @@ def test_table1_restores_disks():
     assert "10 %: 100 % of the images have exact samples by exact likelihood." in found.words
 
 
-@pytest.mark.slow
 def test_results_do_not_depend_on_threads():
     images = silhouettes(Settings(quick=True), "")
     choices = [lsm_table1.chosen(images, 0.1, 0, True)]

@@ -30,6 +30,8 @@ from setwise.spaces import (
     mean_average_precision,
 )
 
+pytestmark = pytest.mark.slow
+
 QUICK = Settings(quick=True)
 needs_data = pytest.mark.skipif("SETWISE_DATA" not in os.environ, reason="SETWISE_DATA is not set")
 
@@ -86,6 +88,7 @@ def test_errors_leave_out_rows_without_a_value():
     np.testing.assert_allclose(errors, [1.0 / np.sqrt(3.0), 1.0])
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_every_method_learns_more_than_nothing(method):
     task = generated_task(0)
@@ -134,7 +137,6 @@ def test_the_tree_of_msrc_has_two_levels():
     np.testing.assert_array_equal(space.kappa[:, 21:].sum(axis=1), 1)
 
 
-@pytest.mark.slow
 def test_table1a_holds_all_methods_beside_the_paper():
     found = outcome("mlsp_table1a")
     first, differences, chosen = found.tables[:3]
@@ -164,7 +166,6 @@ def test_words_of_table1a_follow_the_numbers():
     assert np.isnan(table.means[-1]).all()
 
 
-@pytest.mark.slow
 def test_splits_are_paired_and_losers_are_said():
     found = outcome("mlsp_splits")
     table, hinge, ramp = found.tables
@@ -182,7 +183,6 @@ def test_words_of_splits_follow_the_numbers():
     assert "ramp is undecided in max loss against independent" in words[1]
 
 
-@pytest.mark.slow
 def test_steps_grow_slower_than_one_over_epsilon():
     found = outcome("mlsp_steps")
     for counts, exponents in zip(found.tables[::2], found.tables[1::2], strict=True):

@@ -13,6 +13,8 @@ from papers.mlsp_windows import COLUMNS, NOTHING, Detector, WindowImages, crop_f
 from papers.mlsp_words import orders, table
 from setwise.spaces import Windows, WordImage
 
+pytestmark = pytest.mark.slow
+
 ONE, OTHER, FAR = [0, 0, 10, 20], [20, 0, 30, 20], [0, 40, 10, 60]
 
 
@@ -143,7 +145,6 @@ def test_the_picture_has_a_column_for_each_method():
     assert [len(axes.patches) for axes in figure.axes] == [2, 2, 0, 0]
 
 
-@pytest.mark.slow
 def test_the_quick_run_prints_all_rows():
     experiment, calls = find("mlsp_table1b"), []
     settings = Settings(quick=True)

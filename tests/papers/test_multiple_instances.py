@@ -23,6 +23,8 @@ from papers.multiple_instances import (
     words_on,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def bags():
@@ -67,6 +69,7 @@ def test_svms_in_turn_find_the_rows_that_make_bags_positive(bags, fit):
     assert (fit(bags, 0.1)(bags) == bags.labels).mean() > (single_instance(bags, 0.1)(bags) == bags.labels).mean() + 0.2
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("kernel", [False, True])
 def test_what_is_chosen_is_in_the_grid(bags, kernel):
     for name, (place, C) in chosen(bags, kernel, 0).items():
@@ -82,7 +85,6 @@ def test_words_follow_the_numbers():
     assert "count likelihood is undecided against single-instance SVM" in words[0]
 
 
-@pytest.mark.slow
 def test_the_small_version_runs_and_keeps_its_repetitions(tmp_path):
     experiment, said = find("multiple_instances"), []
     settings = Settings(quick=True, out=tmp_path)

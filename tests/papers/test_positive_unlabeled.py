@@ -78,6 +78,7 @@ def test_words_count_wins_in_the_direction_of_the_measure():
     assert "F1 wins 0, loses 0, undecided 1" in word
 
 
+@pytest.mark.slow
 def test_the_small_version_runs():
     experiment, said = find("positive_unlabeled"), []
     settings = Settings(quick=True)

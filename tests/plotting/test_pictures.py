@@ -37,6 +37,7 @@ def history(n=40, rate=0.2):
     return {"lower_bound": lower, "upper_bound": np.ones(n), "seconds": 0.1 * np.arange(n)}
 
 
+@pytest.mark.slow
 def test_surface_passes_through_the_loss_at_the_vertices():
     figure = plotting.surface(LovaszHinge(Jaccard()), y=(1, 0), title="a title")
     axes = figure.axes[0]

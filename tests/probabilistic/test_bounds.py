@@ -32,6 +32,7 @@ def numerical(model, bound, step=1e-5):
     return np.array(out)
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("kind", KINDS)
 def test_certain_bounds_enclose_the_sum(kind):
     for model in models(kind, rounds(200, 60), most=7):
@@ -47,6 +48,7 @@ def test_certain_bounds_enclose_the_sum(kind):
             assert again.value >= middle.value - 1e-9 * (1 + abs(total))
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_perturbed_maximum_is_above_the_base_polytope(kind):
     rng = np.random.default_rng(0)
@@ -72,6 +74,7 @@ def test_modular_functions_have_equal_bounds():
     assert found.interval[1] - found.interval[0] <= 1e-6
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_marginals_of_l_field_are_its_derivatives(kind):
     for model in models(kind, 16, most=5):
@@ -79,6 +82,7 @@ def test_marginals_of_l_field_are_its_derivatives(kind):
             np.testing.assert_allclose(l_field(model).marginals, numerical(model, l_field), atol=2e-3)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_logistic_samples_are_maxima_and_estimate_a_bound(kind):
     for t, model in enumerate(models(kind, rounds(24, 4 if "set" in kind else 8), most=6)):
@@ -118,6 +122,7 @@ def test_the_estimate_of_many_draws_is_above_the_sum():
         assert total <= found.value + 2.0 * width + 1e-9 * (1.0 + abs(total))
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_perturbed_maximum_is_above_any_point_of_the_base_polytope(kind):
     # All numbers are dyadic, so that nothing is rounded, and there is no tolerance either.
@@ -155,6 +160,7 @@ def test_noise_is_a_function_of_its_place():
     np.testing.assert_array_equal(whole[0::2][:4], -whole[1::2])
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_maxima_of_given_noise_are_those_of_enumeration(kind):
     rng = np.random.default_rng(0)
@@ -213,6 +219,7 @@ def test_exact_sums_15_labels_block_by_block():
     np.testing.assert_allclose(exact(model).marginals, marginals)
 
 
+@pytest.mark.slow
 def test_long_strips_are_summed_and_wide_grids_refused():
     unary = np.random.default_rng(0).standard_normal((60, 3))
     model = LogSupermodular([Cut.grid(60, 3)], unary.ravel(), [0.8])
@@ -237,6 +244,7 @@ def covered(size, rng):
     return LogSupermodular([SetFunctionOf(size, lambda y: float(gains @ (cover & y).any(axis=1)))], unary)
 
 
+@pytest.mark.slow
 def test_huge_scores_hide_no_other_label():
     rng = np.random.default_rng(4)
     for _ in range(rounds(300, 100)):

@@ -21,6 +21,7 @@ def test_functions_vanish_at_zero_and_are_submodular(kind):
                 assert both <= place[a.tobytes()] + place[b.tobytes()] + 1e-9 * (1 + np.abs(values).max())
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_minimum_is_the_least_of_all_values(kind):
     for model in models(kind, 30):
@@ -42,6 +43,7 @@ def test_turns_are_differences_of_values(kind):
             np.testing.assert_allclose(model.turns(row), expected, atol=1e-9 * (1.0 + np.abs(values).max()))
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_max_marginals_are_the_best_values_with_each_label(kind):
     for model in models(kind, 30, most=6):
@@ -92,10 +94,13 @@ def test_grids_have_the_edges_of_their_directions():
     assert len(Cut.grid(1, 1).edges) == 0
 
 
+# Pixels with eight neighbors have kernels of their own.
+@pytest.mark.parametrize("diagonal", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (4, 1), (2, 2), (3, 4)])
-def test_lattices_are_the_same_distributions_as_lists_of_edges(shape):
+def test_lattices_are_the_same_distributions_as_lists_of_edges(shape, diagonal):
     rng = np.random.default_rng(0)
-    for steps in ([None], [(0, 1), (1, 0)], [(1, 1), (0, 1)], [(1, -1)], [None, (1, -1), (1, 0)]):
+    straight, others = ([None], [(0, 1), (1, 0)]), ([(1, 1), (0, 1)], [(1, -1)], [None, (1, -1), (1, 0)])
+    for steps in others if diagonal else straight:
         cuts = [Cut.grid(*shape, step) for step in steps]
         listed = [Cut(one.total, one.edges, one.weights) for one in cuts]
         unary, weights = rng.standard_normal(shape[0] * shape[1]), 0.1 + rng.random(len(cuts))

@@ -77,6 +77,7 @@ def test_values_are_means_of_maxima_over_all_labelings(kind):
         np.testing.assert_array_equal(found.upper, found.values)
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("surrogate", [PerturbedLikelihood(6), LFieldLikelihood()], ids=["perturbed", "l_field"])
 def test_gradients_are_those_of_differences(kind, surrogate):
@@ -84,6 +85,7 @@ def test_gradients_are_those_of_differences(kind, surrogate):
     agrees_with_differences(surrogate.on(batch), scores, ())
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_l_field_is_enclosed_and_convex(kind):
     rng = np.random.default_rng([2, KINDS.index(kind)])
@@ -195,6 +197,7 @@ def with_size():
     return risk, C, minimize(objective, start, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-9}).fun
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
 def test_every_learner_certifies_the_joint_likelihood_with_a_concave_function(make, with_size):
     risk, C, best = with_size
@@ -278,6 +281,8 @@ def test_hidden_labels_are_summed_out():
     np.testing.assert_allclose(evaluator.take(np.array([2]))(scores[18:]).values, found.values[2:])
 
 
+@pytest.mark.slow
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("known", [True, False])
 def test_the_convex_concave_procedure_is_expectation_maximization(known):
     q = hidden(n=120)

@@ -108,6 +108,7 @@ def test_any_base_functions_make_the_same_steps_as_cuts():
     np.testing.assert_allclose(fast.couplings, slow.couplings, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [

@@ -31,6 +31,7 @@ def greatest(labels, observed, width, ridges, c, learned):
     return minimize(loss, np.append(np.zeros(width), [c, 0.0, 0.0]), bounds=bounds, tol=1e-12).x, loss
 
 
+@pytest.mark.slow
 @pytest.mark.draw(4)
 @pytest.mark.parametrize("width", [1, 6])
 @pytest.mark.parametrize("learned", [False, True])

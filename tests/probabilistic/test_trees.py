@@ -24,6 +24,8 @@ from setwise.probabilistic.sampling import Coupling
 from setwise.probabilistic.tree_bounds import covering_forests
 
 
+@pytest.mark.slow
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("kind", ["cut", "two cuts", "cut and modular"])
 def test_tree_reweighted_is_above_the_sum_and_stops_anywhere(kind):
     closer = cases = 0
@@ -82,6 +84,8 @@ def test_forests_cover_all_edges():
         assert len(seen) == len(edges)
 
 
+@pytest.mark.slow
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("kind", ["cut", "cut and size", "size", "two cuts"])
 def test_samples_have_the_distribution(kind):
     tried = 0
@@ -114,6 +118,7 @@ def test_samples_of_grids_have_the_exact_marginals():
     np.testing.assert_array_equal(again.labels, found.labels[:30])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terms", [[Cut.grid(2, 3)], [Cut.grid(2, 3), ConcaveOfSize(np.sqrt(np.arange(7)))]])
 def test_samples_of_a_chain_have_the_distribution_too(terms):
     model = LogSupermodular(terms, [0.3, -0.5, 0.2, 0.9, 0.0, -1.2], [0.8, 0.7][: len(terms)])

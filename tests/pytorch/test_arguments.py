@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from pytorch.random_cases import draw, expected, pick  # noqa: E402
+from rounds import rounds  # noqa: E402
 from setwise.core.terms import Trait  # noqa: E402
 from setwise.losses import (  # noqa: E402
     BalancedError,
@@ -45,11 +46,12 @@ SUBMODULAR = [Jaccard(), Jaccard(), Hamming(), Saturating(0.7), BalancedError(),
 COUNTS = [Jaccard(), FBeta(), FBeta(2.0, zero_division=0.0), FBeta(0.5), Tversky(0.3, 0.7), BalancedError(), ZeroOne()]
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("share", [0, *(pytest.param(share, marks=pytest.mark.slow) for share in range(1, 5))])
 @pytest.mark.parametrize("name", ["hinge", "softmax", "margin", "slack", "ramp", "area", "precision"])
 def test_every_argument_is_understood(name, share):
     rng = np.random.default_rng([share, *name.encode()])
-    for number in range(100):
+    for number in range(rounds(100, 30)):
         mode = pick(rng, ["binary", "multiclass", "multilabel"])
         choices = {"empty": [None, "ignore"]}
         loss, options = None, {}

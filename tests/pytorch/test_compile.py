@@ -47,6 +47,7 @@ def with_gradient(function, logits, target, *mask):
     return value.detach(), torch.autograd.grad(value.sum(), logits)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.draw(10)
 @pytest.mark.parametrize(("module", "channels"), MODULES, ids=lambda x: type(x).__name__)
 def test_one_graph_for_all_shapes(module, channels):
@@ -74,6 +75,8 @@ def test_a_mask():
     assert counter.frame_count <= 2
 
 
+@pytest.mark.slow
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", ["jaccard", Saturating(0.3)])
 def test_the_extension(loss):
     torch._dynamo.reset()
@@ -91,6 +94,7 @@ def test_the_extension(loss):
 
 
 # A graph that begins in the middle of a function looks at gradients of what is no leaf.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
 def test_functional_twins_end_a_graph_and_are_the_same():
     """A twin makes a module at each call, which is no part of a graph."""
@@ -152,6 +156,7 @@ def calls():
     yield operators.encode, (torch.randint(0, 2, (2, 1, 5)) == 1, None, [0], 1, False, None, False)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize(("operator", "arguments"), list(calls()))
 def test_operators_are_what_they_promise(operator, arguments):
     tests = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
@@ -159,6 +164,7 @@ def test_operators_are_what_they_promise(operator, arguments):
     assert set(found.values()) == {"SUCCESS"}
 
 
+@pytest.mark.slow
 def test_losses_are_imported_without_the_compiler():
     names = "LovaszHingeLoss, LovaszSoftmaxLoss, RampLoss, RocAreaLoss, SetMetric, decide, lovasz_extension"
     code = f"import sys; from setwise.torch import {names}; print([m for m in sys.modules if m == 'torch._dynamo'])"

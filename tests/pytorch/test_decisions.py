@@ -49,6 +49,7 @@ def table(loss, p):
     return every, np.stack([structure.values(np.tile(h, len(every))) for h in every], axis=1)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_masks_equal_enumeration(loss):
     for p in (1, 2, 5):
@@ -85,6 +86,7 @@ def map_losses(inner, every, chosen):
     return np.mean([losses[np.ix_(a, a)] for a in at], axis=0)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", ["dice", "jaccard", GMean()], ids=repr)
 @pytest.mark.parametrize(("k", "p"), [(2, 6), (3, 4), (4, 3)])
 @pytest.mark.parametrize("foreground", [False, True])
@@ -237,6 +239,7 @@ def test_nothing_has_a_gradient():
     assert not any(each.requires_grad for each in found)
 
 
+@pytest.mark.slow
 def test_large_maps_have_small_gaps():
     """The gap of a mask of 512 x 512 pixels is at most 1e-3, without a search for an exact answer."""
     y, x = torch.meshgrid(torch.linspace(0, 1, 512), torch.linspace(0, 1, 512), indexing="ij")
@@ -290,6 +293,8 @@ def test_classes_that_are_certainly_present_and_nowhere_near_are_said():
     decide(q[:, :16], from_logits=False)
 
 
+@pytest.mark.slow
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("n", [1, 9])
 def test_a_class_that_is_nowhere_near_is_said_of_few_images_if_it_is_so_in_all(n):
     q = torch.full((n + 1, 64, 64), 0.01, dtype=torch.float64)

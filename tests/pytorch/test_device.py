@@ -110,6 +110,7 @@ def as_read(scores, errors):
     return (folded_sigmoid if errors is Errors.FOLDED else torch.sigmoid)(scores.clamp(-30, 30))
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("loss", SUBMODULAR, ids=repr)
 @pytest.mark.parametrize("errors", Errors)
 def test_lovasz_extension(loss, errors):
@@ -118,6 +119,7 @@ def test_lovasz_extension(loss, errors):
         assert_same(form, as_read(scores, errors), codes)
 
 
+@pytest.mark.draw(24)
 @pytest.mark.parametrize("loss", ANY, ids=repr)
 def test_rescaled_losses(loss):
     for surrogate in surrogates(loss):
@@ -125,6 +127,7 @@ def test_rescaled_losses(loss):
             assert_same(SurrogateForm(surrogate, None), scores, codes)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("errors", Errors)
 def test_extensions_in_pieces(errors, monkeypatch):
     monkeypatch.setattr(device_forms, "CELLS", 7)
@@ -142,7 +145,7 @@ def test_tables_in_pieces(monkeypatch):
 ON_LINES = [Jaccard(), Jaccard("fraction"), Tversky(2.0, 1.0), FBeta(), FBeta(0.5), MCC(), BalancedError()]
 
 
-@pytest.mark.draw(3)
+@pytest.mark.draw(12)
 @pytest.mark.parametrize("loss", [*ON_LINES, Jaccard() + Hamming(), 2.0 * FBeta() + Hamming()], ids=repr)
 def test_large_sets_by_lines_of_their_tables(loss, monkeypatch):
     monkeypatch.setattr(device_forms, "LARGEST_TABLE", -1)
@@ -173,6 +176,7 @@ def test_slack_rescaling_of_larger_tables_goes_through_the_host():
     assert SurrogateForm(SlackRescaling(Jaccard()), None).on_device(scores, codes) is None
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(), Saturating(0.4)], ids=repr)
 def test_huge_scores_do_not_bury_the_loss(loss):
     """Decisions that are wrong or right by far do not change which labels are worst among the others."""

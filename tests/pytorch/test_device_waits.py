@@ -83,6 +83,8 @@ class Watched(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+@pytest.mark.slow
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_operations_neither_wait_nor_differ_from_run_to_run(deterministic, monkeypatch):
     monkeypatch.setattr(torch, "are_deterministic_algorithms_enabled", lambda: deterministic)

@@ -20,6 +20,7 @@ def both(monkeypatch, *arguments):
         return found, encoded(*arguments)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_kernel_and_operations_agree(monkeypatch, kind, count):

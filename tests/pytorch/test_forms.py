@@ -48,6 +48,7 @@ def test_equal_forms_are_one_while_someone_holds_them():
         assert copied._number == modules[0]._number
 
 
+@pytest.mark.slow
 def test_numbers_are_not_given_twice():
     seen = set()
     for _ in range(3 * operators.KEPT):
@@ -59,6 +60,7 @@ def test_numbers_are_not_given_twice():
         form_of(min(seen))
 
 
+@pytest.mark.slow
 def test_a_graph_outlives_its_module():
     logits = Z.clone().requires_grad_()
     values = [LovaszHingeLoss(root())(logits, Y) for _ in range(2 * operators.KEPT)]
@@ -68,6 +70,7 @@ def test_a_graph_outlives_its_module():
     assert logits.grad.isfinite().all()
 
 
+@pytest.mark.slow
 def test_a_compiled_extension_keeps_its_form():
     torch._dynamo.reset()
     compiled = torch.compile(lambda errors: lovasz_extension("jaccard", Y.bool(), errors), backend="aot_eager")

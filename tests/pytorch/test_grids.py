@@ -25,7 +25,9 @@ from setwise.torch import (  # noqa: E402
     most_probable,
 )
 
-KINDS = [((5,), 1), ((3, 3), 2), ((3, 4), 2), ((2, 4), 4), ((2, 2, 2), 3), ((1, 4), 2), ((4, 1), 4), ((1, 1), 2)]
+KINDS = [((5,), 1), ((3, 3), 2), ((3, 4), 2), ((1, 4), 2), ((1, 1), 2)]
+# Eight neighbors and volumes have kernels of their own.
+KINDS += [pytest.param(*kind, marks=pytest.mark.slow) for kind in (((2, 4), 4), ((4, 1), 4), ((2, 2, 2), 3))]
 WAYS = {1: [(1,)], 2: [(0, 1), (1, 0), (1, 1), (1, -1)], 3: [(0, 0, 1), (0, 1, 0), (1, 0, 0)]}
 
 
@@ -98,7 +100,7 @@ def test_most_probable_is_the_labeling_of_largest_score(shape, ways):
             np.testing.assert_allclose(max_marginals(unary, coupling)[i].ravel(), margins, atol=1e-9)
 
 
-@pytest.mark.parametrize(("shape", "ways"), [((3, 3), 2), ((3, 3), 4)])
+@pytest.mark.parametrize(("shape", "ways"), [((3, 3), 2), *KINDS[-3:-2]])
 def test_likelihood_is_that_of_the_surrogate_on_the_same_noise(shape, ways):
     unary, coupling, target = drawn(shape, ways)
     found = LogSupermodularLoss(6, per_pixel=False, random_state=3, reduction="none")(unary, coupling, target)
@@ -147,7 +149,8 @@ def test_margin_without_couplings_is_that_of_independent_pixels(loss):
     np.testing.assert_allclose(found.detach(), expected.detach()[:, 0], atol=1e-12)
 
 
-@pytest.mark.parametrize(("shape", "ways"), [((5,), 1), ((3, 4), 2), ((2, 3), 4), ((2, 2, 2), 3)])
+@pytest.mark.draw(4)
+@pytest.mark.parametrize(("shape", "ways"), [((5,), 1), ((3, 4), 2), *KINDS[-3:]])
 def test_gradients_equal_finite_differences(shape, ways):
     unary, coupling, target = drawn(shape, ways, n=1)
     for module in (
@@ -336,6 +339,7 @@ def test_a_second_derivative_is_refused():
             gradient.sum().backward()
 
 
+@pytest.mark.slow
 @pytest.mark.draw(3)
 @pytest.mark.parametrize(
     "module", [MaxMarginMRFLoss("f1"), LogSupermodularLoss(4, random_state=0), LogSupermodularLoss(4)]
@@ -396,6 +400,7 @@ def test_threads_change_nothing():
     assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
 
 
+@pytest.mark.slow
 def test_operators_keep_their_promises():
     unary, coupling, target = drawn((3, 4), 2)
     codes = target.reshape(3, -1).to(torch.int8)
@@ -408,6 +413,8 @@ def test_operators_keep_their_promises():
     torch.library.opcheck(ops.perturb_grids.default, (unary.detach(), coupling.detach(), seed, 4))
 
 
+@pytest.mark.slow
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("kind", ["margin", "likelihood"])
 def test_a_learned_coupling_helps_to_denoise(kind):
     """A scale, a bias and one coupling are learned from noisy disks."""

@@ -25,6 +25,7 @@ from setwise.torch import (  # noqa: E402
 )
 
 
+@pytest.mark.slow
 def test_importing_setwise_does_not_import_torch():
     code = "import setwise, sys; import setwise.estimators, setwise.compare, setwise.cli; print('torch' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

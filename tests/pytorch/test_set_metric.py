@@ -57,6 +57,7 @@ ARGUMENTS = [
 ] + [{"loss": Jaccard(), "empty": "fraction", "mode": "multilabel", "classes": "all"}]
 
 
+@pytest.mark.draw(14)
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=repr)
 def test_the_figure_is_what_was_trained_for(arguments):
     mode = arguments["mode"]

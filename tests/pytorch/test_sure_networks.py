@@ -39,6 +39,7 @@ def distance(loss, logits, target):
     return abs(value - right) / right, ((gradient - exact).norm() / exact.norm()).item()
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("margin", MARGINS)
 @pytest.mark.parametrize("classes", [3, 5, 19])
 @pytest.mark.parametrize("wrong", [0.0, 0.02])
@@ -69,6 +70,7 @@ def test_any_submodular_loss(classes, margin):
     assert (found - 2.0 * right).norm() <= 1e-5 * 2.0 * right.norm()
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("margin", MARGINS)
 @pytest.mark.parametrize("wrong", [0.02, 0.5])
 def test_a_device_has_the_order_of_errors_near_one(margin, wrong):

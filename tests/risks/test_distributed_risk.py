@@ -134,6 +134,7 @@ def assert_same(found, wanted):
     assert found.offset == pytest.approx(wanted.offset, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     n_sets=st.integers(1, 12),
@@ -160,6 +161,7 @@ def test_planes_equal_those_of_one_place(seed, n_sets, places, contiguous, few, 
 SURROGATES = [MarginRescaling("f1", scale="size"), LovaszHinge("jaccard")]
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("surrogate", SURROGATES, ids=repr)
 @pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize("how", [{}, {"dtype": np.float32}, {"sparse": True}, {"n_jobs": 2}], ids=str)
@@ -246,6 +248,7 @@ def test_what_does_not_fit(rows, truth, words):
         DistributedRisk(LocalPlaces(2), LocalObjects([RowBlock(X) for X in rows]), labels, LovaszHinge("jaccard"))
 
 
+@pytest.mark.draw(12)
 @pytest.mark.parametrize("scale", ["size", 0.7])
 @pytest.mark.parametrize("loss", ["f1", "jaccard", "error_rate", "mcc"])
 @pytest.mark.parametrize("groups", [False, True])
@@ -266,6 +269,7 @@ def test_the_ramp_in_pieces_is_that_of_one_place(loss, groups, scale, monkeypatc
         np.testing.assert_allclose(steps.slope, whole.slope, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.draw(8)
 @pytest.mark.parametrize("loss", ["f1", "jaccard", "error_rate", "mcc"])
 @pytest.mark.parametrize("groups", [False, True])
 def test_large_sets_in_pieces_have_the_value_and_the_optimum_of_one_place(loss, groups, monkeypatch):

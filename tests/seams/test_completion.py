@@ -25,6 +25,7 @@ def by_enumeration(loss, sets, s):
     return (values + rows @ s).max() - (rows @ s)[values <= values.min() + 1e-12].max()
 
 
+@pytest.mark.slow
 def test_the_value_is_what_enumeration_says():
     rng = np.random.default_rng(0)
     for loss in every_loss(5):

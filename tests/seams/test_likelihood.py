@@ -72,6 +72,7 @@ def test_noise_is_a_function_of_seed_set_and_sample(problem):
     assert risk.redrawn(28).cut(w).value != risk.cut(w).value
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
 def test_every_learner_certifies_the_negative_optimum(problem, make):
     risk, _, _ = problem

@@ -80,6 +80,8 @@ def test_three_pieces_are_the_whole_set(data):
     assert abs(np.mean(local) - LovaszHinge("jaccard")(y, X @ np.ones(4)).value) > 1e-3
 
 
+@pytest.mark.slow
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", ["f1", "jaccard", "mcc"])
 def test_margin_rescaling_learns_over_places_what_it_learns_in_one(loss, monkeypatch):
     # No set is so small that its scores are gathered: the places send histograms.

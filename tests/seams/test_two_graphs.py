@@ -101,6 +101,7 @@ def listed(batch, features, loss):
     return Maxima(np.array(planes)[None], np.array(values)[None], lower=features.lower, floor=0.0)
 
 
+@pytest.mark.draw(20)
 @pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta()], ids=repr)
 def test_all_learners_reach_the_optimum_under_the_bound(make, loss):

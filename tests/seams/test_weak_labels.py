@@ -42,6 +42,7 @@ def labeled(graphs, labels):
     return Graphs(labels, graphs.offsets, graphs.edges)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", [BoxFullness(0.6), BoxFullness((0.3, 0.5)), BorderConvexity(2.0), Jaccard()], ids=repr)
 @pytest.mark.parametrize("inference", [None, FactorDecomposition()])
 def test_the_surrogate_lies_between_the_loss_and_its_bound(loss, inference):
@@ -90,6 +91,7 @@ def test_several_images_of_a_set_have_a_joint_share():
             assert found.values[i] == pytest.approx(truth, abs=1e-9) or not found.exact[i]
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("learner", [NRBM(C=2.0, tol=1e-2, max_iter=15), ConvexConcave(C=2.0, tol=1e-2, max_iter=15)])
 @pytest.mark.parametrize("loss", [BoxFullness(0.7, unit="share"), BorderConvexity(2.0)], ids=repr)
 def test_training_descends_and_beats_its_start(loss, learner):

@@ -101,6 +101,7 @@ def some_right(rng, every):
     return [[rows[j] for j in rng.permutation(len(rows))[: rng.integers(0, 3)]] for rows in every]
 
 
+@pytest.mark.draw(10)
 @pytest.mark.parametrize("rescaling", ["slack", "margin"])
 @pytest.mark.parametrize("make", SPACES.values(), ids=SPACES)
 def test_training_reaches_the_optimum_of_the_same_labels_listed(make, rescaling):

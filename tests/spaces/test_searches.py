@@ -60,7 +60,7 @@ def check(batch, every, scores, costs, slack, found):
     return int(found.exact.sum())
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(8)
 @pytest.mark.parametrize("slack", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_worst_label_is_that_of_enumeration(kind, slack):
@@ -76,7 +76,8 @@ def test_the_worst_label_is_that_of_enumeration(kind, slack):
             assert check(batch, every, scores, costs, slack, found) == len(batch), (costs, batch.truths)
 
 
-@pytest.mark.draw(2)
+@pytest.mark.slow
+@pytest.mark.draw(8)
 @pytest.mark.parametrize("slack", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_searches_that_end_early_have_bounds(kind, slack):
@@ -130,6 +131,7 @@ def test_hamming_costs_to_one_right_labeling_need_no_list():
                 assert check(batch, every, scores, NearestHamming(), slack, maximizer.maximize(scores)) == len(batch)
 
 
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("slack", [False, True])
 @pytest.mark.parametrize("kind", ["sequences", "matchings", "networks"])
 def test_weighted_distances_settle_hamming_costs_to_several_right_labels(kind, slack):
@@ -165,6 +167,7 @@ def large_batch(rng, kind):
     return Labelings(Graphs(np.zeros(T, bool), np.array([0, T]), edges), truths), [every]
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("costs", [NearestHamming(), GivenCosts(lambda truths, label: 0.5)])
 def test_long_sequences_have_bounds_that_are_above_all_labelings_tried(costs):
     rng = np.random.default_rng(4)
@@ -186,6 +189,7 @@ def _by_one_truth(scores, T, k, truth):
     return BySequences().prepare(BoundLoss(one, (NearestHamming(missed=0.0),)), True).maximize(scores).values[0]
 
 
+@pytest.mark.draw(5)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("draw", SCORES)
 def test_the_best_labels_and_those_above_a_threshold(kind, draw):

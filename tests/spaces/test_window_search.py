@@ -61,7 +61,7 @@ COSTS = [
 ]
 
 
-@pytest.mark.draw(4)
+@pytest.mark.draw(72)
 @pytest.mark.parametrize(("costs", "slack"), COSTS)
 @pytest.mark.parametrize("kind", SCORES)
 @pytest.mark.parametrize("budget", [0, 7, None])
@@ -88,6 +88,7 @@ def test_the_worst_window_is_that_of_enumeration(costs, slack, kind, budget):
         assert maximizer.visits.calls == sum(maximizer.visits.closed.values()) == (0 if slack and costs is None else 5)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("kind", SCORES)
 def test_the_best_windows_and_lists_by_enumeration(kind):
     rng = np.random.default_rng(1)

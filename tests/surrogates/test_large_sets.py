@@ -36,6 +36,7 @@ def scored(rng, size, kind):
     return scores, rng.random(size) < rng.choice([0.0, 0.1, 0.5, 1.0])
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("name", SURROGATES)
 @pytest.mark.parametrize("kind", ["normal", "tied", "zero", "huge"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -89,6 +90,7 @@ def test_which_sets_are_large(small):
     assert not isinstance(MarginRescaling("average_precision").on(Sets.single(y)), lovasz.LargeSet)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("surrogate", ["lovasz", "margin", "ramp"])
 def test_fits_agree(surrogate, monkeypatch):
     rng = np.random.default_rng(2)

@@ -48,6 +48,7 @@ def test_gradient_is_a_subgradient_and_matches_finite_differences(problem):
             assert slope == pytest.approx(at.gradient @ direction, rel=1e-4, abs=1e-4 * (1 + abs(at.value)))
 
 
+@pytest.mark.slow
 @settings(max_examples=rounds(40, 20))
 @given(truths_and_scores())
 def test_never_below_the_loss_of_the_signs(problem):
@@ -57,6 +58,7 @@ def test_never_below_the_loss_of_the_signs(problem):
             assert LovaszHinge(loss)(y, scores).value >= loss(y, scores > 0) - 1e-6
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("p", [1, 2, 3, pytest.param(4, marks=pytest.mark.long)])
 def test_is_an_extension_at_every_vertex(p):
     for loss in submodular_losses(p):
@@ -70,6 +72,7 @@ def test_of_hamming_is_the_sum_of_hinges(problem):
     assert LovaszHinge(Hamming())(y, scores).value == pytest.approx(hinges, rel=1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=rounds(40, 15))
 @given(truths_and_scores(dtypes=("f8",)))
 def test_is_convex_on_random_segments(problem):

@@ -59,6 +59,7 @@ def sizes(y, scores):
     return 1.0 + np.abs(scores.astype(np.float64)).max()
 
 
+@pytest.mark.draw(12)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_exact_values_are_those_of_the_whole_set(loss):
     for plan in PLANS:
@@ -69,6 +70,8 @@ def test_exact_values_are_those_of_the_whole_set(loss):
             assert found.value <= found.upper <= found.value + slack
 
 
+@pytest.mark.slow
+@pytest.mark.draw(12)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_bounds_hold_at_all_tolerances(loss):
     gaps = 0
@@ -86,6 +89,7 @@ def test_bounds_hold_at_all_tolerances(loss):
     assert gaps > rounds(5, 1) or Trait.MODULAR in loss.traits
 
 
+@pytest.mark.draw(12)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_gradients_make_planes_below_the_hinge(loss):
     for rng, y, scores, pieces, places in problems(rounds(30, 15), dtypes=(np.float64,), seed=2):
@@ -184,6 +188,7 @@ def test_losses_bound_to_totals_are_those_of_whole_sets(p):
     assert taken > 8
 
 
+@pytest.mark.slow
 def test_bounds_of_single_bins_hold():
     """Thousands of bins, of which only counts, means and ends are known."""
     rng, apart = np.random.default_rng(6), 0

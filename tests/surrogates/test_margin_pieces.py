@@ -84,6 +84,7 @@ def scores_of(rng, p):
     return rng.choice([scores, np.round(scores, 1), np.zeros(p), np.full(p, 0.1), np.trunc(scores)], axis=0)
 
 
+@pytest.mark.draw(16)
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 def test_random_sets_in_random_pieces(loss):
     rng = np.random.default_rng(0)
@@ -104,6 +105,7 @@ def test_random_sets_in_random_pieces(loss):
         check_plane(loss, scale, scores, truth, pieces, near)
 
 
+@pytest.mark.draw(8)
 @pytest.mark.parametrize(
     "loss", [Jaccard(), FBeta(0.5), Tversky(0.3, 1.5), MCC(), GMean(), KLD(), Q(), Jaccard() + HMean()]
 )
@@ -132,6 +134,7 @@ def pieces_of(scores, truth, pieces):
     return [Piece(s, y) for s, y in zip(np.split(scores, ends), np.split(truth, ends), strict=True)]
 
 
+@pytest.mark.draw(8)
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(), MCC(), HMean(), ErrorRate(), KLD()])
 def test_scores_of_all_sizes(loss):
     rng = np.random.default_rng(2)
@@ -154,6 +157,7 @@ def test_scores_of_all_sizes(loss):
             check_plane(loss, 1.0, scores, truth, pieces, found)
 
 
+@pytest.mark.slow
 def test_scores_in_single_precision():
     rng = np.random.default_rng(3)
     for _ in range(50):
@@ -194,6 +198,7 @@ def test_questions_do_not_depend_on_who_holds_what():
         assert len(seen) == 1
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(), MCC(), GMean()])
 def test_rounds_and_traffic_do_not_grow_with_the_set(loss):
     rng = np.random.default_rng(5)
@@ -208,6 +213,7 @@ def test_rounds_and_traffic_do_not_grow_with_the_set(loss):
         assert max(len(pickle.dumps(question)) for question in found.gradients) < 1500
 
 
+@pytest.mark.draw(8)
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(), Tversky(0.3, 1.5), MCC(), KLD(), Q(), Jaccard() + HMean()])
 def test_few_bins_and_little_room(loss, monkeypatch):
     # So small sets take the ways of very large ones.

@@ -45,6 +45,7 @@ def test_a_false_promise_is_refused_in_every_seed(seed):
                 SetClassifier(false, surrogate, C=10.0).fit(X, y, groups=groups)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_no_corner_of_a_table_shows_is_seen_by_the_learner(name, seed):
@@ -56,6 +57,7 @@ def test_what_no_corner_of_a_table_shows_is_seen_by_the_learner(name, seed):
         model.fit(X, y)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("C", [1.0, 10.0, 100.0])
 def test_traits_that_a_table_shows_train_as_if_they_were_promised(C):
     X, y = noisy(0, 300)

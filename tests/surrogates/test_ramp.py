@@ -61,6 +61,8 @@ def test_between_the_loss_and_margin_rescaling(seed, kind, p):
         assert loss(y, s if loss.reads == "scores" else s > 0) <= found.value + 10 * rounding, loss
 
 
+@pytest.mark.slow
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("scale", [0.3, 1.0, 7.0, "size"])
 def test_the_scale_divides_scores_as_in_margin_rescaling(scale):
     rng, sets = np.random.default_rng(0), Sets(np.arange(9) % 3 == 0, np.array([0, 2, 5, 9]))
@@ -84,6 +86,7 @@ def _slope(evaluator, s, h=1e-7):
     return np.array([(evaluator(s + d).values - evaluator(s - d).values).sum() for d in steps]) / (2 * h)
 
 
+@pytest.mark.slow
 def test_never_a_constant_labeling_whose_loss_is_above_the_ramp():
     """The theorem that makes the ramp worth its local minima: margin rescaling does predict such labelings."""
     rng, empty = np.random.default_rng(1), 0
@@ -142,6 +145,7 @@ def test_several_classes_equal_enumeration_or_are_bounded():
                 assert found.values[0] == pytest.approx(ramp, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_with_inexact_inference_the_bound_is_that_of_the_first_less_the_value_of_the_second():
     rng = np.random.default_rng(5)
     inexact = 0
@@ -174,6 +178,8 @@ def test_refusals():
         Ramp("jaccard", WorstRanking()).on(Sets.single([0, 1]))
 
 
+@pytest.mark.slow
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("scale", [1.0, 0.3, "size"])
 def test_at_scores_of_zero_the_gradient_is_that_of_a_point_close_by(scale):
     rng = np.random.default_rng(0)

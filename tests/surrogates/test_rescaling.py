@@ -15,6 +15,7 @@ PAIRS = [(MarginRescaling, brute.margin_rescaling), (SlackRescaling, brute.slack
 METHODS = [None, Modular(), ByCardinality(), BySubmodularMinimum(), Enumeration(), Greedy()]
 
 
+@pytest.mark.slow
 @settings(max_examples=rounds(10, 4))
 @given(truths_and_scores())
 def test_certificates_hold_for_every_loss_and_every_method_that_takes_it(problem):
@@ -35,6 +36,7 @@ def test_certificates_hold_for_every_loss_and_every_method_that_takes_it(problem
                     assert bound.value == pytest.approx(truth, rel=1e-9, abs=slack), (loss, method)
 
 
+@pytest.mark.slow
 @settings(max_examples=rounds(15, 4))
 @given(truths_and_scores(dtypes=("f8",)))
 def test_gradient_is_a_plane_below_even_when_greedy(problem):
@@ -62,6 +64,8 @@ def test_margin_rescaling_of_hamming_is_the_sum_of_hinges(problem):
     assert MarginRescaling(Hamming())(y, scores).value == pytest.approx(hinges, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("p", [1, 2, 3])
 def test_slack_rescaling_is_an_extension_iff_the_loss_increases(p):
     """LH Prop. 1."""
@@ -85,6 +89,7 @@ def test_margin_scale_of_a_loss_that_does_not_increase_is_zero():
     assert margin_scale(Cardinality([0.0, 1.0, 0.4]), [0, 1]) == 0.0
 
 
+@pytest.mark.slow
 @settings(max_examples=rounds(100, 8))
 @given(truths_and_scores())
 def test_lovasz_is_at_least_the_others_inside_the_unit_cube(problem):

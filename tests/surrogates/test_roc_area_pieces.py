@@ -27,6 +27,7 @@ def rounding(truth, scores, scale=1.0):
     return 1e-9 * abs(truth) + relative * (1.0 + np.abs(scores.astype(np.float64)).max() / scale)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize(("margin", "scale"), STRATEGIES)
 def test_exact_values_are_those_of_the_whole_set(margin, scale):
     for plan in PLANS:
@@ -37,6 +38,8 @@ def test_exact_values_are_those_of_the_whole_set(margin, scale):
             assert found.value <= found.upper <= found.value + slack
 
 
+@pytest.mark.slow
+@pytest.mark.draw(3)
 @pytest.mark.parametrize(("margin", "scale"), STRATEGIES)
 def test_bounds_hold_at_all_tolerances(margin, scale):
     gaps = 0
@@ -53,6 +56,7 @@ def test_bounds_hold_at_all_tolerances(margin, scale):
     assert gaps > 10
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize(("margin", "scale"), STRATEGIES)
 def test_gradients_make_planes_below_the_surrogate(margin, scale):
     for rng, y, scores, pieces, places in problems(60, dtypes=(np.float64,), seed=2):
@@ -94,6 +98,7 @@ def test_pairs_at_the_margin_are_not_swapped():
     assert found.gradients[0](Piece(scores, y)).tolist() == [0.0, 0.0, 0.0]
 
 
+@pytest.mark.slow
 def test_bounds_of_single_bins_hold():
     """Thousands of bins, of which only counts, means and ends are known."""
     rng, apart = np.random.default_rng(3), 0

@@ -98,7 +98,7 @@ def layouts():
     yield Task(Y, Hamming(np.arange(4.0)), None, "samples")
 
 
-@pytest.mark.draw(3)
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("task", list(layouts()), ids=lambda task: f"{task.loss.name}-{task.layout}")
 def test_the_bootstrap_has_the_moments_of_resampling(task):
     rng = np.random.default_rng(2)
@@ -172,6 +172,7 @@ def test_on_noise_the_loss_out_of_fold_is_not_optimistic():
     assert abs(difference.mean()) < 3 * difference.std() / np.sqrt(len(difference)) + 0.01
 
 
+@pytest.mark.slow
 def test_repeated_choice_judges_rows_that_nothing_saw():
     X, y = noisy()
     problem = problem_of(X, y, FBeta())
@@ -259,6 +260,7 @@ def test_responses_that_did_not_see_a_fold():
     assert problem.task.truth.shape == found.shape
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_responses():
     X, y = noisy(200)
     problem = problem_of(X, y, FBeta())
@@ -342,6 +344,7 @@ class Counting(LogisticRegression):
         self.seen.update(threads_of("blas") | threads_of("openmp"))
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize(("small", "threads"), [(1 << 19, {1}), (10, {2})])
 def test_base_models_of_small_tables_get_one_thread(small, threads, monkeypatch):
     monkeypatch.setattr("setwise.estimators.base.SMALL_TABLE", small)

@@ -49,6 +49,7 @@ def same(one, other, rows):
     np.testing.assert_array_equal(one.predict(rows), other.predict(rows))
 
 
+@pytest.mark.slow
 @pytest.mark.draw(4)
 @pytest.mark.parametrize("change", [{}, {"strategies": ["threshold", "ramp"]}, {"outer_cv": 3}, {"cv": KFold(3)}])
 def test_no_fit_on_folds_is_made_twice(change, file, fits):
@@ -70,6 +71,7 @@ def test_no_fit_on_folds_is_made_twice(change, file, fits):
         assert getattr(after, "gain_", None) == getattr(whole, "gain_", None)
 
 
+@pytest.mark.slow
 def test_a_finished_choice_needs_the_fit_on_all_rows_alone(file, fits):
     whole = clone(MODEL).fit(X, Y, checkpoint=file)
     fits["count"] = 0
@@ -80,6 +82,8 @@ def test_a_finished_choice_needs_the_fit_on_all_rows_alone(file, fits):
     clone(MODEL).set_params(strategies=["threshold", "ramp"]).fit(X, Y, checkpoint=file, resume=True)
 
 
+@pytest.mark.slow
+@pytest.mark.draw(4)
 @pytest.mark.parametrize(
     ("rows", "target", "more"),
     [
@@ -102,7 +106,8 @@ OTHER = TABLE.copy()
 OTHER.loc[3, "word"] = "z"
 
 
-@pytest.mark.draw(3)
+@pytest.mark.slow
+@pytest.mark.draw(12)
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -148,6 +153,7 @@ def test_a_fitted_model_has_nothing_to_keep(file):
         model.fit(X, Y, resume=True)
 
 
+@pytest.mark.slow
 def test_processes_that_share_the_folds(file):
     model = clone(MODEL).set_params(n_jobs=2)
     whole = clone(model).fit(X, Y, checkpoint=file)

@@ -63,7 +63,7 @@ def expected(loss, q, labels):
     return total
 
 
-@pytest.mark.draw(3)
+@pytest.mark.draw(15)
 @pytest.mark.parametrize("loss", [FBeta(), Jaccard(), Hamming()], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_decision_on_one_set_is_the_best_threshold_in_expectation(loss, seed):
@@ -232,6 +232,7 @@ def test_refusals():
             wrong()
 
 
+@pytest.mark.slow
 def test_a_stack_does_not_read_off_the_labels_it_is_judged_on():
     # Labels are noise. Linear log-odds from models that saw the fold betray its labels to a linear stack.
     honest, leaky = [], []
@@ -274,6 +275,7 @@ def exclusive(n, seed):
     return X, (score == score.max(axis=1, keepdims=True)).astype(int)
 
 
+@pytest.mark.slow
 def test_where_labels_exclude_each_other_the_stack_surely_wins():
     X, Y = exclusive(800, 1)
     new_X, new_Y = exclusive(4000, 2)
@@ -323,6 +325,7 @@ def test_gfm_on_nasty_matrices(kind):
         assert labels.any(axis=1).all()
 
 
+@pytest.mark.slow
 def test_where_a_few_far_rows_bend_the_line_class_weights_surely_win():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.standard_normal((2000, 2)), rng.standard_normal((60, 2)) * 0.5 + [1.5, 1.5],

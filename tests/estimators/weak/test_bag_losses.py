@@ -109,7 +109,7 @@ def objective(model, values, C):
     return 0.5 * w @ w + C * values.sum()
 
 
-@pytest.mark.draw(2)
+@pytest.mark.draw(6)
 @pytest.mark.parametrize(("surrogate", "loss", "rescaled"), WITH_TRUTH, ids=NAMES)
 def test_rounds_of_completions_descend_on_what_enumeration_computes(surrogate, loss, rescaled):
     rng, longest = np.random.default_rng(0), 0
@@ -137,6 +137,7 @@ def test_rounds_of_completions_descend_on_what_enumeration_computes(surrogate, l
     assert longest >= 2
 
 
+@pytest.mark.draw(10)
 @pytest.mark.parametrize(("surrogate", "loss", "rescaled"), WITH_TRUTH, ids=NAMES)
 def test_a_bag_takes_another_labeling_where_that_costs_less(surrogate, loss, rescaled):
     rng, refused, taken = np.random.default_rng(1), 0, 0
@@ -157,6 +158,7 @@ def test_a_bag_takes_another_labeling_where_that_costs_less(surrogate, loss, res
     assert (refused > 0) == (loss is mcc)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize(("surrogate", "loss", "rescaled"), WITH_TRUTH, ids=NAMES)
 def test_with_a_known_number_the_labeling_of_greatest_score_costs_least(surrogate, loss, rescaled):
     rng = np.random.default_rng(2)
@@ -173,6 +175,7 @@ def test_with_a_known_number_the_labeling_of_greatest_score_costs_least(surrogat
             np.testing.assert_allclose(found[b], min(each), atol=1e-9)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("kind", [MarginRescaling, Ramp])
 def test_losses_that_say_what_is_known_are_judged_against_zero_completions(kind, named):
@@ -228,6 +231,7 @@ def test_counts_teach_rows(surrogate):
     assert model.choice_ == f"{surrogate!r} with C = 1, as asked for"
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", [None, "f1"])
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
 def test_the_ramp_begins_at_its_convex_bound(loss, C):
@@ -238,6 +242,7 @@ def test_the_ramp_begins_at_its_convex_bound(loss, C):
     assert (below.predict(X) == y).mean() > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.draw(2)
 @pytest.mark.parametrize("order", ["sorted", "shuffled"])
 def test_values_of_bags_in_a_loss_follow_the_sorted_ids(order):
@@ -361,6 +366,7 @@ def test_copies_and_files_keep_the_surrogate(surrogate, tmp_path):
     assert repr(loaded.method) == repr(surrogate)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("cuts", [0, 1, 5, 16])
 @pytest.mark.parametrize("method", ["margin", "ramp", MarginRescaling("f1", scale="size")], ids=repr)
 def test_ctrl_c_leaves_the_best_weights_so_far(monkeypatch, method, cuts):
@@ -410,6 +416,7 @@ def test_ctrl_c_while_labels_are_completed(monkeypatch):
         clone(model).set_params(C="auto").fit(X, groups=groups, counts=counts)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("surrogate", [*TAUGHT, MultilabelHinge("max"), MarginRescaling("zero_one")], ids=repr)
 def test_odd_bags(surrogate):
     X, y, groups, counts = drawn(bags=6, size=5)

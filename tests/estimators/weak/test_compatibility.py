@@ -47,6 +47,7 @@ def test_text_labels_are_classes(bags):
     np.testing.assert_array_equal(model.predict(X), names[clone(model).fit(X, y).predict(X)])
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("form", ["mapping", "by row"])
 def test_routed_values_reach_fit_and_score(bags, form):
     X, _, groups, counts = bags
@@ -80,6 +81,8 @@ def test_groups_that_do_not_reach_fit_are_told(bags):
         cross_val_score(WeakSetClassifier(C=1.0), X, y, cv=GroupKFold(3), groups=groups)
 
 
+@pytest.mark.slow
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("estimator", [None, LogisticRegression()])
 def test_saving_keeps_everything(bags, tmp_path, monkeypatch, estimator):
     skops = pytest.importorskip("skops.io")
@@ -237,6 +240,7 @@ def test_a_failed_fit_changes_nothing(bags):
         clone(model).set_params(method="magic").fit(X, groups=groups, counts=counts)
 
 
+@pytest.mark.slow
 def test_random_state_repeats_a_fit(bags):
     X, _, groups, counts = bags
     found = [

@@ -23,6 +23,7 @@ def known_bag(rng):
     return labels, low, high
 
 
+@pytest.mark.slow
 def test_completions_and_posteriors_equal_enumeration():
     rng = np.random.default_rng(0)
     seen = 0
@@ -73,6 +74,7 @@ def test_calibration_finds_the_scale_and_the_constant():
     assert shift == 0.0
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_true_constant():
     # 95 of 100 intervals do on average; fewer than 88, and all of them, are unlikely.
     inside = 0

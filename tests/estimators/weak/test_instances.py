@@ -106,6 +106,7 @@ MAPS = {
 }
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("features", MAPS.values(), ids=MAPS)
 @pytest.mark.parametrize("kind", [one_concept, one_of_two_concepts, false_frequency])
 def test_only_positive_rows_make_bags_positive(kind, features):
@@ -148,6 +149,7 @@ def test_a_further_row_never_makes_a_bag_less_positive():
         assert (more.at_least_one >= without - 1e-12).all()
 
 
+@pytest.mark.slow
 def test_the_race_leaves_a_minimum_that_reads_the_frequency():
     # On features as they are the descent from soft labels ends there; held-out bags say that another method is better.
     X, groups, labels = drawn(false_frequency, True)

@@ -49,6 +49,7 @@ def by_hand(X, y, groups, counts, C, train, test):
     return weak.score(parts[1], labels[1], groups=groups[test], counts=known)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("form", ["mapping", "by row"])
 @pytest.mark.parametrize("labeled", [False, True])
 def test_a_pipeline_is_tuned_by_bags(discs, form, labeled):
@@ -89,6 +90,7 @@ def test_weights_of_rows_are_routed_to_the_score(discs):
 LOGISTIC = LogisticRegression()
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -162,6 +162,7 @@ def test_weights_of_rows_of_three_classes():
     assert expected < 1
 
 
+@pytest.mark.slow
 def test_neither_the_order_of_rows_nor_the_kind_of_ids_matters():
     X, _, groups, counts = drawn()
     model = clone(PLAIN).set_params(tol=1e-12).fit(X, groups=groups, counts=counts)
@@ -204,7 +205,7 @@ def test_sparse_rows(kind):
     np.testing.assert_allclose(sparse.decision_function(kind(X)), dense.decision_function(X), atol=0.02)
 
 
-@pytest.mark.draw(3)
+@pytest.mark.draw(6)
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -289,7 +290,7 @@ def test_one_bag_and_bags_of_one_row():
     np.testing.assert_allclose(single.coef_, labels.coef_, rtol=1e-3)
 
 
-@pytest.mark.draw(3)
+@pytest.mark.draw(9)
 @pytest.mark.parametrize("estimator", [None, LogisticRegression()])
 @pytest.mark.parametrize("value", [0, 1])
 @pytest.mark.parametrize("method", ["auto", *LINEAR])
@@ -302,6 +303,7 @@ def test_all_rows_of_one_class(value, method, estimator):
     assert (clone(model).fit(X, np.full(60, value)).predict(X) == value).all()
 
 
+@pytest.mark.slow
 @pytest.mark.draw(5)
 @pytest.mark.parametrize(
     "known",
@@ -317,6 +319,7 @@ def test_bags_of_which_the_same_is_known_are_named(known):
         WeakSetClassifier().fit(X, groups=groups, **known)
 
 
+@pytest.mark.slow
 def test_naive_bags_are_named():
     rng = np.random.default_rng(0)
     X, groups = rng.standard_normal((600, 3)), np.repeat(np.arange(6), 100)
@@ -392,6 +395,7 @@ def test_the_race_takes_what_makes_held_out_bags_likely():
     assert len(WeakSetClassifier(C=1.0).fit(X[two], groups=groups[two], counts=[0, 8]).candidates_) == 5
 
 
+@pytest.mark.slow
 def test_verbose_shows_progress_and_the_choice(capsys):
     X, _, groups, counts = drawn(bags=10)
     model = WeakSetClassifier(verbose=1).fit(X, groups=groups, counts=counts)

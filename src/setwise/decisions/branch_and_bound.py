@@ -1,4 +1,4 @@
-"""Decisions for large sets: branch and bound over the number predicted, with a certified gap."""
+"""Decisions for large sets and losses that are no quotients: branch and bound over the number predicted, certified."""
 
 from dataclasses import dataclass
 from heapq import heappop, heappush

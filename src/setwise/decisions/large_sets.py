@@ -1,4 +1,4 @@
-"""Rules that decide sets of hundreds and thousands by a search over the number predicted.
+"""Rules that decide sets of thousands by a search over the number predicted; quotients and sums of costs of any size.
 
 The distributions of the counts are kept without their tails. Losses that are sums of costs, and bounds by means and
 variances, need less. An interval of numbers has a lower bound where the loss rises with the counts.

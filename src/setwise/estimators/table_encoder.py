@@ -159,6 +159,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ]  # fmt: skip
         return np.array(names, dtype=object)
 
+    def _word_places(self) -> list[int]:
+        """The places of the categories among the columns of X, which hold codes of words."""
+        return _split(_as_columns(self.columns))[1]
+
     def _checked(self, X: Any, reset: bool) -> NDArray[np.float64]:
         X = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
         if X.shape[1] != len(self.columns):
@@ -200,11 +204,6 @@ def tree_categories(columns: Sequence[Column]) -> list[int]:
     """
     numbers, categories = _split(_as_columns(columns))
     return list(range(len(numbers), len(numbers) + len(categories)))
-
-
-def word_places(columns: Sequence[Column]) -> list[int]:
-    """The places of the categories among the columns of X, which hold codes of words."""
-    return _split(_as_columns(columns))[1]
 
 
 def _as_columns(columns: Any) -> Sequence[Column]:
@@ -258,7 +257,7 @@ def _shared(
     if "categories" not in encoder.named_transformers_:
         return
     codes_of = encoder.named_transformers_["categories"].infrequent_categories_
-    for place, codes in zip(word_places(columns), codes_of, strict=True):
+    for place, codes in zip(_split(columns)[1], codes_of, strict=True):
         # The common case, that no word is rare, costs nothing.
         if codes is None:
             continue

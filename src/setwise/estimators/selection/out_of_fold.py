@@ -27,7 +27,6 @@ from setwise.estimators.checkpoints import described, of_rows, table_parts
 from setwise.estimators.selection.base_models import Response, respond
 from setwise.estimators.selection.strategies import Base, Evidence
 from setwise.estimators.splits import Folds
-from setwise.estimators.table_encoder import TableEncoder, word_places
 
 
 def as_numbers(X: Any, codes: Sequence[int] = ()) -> Values | None:
@@ -60,14 +59,16 @@ def codes_of(estimator: Any) -> list[int]:
     It is found as the first step of pipelines, and inside searches and other estimators that hold one ``estimator``.
     The differences of such codes mean nothing, and other names of the words would change them.
     """
-    while not isinstance(estimator, TableEncoder):
+    # An encoder knows its words itself, so that who has no raw table does not import what reads one.
+    while not hasattr(estimator, "_word_places"):
         if isinstance(estimator, Pipeline):
             estimator = next((step for _, step in estimator.steps if step not in (None, "passthrough")), None)
         elif isinstance(estimator, MetaEstimatorMixin):
             estimator = estimator.get_params(deep=False).get("estimator")
         else:
             return []
-    return word_places(estimator.columns)
+    places: list[int] = estimator._word_places()
+    return places
 
 
 @final

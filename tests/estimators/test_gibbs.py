@@ -95,7 +95,6 @@ def test_noise_may_be_what_half_of_the_tail_allows_for():
     assert printed < 100.0 * wrong < gibbs_bound(model, X, Y, rescale=False).value
 
 
-@pytest.mark.slow
 @pytest.mark.draw(8)
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("n", [60, 3000])

@@ -223,7 +223,6 @@ def test_branching_finds_the_best_labeling(loss):
         assert found.bounds[0] >= best - slip
 
 
-@pytest.mark.slow
 def test_a_small_budget_leaves_a_bound():
     rng, left = np.random.default_rng(7), 0
     for _ in range(60):

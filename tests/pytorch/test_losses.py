@@ -135,6 +135,15 @@ def test_ignored_pixels_have_no_part():
     assert torch.equal(loss(logits, labels), LovaszSoftmaxLoss()(logits, labels.clamp(max=2), mask=keep))
 
 
+@pytest.mark.parametrize("ignored", [0, 2])
+def test_a_class_may_be_ignored(ignored):
+    logits, labels = torch.randn(2, 3, 4, 5), torch.randint(0, 3, (2, 4, 5))
+    for module in (LovaszSoftmaxLoss, LovaszHingeLoss):
+        loss, expected = module(mode="multiclass", ignore_index=ignored), module(mode="multiclass")
+        for target in (labels, torch.nn.functional.one_hot(labels, 3).movedim(-1, 1)):
+            assert torch.equal(loss(logits, target), expected(logits, labels, mask=labels != ignored))
+
+
 @pytest.mark.parametrize("images", [0, 2])
 def test_batches_in_which_nothing_counts_give_zero_with_a_graph(images):
     logits = torch.randn(images, 3, 4, requires_grad=True)

@@ -1,7 +1,7 @@
 import gc
 import os
 
-# Nothing is left to collect while modules are imported and ten thousand tests are found; it takes a third of the time.
+# Collecting garbage would take a third of the time in which modules are imported and tests are found.
 gc.disable()
 
 # Before NumPy is imported: problems of tests are small, and threads of BLAS would wait for each other and other tests.
@@ -44,7 +44,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_finish():
-    """Collect again, but not what will live to the end."""
+    """Collect garbage from here on, but do not look at the tests and modules again."""
     gc.freeze()
     gc.enable()
 

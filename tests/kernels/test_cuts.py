@@ -90,12 +90,12 @@ def integers(rng, shape):
 
 
 # Eight neighbors and volumes have kernels of their own.
-others_too = pytest.mark.parametrize("others", [False, pytest.param(True, marks=pytest.mark.slow)])
+larger_neighborhoods_too = pytest.mark.parametrize("larger", [False, pytest.param(True, marks=pytest.mark.slow)])
 
 
-def some_network(rng, draw, others):
+def some_network(rng, draw, larger):
     first = rng.random() < 0.4
-    if others:
+    if larger:
         return Network.grid((2, 4), 8, rng, draw) if first else Network.grid((2, 2, 2), 6, rng, draw)
     if first:
         return Network.grid((3, 3), 4, rng, draw)
@@ -104,13 +104,13 @@ def some_network(rng, draw, others):
     return Network.listed(n, ends, draw(rng, ends.shape))
 
 
-@others_too
+@larger_neighborhoods_too
 @pytest.mark.draw(2)
 @pytest.mark.parametrize("draw", [reals, integers])
-def test_cuts_are_those_of_enumeration_cold_and_warm(draw, others):
+def test_cuts_are_those_of_enumeration_cold_and_warm(draw, larger):
     rng = np.random.default_rng(0)
     for _ in range(500):
-        network = some_network(rng, draw, others)
+        network = some_network(rng, draw, larger)
         size = rng.choice([1.0, 3.0])
         scores = np.round(size * rng.standard_normal(network.n)) if draw is integers else rng.standard_normal(network.n)
         network.cut(scores).check(scores)
@@ -122,12 +122,12 @@ def test_cuts_are_those_of_enumeration_cold_and_warm(draw, others):
 
 
 @pytest.mark.draw(2)
-@others_too
+@larger_neighborhoods_too
 @pytest.mark.parametrize("draw", [reals, integers])
-def test_what_a_forced_label_loses_is_that_of_enumeration(draw, others):
+def test_what_a_forced_label_loses_is_that_of_enumeration(draw, larger):
     rng = np.random.default_rng(1)
     for _ in range(300):
-        network = some_network(rng, draw, others)
+        network = some_network(rng, draw, larger)
         scores = integers(rng, network.n) - 1.0 if draw is integers else rng.standard_normal(network.n)
         labels = network.cut(scores).labels
         found = np.zeros(network.n)
@@ -139,12 +139,12 @@ def test_what_a_forced_label_loses_is_that_of_enumeration(draw, others):
         network.check(scores)
 
 
-@others_too
+@larger_neighborhoods_too
 @pytest.mark.parametrize("warm", [False, True])
-def test_many_cuts_are_cuts_one_by_one(warm, others):
+def test_many_cuts_are_cuts_one_by_one(warm, larger):
     rng = np.random.default_rng(2)
     for _ in range(50):
-        network = some_network(rng, reals, others)
+        network = some_network(rng, reals, larger)
         rows = rng.standard_normal((6, network.n))
         labels = np.zeros(rows.shape, bool)
         cut_many(network.layout, network.forest, network.capacities, rows, warm, labels)

@@ -59,7 +59,7 @@ def codes_of(estimator: Any) -> list[int]:
     It is found as the first step of pipelines, and inside searches and other estimators that hold one ``estimator``.
     The differences of such codes mean nothing, and other names of the words would change them.
     """
-    # An encoder knows its words itself, so that who has no raw table does not import what reads one.
+    # To ask by the class would import the readers of raw tables for everybody.
     while not hasattr(estimator, "_word_places"):
         if isinstance(estimator, Pipeline):
             estimator = next((step for _, step in estimator.steps if step not in (None, "passthrough")), None)

@@ -15,7 +15,7 @@ import numpy as np
 from setwise.core.batch import Sets
 from setwise.core.checkpoint import Checkpoint, FitState, read_sealed, write_sealed
 from setwise.learners import OneSlack
-from setwise.models import Independent
+from setwise.models import RowModel
 from setwise.risks import MeanRisk
 from setwise.surrogates import LovaszHinge
 from timing import table
@@ -39,7 +39,7 @@ def measured(d: int, folder: Path) -> tuple[str, ...]:
     X = rng.standard_normal((ROWS, d))
     y = X[:, :10].sum(axis=1) + 3.0 * rng.standard_normal(ROWS) > 3.0
     sets = Sets.single(y)
-    risk = MeanRisk(Independent(X, sets.offsets), LovaszHinge("jaccard").on(sets))
+    risk = MeanRisk(RowModel(X, sets.offsets), LovaszHinge("jaccard").on(sets))
     file, learner = folder / f"{d}.npz", OneSlack(C=C, tol=0.0, max_iter=STEPS)
     fit = learner.minimize(risk, checkpoint=Checkpoint(file, every=1e9).open())
     kept, arrays = Checkpoint(file).open(resume=True), read_sealed(file)

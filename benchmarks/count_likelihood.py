@@ -23,7 +23,7 @@ from scipy.special import expit
 
 from setwise.core.batch import Sets
 from setwise.losses import CountRange
-from setwise.models import Independent
+from setwise.models import RowModel
 from setwise.probabilistic import AllowedPartition, CountLikelihood
 from setwise.risks import MeanRisk
 
@@ -79,7 +79,7 @@ def many_bags(rng: np.random.Generator, rounds: int) -> None:
     y = rng.random(len(X)) < expit(X @ truth[:-1] + truth[-1])
     counts = np.add.reduceat(y.astype(np.int64), offsets[:-1])
     sets = Sets(np.full(len(X), -1, dtype=np.int8), offsets)
-    exact, least = (MeanRisk(Independent(X, offsets), CountLikelihood(loss).on(sets)) for loss in (
+    exact, least = (MeanRisk(RowModel(X, offsets), CountLikelihood(loss).on(sets)) for loss in (
         CountRange(counts, counts), CountRange((counts > 0).astype(np.int64), np.where(counts > 0, size, 0)),
     ))  # fmt: skip
     scores, out = X @ w[:-1] + w[-1], np.empty(size)

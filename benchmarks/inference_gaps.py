@@ -32,10 +32,10 @@ from setwise.inference import (
     FactorDecomposition,
     HighOrderMessages,
     MaxFlow,
-    PiecewiseLinear,
-    SecondBest,
+    PiecewiseLinearPrograms,
+    SecondBestLabeling,
     TreeMaxProduct,
-    TreeReweighted,
+    TreeReweightedMessages,
 )
 from setwise.losses import (
     MCC,
@@ -56,7 +56,7 @@ CASES, MET, SLIP = 500, 1e-6, 1e-9
 MODULAR = {
     "Enumeration": Enumeration(),
     "QPBO": QPBO(),
-    "TreeReweighted": TreeReweighted(),
+    "TreeReweightedMessages": TreeReweightedMessages(),
     "BeliefPropagation": BeliefPropagation(),
 }
 COUNTS = {
@@ -65,9 +65,9 @@ COUNTS = {
     "DualDecomposition(100, 'printed')": DualDecomposition(100, "printed"),
     "FactorDecomposition": FactorDecomposition(),
     "HighOrderMessages": HighOrderMessages(),
-    "PiecewiseLinear": PiecewiseLinear(),
+    "PiecewiseLinearPrograms": PiecewiseLinearPrograms(),
 }
-CUTS = {"MaxFlow": MaxFlow(), "SecondBest": SecondBest()}
+CUTS = {"MaxFlow": MaxFlow(), "SecondBestLabeling": SecondBestLabeling()}
 CLASSES = {"AlphaExpansion": AlphaExpansion(), "ClassDecomposition(Auto())": ClassDecomposition(Auto())}
 LOSSES = (Jaccard(), FBeta(), GMean(), HMean(), MCC(), ZeroOne(), BalancedError(), ErrorRate(), Hamming())
 OF_CLASSES = (MeanOverClasses(Jaccard()), MeanOverClasses(FBeta()), ZeroOne(), Hamming())

@@ -36,7 +36,7 @@ import numpy as np
 from setwise.core.checks import Values
 from setwise.kernels.sampling import LOGISTIC
 from setwise.kernels.threads import map_units, thread_limit
-from setwise.probabilistic import Cut, LogSupermodular
+from setwise.probabilistic import Cut, LogSupermodularDistribution
 from setwise.probabilistic.perturbations import perturbed
 from setwise.probabilistic.training import CutLabelings, Rates, Weights, learn
 from timing import table
@@ -86,12 +86,12 @@ class Task:
         fixed = 0.5 * self.ridge * (weights.unary @ weights.unary + weights.couplings @ weights.couplings)
         none = np.zeros(SIDE * SIDE)
         if self.joint:
-            model = LogSupermodular(CUTS, weights.unary, weights.couplings)
+            model = LogSupermodularDistribution(CUTS, weights.unary, weights.couplings)
             maxima = perturbed(model, 400, LOGISTIC, np.uint64(seed), none).values.reshape(-1, 2).mean(axis=1)
             return maxima + model.values(self.clean).mean() + fixed
         out = []
         for i, (y, q) in enumerate(zip(self.clean, self.observed, strict=True)):
-            model = LogSupermodular(CUTS, weights.unary + weights.observation * q, weights.couplings)
+            model = LogSupermodularDistribution(CUTS, weights.unary + weights.observation * q, weights.couplings)
             out.append(perturbed(model, 10, LOGISTIC, np.uint64(seed), none, i).values.mean() + model.values(y)[0])
         return np.array(out) + fixed
 

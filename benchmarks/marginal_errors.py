@@ -18,7 +18,7 @@ import numpy as np
 from setwise.core.exceptions import Refusal
 from setwise.probabilistic import (
     LogPartition,
-    LogSupermodular,
+    LogSupermodularDistribution,
     Samples,
     exact,
     l_field,
@@ -44,7 +44,7 @@ METHODS = {
 }
 
 
-def timed(method, model: LogSupermodular) -> tuple[LogPartition | Samples | None, float]:
+def timed(method, model: LogSupermodularDistribution) -> tuple[LogPartition | Samples | None, float]:
     """What a method finds, None where it is refused, and the seconds of its second call."""
     for _ in range(2):
         begin = time.process_time()

@@ -22,7 +22,7 @@ from papers.lsm_images import LEVELS, flipped, silhouettes
 from papers.lsm_likelihoods import distributions, exact_likelihood
 from setwise import BinaryDenoiser
 from setwise.core.exceptions import Refusal
-from setwise.probabilistic import LogSupermodular, sample
+from setwise.probabilistic import LogSupermodularDistribution, sample
 from setwise.probabilistic.training import Weights
 from timing import table
 
@@ -47,13 +47,13 @@ def main() -> None:
             sweeps = np.concatenate([sample(one, 3, random_state=i).sweeps for i, one in enumerate(models)])
             seconds = (time.process_time() - begin) / len(sweeps)
             few = [f"{np.quantile(sweeps, q, method='lower'):.0f}" for q in (0.5, 0.95, 1.0)]
-            prior = LogSupermodular(models[0].terms, weights.unary, weights.couplings)
+            prior = LogSupermodularDistribution(models[0].terms, weights.unary, weights.couplings)
             couplings = " ".join(f"{one:.2f}" for one in weights.couplings)
             rows.append((f"{100 * level:g} %", name, couplings, *few, f"{1e3 * seconds:.1f}", said_of(prior)))
     table(rows)
 
 
-def said_of(prior: LogSupermodular) -> str:
+def said_of(prior: LogSupermodularDistribution) -> str:
     """The sweeps of a sample of the prior, or that it is refused."""
     try:
         return f"{sample(prior, budget=1 << 12, random_state=0).sweeps[0]} sweeps"

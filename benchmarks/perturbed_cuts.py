@@ -23,7 +23,7 @@ import numpy as np
 
 from setwise.kernels.sampling import LOGISTIC
 from setwise.kernels.threads import thread_limit
-from setwise.probabilistic import Cut, LogSupermodular, base_point
+from setwise.probabilistic import Cut, LogSupermodularDistribution, base_point
 from setwise.probabilistic.perturbations import controlled, noise_of, perturbed, seed_of
 from timing import race, table
 
@@ -33,20 +33,20 @@ except ImportError:
     maxflow = None
 
 
-def instance(kind: str, side: int) -> LogSupermodular:
+def instance(kind: str, side: int) -> LogSupermodularDistribution:
     """The posterior or the prior."""
     cuts = [Cut.grid(side, side, direction) for direction in ((0, 1), (1, 0))]
     if kind == "prior":
-        return LogSupermodular(cuts, np.zeros(side * side), [0.8, 0.8])
+        return LogSupermodularDistribution(cuts, np.zeros(side * side), [0.8, 0.8])
     rng, (row, column) = np.random.default_rng(0), np.indices((side, side)) / side - 0.5
     seen = (np.hypot(row, column) < 0.3) ^ (rng.random((side, side)) < 0.1)
-    return LogSupermodular(cuts, (np.log(9.0) * (2.0 * seen - 1.0)).ravel(), [1.0, 2.2])
+    return LogSupermodularDistribution(cuts, (np.log(9.0) * (2.0 * seen - 1.0)).ravel(), [1.0, 2.2])
 
 
 class Peer:
     """PyMaxflow on one model."""
 
-    def __init__(self, model: LogSupermodular) -> None:
+    def __init__(self, model: LogSupermodularDistribution) -> None:
         self.model, self.pairs = model, model.pairwise
 
     def graph(self, scores):

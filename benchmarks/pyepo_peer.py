@@ -26,7 +26,7 @@ from scipy.sparse import coo_array, eye_array, hstack, vstack
 
 from perturbed_cuts import Peer, instance, maxflow
 from setwise.kernels.sampling import GAUSSIAN
-from setwise.probabilistic import LogSupermodular, perturbed_maxima
+from setwise.probabilistic import LogSupermodularDistribution, perturbed_maxima
 from setwise.probabilistic.perturbations import perturbed, seed_of
 from timing import race, table
 
@@ -36,7 +36,7 @@ SAMPLES, SEED = 100, 135
 class Cuts:
     """Our minimum cut."""
 
-    def __init__(self, model: LogSupermodular) -> None:
+    def __init__(self, model: LogSupermodularDistribution) -> None:
         self.model = model
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
@@ -47,7 +47,7 @@ class Cuts:
 class Graphs:
     """PyMaxflow with a new graph."""
 
-    def __init__(self, model: LogSupermodular) -> None:
+    def __init__(self, model: LogSupermodularDistribution) -> None:
         self.peer = Peer(model)
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
@@ -60,7 +60,7 @@ class Graphs:
 class Program:
     """The linear program ``min <w, x> - <s, y>`` over ``x_e >= |y_a - y_b|``, ``0 <= y <= 1``, by HiGHS."""
 
-    def __init__(self, model: LogSupermodular) -> None:
+    def __init__(self, model: LogSupermodularDistribution) -> None:
         self.weights, edges = model.pairwise.weights, model.pairwise.edges
         m = len(edges)
         rows = np.arange(m)
@@ -80,7 +80,7 @@ class Grid(optModel):
 
     modelSense = EPO.MAXIMIZE
 
-    def __init__(self, model: LogSupermodular, solver) -> None:
+    def __init__(self, model: LogSupermodularDistribution, solver) -> None:
         self.edges, self.p, self.solver = model.pairwise.edges, model.total, solver
         self.fixed = torch.tensor(-model.pairwise.weights, dtype=torch.float32)
         super().__init__()
@@ -110,7 +110,7 @@ class Grid(optModel):
         return found, float(self.costs @ found)
 
 
-def theirs(model: LogSupermodular, labels: np.ndarray, solver, samples: int):
+def theirs(model: LogSupermodularDistribution, labels: np.ndarray, solver, samples: int):
     """PyEPO's value and gradient by t, as a function without arguments."""
     grid = Grid(model, solver)
     target = torch.tensor(grid.whole(labels), dtype=torch.float32)[None]
@@ -125,7 +125,7 @@ def theirs(model: LogSupermodular, labels: np.ndarray, solver, samples: int):
     return run
 
 
-def noise_of_theirs(model: LogSupermodular, samples: int) -> np.ndarray:
+def noise_of_theirs(model: LogSupermodularDistribution, samples: int) -> np.ndarray:
     """The noise that PyEPO draws with its seed, for the labels."""
     size = model.total + len(model.pairwise.edges)
     drawn = torch.randn((1, samples, size), generator=torch.Generator().manual_seed(SEED), dtype=torch.float32)

@@ -14,7 +14,7 @@ import numpy as np
 
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.single_labels import FlipCosts
-from setwise.losses import GivenCosts, NearestHamming
+from setwise.losses import GivenCosts, NearestHammingCosts
 from setwise.spaces import ByMatchings, BySequences
 from setwise.spaces.matchings import Assignments
 from setwise.spaces.sequences import Sequences
@@ -65,12 +65,12 @@ def main() -> None:
         "matchings 10 x 10": lambda rng: matchings(rng, 10),
         "matchings 15 x 15": lambda rng: matchings(rng, 15),
     }
-    solved(kinds["sequences 8 x 4"], NearestHamming(), True, 0.1)
+    solved(kinds["sequences 8 x 4"], NearestHammingCosts(), True, 0.1)
     for name, make in kinds.items():
         for slack in (True, False):
             for size in (0.05, 0.5):
                 weighted, plain = (
-                    solved(make, NearestHamming(), slack, size),
+                    solved(make, NearestHammingCosts(), slack, size),
                     solved(make, GivenCosts(nearest), slack, size),
                 )
                 print(f"{name:18} {'slack' if slack else 'margin':7} {size:4}: weighted {weighted}; plain {plain}")

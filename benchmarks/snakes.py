@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix, hstack, vstack
 
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import ClassGraphs
-from setwise.inference import TreeReweighted
+from setwise.inference import TreeReweightedMessages
 from setwise.learners import BlockFrankWolfe, OneSlack
 from setwise.losses import Hamming
 from setwise.models import GraphModel
@@ -74,12 +74,12 @@ def problem(cells: list[tuple[np.ndarray, np.ndarray]], kind: str) -> tuple[Grap
 
 def fitted(model: GraphModel, batch: ClassGraphs, learner: OneSlack | BlockFrankWolfe, max_iter: int = 50):
     """The fit of a learner by margin rescaling of the number of wrong cells."""
-    return learner.minimize(MeanRisk(model, MarginRescaling(Hamming(), TreeReweighted(max_iter)).on(batch)))
+    return learner.minimize(MeanRisk(model, MarginRescaling(Hamming(), TreeReweightedMessages(max_iter)).on(batch)))
 
 
 def accuracy(model: GraphModel, batch: ClassGraphs, w: np.ndarray) -> tuple[float, float]:
     """The share of right cells, of all and of those of snakes."""
-    right = TreeReweighted().prepare(BoundLoss(batch)).maximize(model.scores(w)).labels == batch.labels
+    right = TreeReweightedMessages().prepare(BoundLoss(batch)).maximize(model.scores(w)).labels == batch.labels
     return float(right.mean()), float(right[batch.labels > 0].mean())
 
 
@@ -88,7 +88,7 @@ def proven(model: GraphModel, batch: ClassGraphs, w: np.ndarray, count: int) -> 
     import pytoulbar2
 
     rows = [("grid", "toulbar2", "ms", "value", "bound", "ms ")]
-    found = TreeReweighted(1000).prepare(Hamming().bind(batch))
+    found = TreeReweightedMessages(1000).prepare(Hamming().bind(batch))
     for i in range(count):
         one = batch.take(np.array([i]))
         s = model.scores(w, np.array([i]))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from setwise.probabilistic import Cut, LogSupermodular
+from setwise.probabilistic import Cut, LogSupermodularDistribution
 
 NAMES = ("Segmentation_11", "Segmentation_12", "Segmentation_13")
 """Those of the networks that are submodular, of two labels and of pairs."""
@@ -14,7 +14,7 @@ NAMES = ("Segmentation_11", "Segmentation_12", "Segmentation_13")
 class Network(NamedTuple):
     """A distribution; what its energy is where all labels are 0; and the published log10 Z and marginals, (p,)."""
 
-    model: LogSupermodular
+    model: LogSupermodularDistribution
     constant: float
     sum: float
     marginals: np.ndarray
@@ -45,4 +45,4 @@ def read(folder: Path, name: str) -> Network:
             weights.append(w)
     published = float(stem.with_suffix(".uai.PR").read_text().split()[-1])
     marginals = np.array(stem.with_suffix(".uai.MAR").read_text().split()[2:], float).reshape(-1, 3)[:, 2]
-    return Network(LogSupermodular([Cut(p, edges, weights)], unary), constant, published, marginals)
+    return Network(LogSupermodularDistribution([Cut(p, edges, weights)], unary), constant, published, marginals)

@@ -13,8 +13,8 @@ simple filters as features; an edge has a constant and its contrast. All images 
 - Hamming: the class-balanced Hamming loss of DD Eq. 12, 1/(2 N_n) for a false positive and 1/(2 N_p) for a false
   negative (the paper prints N_n twice), with edges;
 - unary only: the Jaccard loss without edges;
-- piecewise linear: the Jaccard loss with edges, by ``PiecewiseLinear(15)``; on generated images alone, with the C of
-  ours, for one call on the horses would take minutes;
+- piecewise linear: the Jaccard loss with edges, by ``PiecewiseLinearPrograms(15)``; on generated images alone, with the
+  C of ours, for one call on the horses would take minutes;
 - ours: the Jaccard loss with edges, by ``DualDecomposition``;
 - ours, ramp: the ramp of the Jaccard loss by ``NRBM``, as steps from the weights of Hamming.
 
@@ -37,14 +37,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from papers.dd_images import ImageSet, generated, horses
-from papers.duel import verdict
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table
 from papers.lovasz_paper import mean_and_error
+from papers.paired_mean import verdict
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.inference import Inference
 from setwise.core.loss import Loss
 from setwise.core.networks import Graphs
-from setwise.inference import MaxFlow, PiecewiseLinear
+from setwise.inference import MaxFlow, PiecewiseLinearPrograms
 from setwise.learners import NRBM, OneSlack
 from setwise.losses import ClassWeightedHamming, Jaccard
 from setwise.models import GraphModel
@@ -177,7 +177,7 @@ def one_repetition(
     models = {0: hamming, 1: unary, 3: ours, 4: chosen(lambda C: ramp(train, hamming.w, C))}
     advance("ramp")
     if pieces:
-        models[2] = margin(train, Jaccard(), ours.C, PiecewiseLinear(pieces))
+        models[2] = margin(train, Jaccard(), ours.C, PiecewiseLinearPrograms(pieces))
         advance("piecewise linear")
     for row, found in models.items():
         out[row] = measured(choice, test, found)

@@ -53,10 +53,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from papers.duel import verdict
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table
 from papers.hol_images import MSRC_FOLDERS, data_part, splits
 from papers.lovasz_paper import mean_and_error
+from papers.paired_mean import verdict
 from papers.patch_words import PatchWords
 from papers.superpixels import SuperpixelImages, generated_part
 from setwise.core.checks import Values

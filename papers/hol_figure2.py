@@ -32,9 +32,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from papers.duel import verdict
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table
 from papers.lovasz_paper import mean_and_error
+from papers.paired_mean import verdict
 from setwise.core.batch import Classes
 from setwise.core.loss import Loss
 from setwise.datasets.synthetic import landmarks

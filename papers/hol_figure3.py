@@ -46,7 +46,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from papers.duel import Duel, verdict
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table
 from papers.hol_calls import seconds, timed
 from papers.hol_images import (
@@ -61,6 +60,7 @@ from papers.hol_images import (
     with_tuned_bias,
 )
 from papers.lovasz_paper import mean_and_error
+from papers.paired_mean import PairedMean, verdict
 from setwise.core.checks import Values
 from setwise.core.loss import Loss
 from setwise.estimators import GraphClassifier
@@ -253,7 +253,7 @@ def words_of(name: str, samples: Values) -> list[str]:
                     f"{name}, {COLUMNS[column]}: {model}: Jaccard does not win. As good or better: {', '.join(ahead)}."
                 )
     pair = [samples[ROWS.index(f"{model}: Jaccard"), 1] for model in ("pairwise", "unary")]
-    duel = Duel.of(*pair)
+    duel = PairedMean.of(*pair)
     effect = ("gain" if duel.difference > 0 else "lose") if duel.clear else "are undecided"
     said.append(f"{name}, Jaccard: edges {effect} ({duel.difference:+.1f} ± {duel.width:.1f}).")
     return said

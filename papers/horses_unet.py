@@ -52,11 +52,11 @@ from typing import final
 import numpy as np
 from joblib import Parallel, delayed
 
-from papers.duel import Duel, verdict
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table
 from papers.horses.data import DECODINGS, GRIDS, MEASURES, HorseSize, Parts, Pictures, parts
 from papers.horses.store import Run, Store, TrainingJob
 from papers.lovasz_paper import mean_and_error
+from papers.paired_mean import PairedMean, verdict
 from setwise.core.checks import Values
 
 FULL = HorseSize()
@@ -202,7 +202,7 @@ def words_of(ways: tuple[str, ...], samples: Values) -> list[str]:
     pairs += [
         (f"{way}: ", samples[i, j], samples[i, 0], base, DECODINGS[j]) for i, way in enumerate(ways) for j in (1, 2)
     ]
-    clear = [pair for pair in pairs if Duel.of(pair[1], pair[2]).clear]
+    clear = [pair for pair in pairs if PairedMean.of(pair[1], pair[2]).clear]
     said = [start + verdict(*rest) for start, *rest in clear]
     said.append(f"{len(pairs) - len(clear)} of {len(pairs)} comparisons are undecided at 95 %.")
     said.append("All of these are single intervals of 95 %, not corrected for the number of comparisons.")

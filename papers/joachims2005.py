@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack, issparse, vstack
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from papers.duel import QUICK_GRID, Duel
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from papers.methods import LOGISTIC, SVM, TUNED, LinearDecisionRule, Method, SetMethod, standardized
+from papers.paired_mean import QUICK_GRID, PairedMean
 from setwise.compare.problem import Problem, digits
 from setwise.core.loss import Loss
 from setwise.datasets import load
@@ -190,7 +190,7 @@ def _verdicts(m: ProblemResult) -> list[str]:
     for rival, rows in RIVALS.items():
         groups: dict[str, list[str]] = {"wins": [], "makes no clear difference": [], "loses": []}
         for j, name in enumerate(COLUMNS):
-            duel = Duel.of(m.percent[0, j], m.percent[rows[name], j])
+            duel = PairedMean.of(m.percent[0, j], m.percent[rows[name], j])
             kind = "makes no clear difference" if not duel.clear else "wins" if duel.difference > 0 else "loses"
             # The interval of Student's t takes splits for independent; widened, it allows for the rows that they share.
             firm = duel.clear and abs(duel.difference) > duel.width * _widening(m.percent.shape[2])

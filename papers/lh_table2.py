@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from papers.duel import Duel
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from papers.lovasz_paper import pick
 from papers.methods import LOVASZ, SVM, SetMethod, standardized
+from papers.paired_mean import PairedMean
 from setwise.compare.problem import Problem
 from setwise.datasets import load
 from setwise.losses import Hamming, Jaccard
@@ -84,7 +84,7 @@ def _words(found: NDArray[np.float64]) -> list[str]:
     # Columns a and b hold the loss at test after training for it, and for the other one.
     for name, own, other, a, b in (("Δ_J", "L", "0-1", 0, 1), ("0-1", "0-1", "L", 3, 2)):
         wins, ties = int((found[:, a] < found[:, b]).sum()), int((found[:, a] == found[:, b]).sum())
-        duel = Duel.of(found[:, a], found[:, b])
+        duel = PairedMean.of(found[:, a], found[:, b])
         verdict = "is undecided" if not duel.clear else "holds" if duel.difference < 0 else "fails"
         sentences.append(
             f"in {name} training on it ({own}) wins {wins} of {len(found)} classes and ties {ties}; on average "

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from papers.duel import ConstantSearch, Duel, choose
 from papers.experiment import Settings
 from papers.methods import LinearDecisionRule, SetMethod, standardized
+from papers.paired_mean import ConstantSearch, PairedMean, choose
 from setwise.compare.problem import Problem
 from setwise.core.loss import Loss
-from setwise.inference import Greedy
+from setwise.inference import GreedySearch
 from setwise.losses import Hamming
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
 
@@ -26,8 +26,8 @@ QUICK = ConstantSearch(inner=2, grid=QUICK_GRID)
 TRAINERS: tuple[SetMethod, ...] = (
     SetMethod("L", "Lovász hinge", lambda loss, scale: LovaszHinge(loss)),
     SetMethod("0-1", "support vector machine", lambda loss, scale: LovaszHinge(loss), hamming=True),
-    SetMethod("S", "slack rescaling, greedy", lambda loss, scale: SlackRescaling(loss, Greedy())),
-    SetMethod("M", "margin rescaling, greedy", lambda loss, scale: MarginRescaling(loss, Greedy())),
+    SetMethod("S", "slack rescaling, greedy", lambda loss, scale: SlackRescaling(loss, GreedySearch())),
+    SetMethod("M", "margin rescaling, greedy", lambda loss, scale: MarginRescaling(loss, GreedySearch())),
     SetMethod("S exact", "slack rescaling, exact", lambda loss, scale: SlackRescaling(loss)),
     SetMethod("M exact", "margin rescaling, exact", lambda loss, scale: MarginRescaling(loss)),
 )
@@ -82,7 +82,7 @@ def pattern(samples: NDArray[np.float64], name: str, unit: str) -> list[str]:
         others = [i for i in range(4) if i != row]
         # The rival is the best of the other methods, which is the hardest comparison.
         rival = min(others, key=lambda i: samples[i, column].mean())
-        duel = Duel.of(samples[row, column], samples[rival, column])
+        duel = PairedMean.of(samples[row, column], samples[rival, column])
         if not duel.clear:
             outcome = "is undecided: the difference is within chance"
         else:
@@ -102,7 +102,7 @@ def inference_matters(samples: NDArray[np.float64], name: str) -> list[str]:
     lovasz = samples[NAMES.index("L"), 0]
     for row, words in (("S", "Slack"), ("M", "Margin")):
         greedy, exact = samples[NAMES.index(row), 0], samples[NAMES.index(f"{row} exact"), 0]
-        behind, gain = Duel.of(exact, lovasz), Duel.of(exact, greedy)
+        behind, gain = PairedMean.of(exact, lovasz), PairedMean.of(exact, greedy)
         change = f"{greedy.mean():.4f} with greedy and {exact.mean():.4f} with exact inference"
         if behind.clear and behind.difference > 0:
             # The share of the distance between greedy inference and L that exact inference removes.

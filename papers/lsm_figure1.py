@@ -29,7 +29,7 @@ from setwise.core.exceptions import Refusal
 from setwise.probabilistic import (
     Cut,
     LogPartition,
-    LogSupermodular,
+    LogSupermodularDistribution,
     exact,
     l_field,
     logistic,
@@ -42,7 +42,7 @@ Values = NDArray[np.float64]
 RATES = (1.0, 3.0)
 SAMPLES = 100
 
-BOUNDS: dict[str, Callable[[LogSupermodular], LogPartition]] = {
+BOUNDS: dict[str, Callable[[LogSupermodularDistribution], LogPartition]] = {
     "superdifferential": superdifferential,
     "mean field": mean_field,
     "exact": partial(exact, max_width=12),
@@ -58,11 +58,11 @@ def clusters(n: int, rng: np.random.Generator) -> Values:
     return np.concatenate([centre + rng.standard_normal((n, 2)) for centre in centres])
 
 
-def model_of(points: Values, rate: float) -> LogSupermodular:
+def model_of(points: Values, rate: float) -> LogSupermodularDistribution:
     """The distribution of labels of the points."""
     ends = np.array(np.triu_indices(len(points), 1)).T
     lengths = np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)
-    return LogSupermodular([Cut(len(points), ends, np.exp(-rate * lengths))])
+    return LogSupermodularDistribution([Cut(len(points), ends, np.exp(-rate * lengths))])
 
 
 def fixed_pairs(n: int, k: int) -> NDArray[np.int64]:
@@ -77,7 +77,7 @@ def steps_of(n: int) -> tuple[int, ...]:
     return tuple(sorted({*range(0, n, max(n // 10, 1)), n - 1}))
 
 
-def measured(model: LogSupermodular) -> tuple[list[float], list[float]]:
+def measured(model: LogSupermodularDistribution) -> tuple[list[float], list[float]]:
     """The value of each bound, NaN where it is refused, and its seconds."""
     values, seconds = [], []
     for bound in BOUNDS.values():

@@ -10,7 +10,7 @@ from papers.lsm_images import Binary
 from setwise.core.exceptions import Refusal
 from setwise.decisions import least_expected_loss, least_expected_loss_of_samples
 from setwise.estimators.log_supermodular_model import grid_cuts
-from setwise.probabilistic import LogSupermodular, logistic, sample
+from setwise.probabilistic import LogSupermodularDistribution, logistic, sample
 from setwise.probabilistic.training import Rates, Weights, learn_exactly
 
 Values = NDArray[np.float64]
@@ -82,11 +82,12 @@ def exact_likelihood(noisy: Binary, clean: Binary, ridge: tuple[float, float], s
     return learn_exactly(grid_cuts(shape), labels, observed(noisy), rates, start=first, learned=True).weights
 
 
-def distributions(weights: Weights, noisy: Binary) -> list[LogSupermodular]:
+def distributions(weights: Weights, noisy: Binary) -> list[LogSupermodularDistribution]:
     """The distribution of the clean image of each noisy one."""
     cuts = grid_cuts(noisy.shape[1:])
     return [
-        LogSupermodular(cuts, weights.unary + weights.observation * seen, weights.couplings) for seen in observed(noisy)
+        LogSupermodularDistribution(cuts, weights.unary + weights.observation * seen, weights.couplings)
+        for seen in observed(noisy)
     ]
 
 

@@ -13,7 +13,7 @@ from papers.hol_images import MSRC_FOLDERS
 from papers.mlsp_methods import LabelRows
 from setwise.core.checks import Ints, Values
 from setwise.datasets import load_labeled_images
-from setwise.spaces import Finite, Hierarchy, Space
+from setwise.spaces import FiniteSpace, Hierarchy, Space
 
 GROUPS = {
     "scenery": ("building", "grass", "tree", "sky", "water", "road"),
@@ -90,11 +90,11 @@ def msrc_task(settings: Settings) -> LabelTask:
     return LabelTask("msrc", space, rows[0], rows[1], rows[2], rows[3])
 
 
-def msrc_space() -> Finite:
+def msrc_space() -> FiniteSpace:
     """The 21 classes; the features of a class mark itself and its group."""
     names = [name for group in GROUPS.values() for name in group]
     groups = [[name in group for group in GROUPS.values()] for name in names]
-    return Finite(names, features=np.column_stack([np.eye(len(names)), np.array(groups, dtype=np.float64)]))
+    return FiniteSpace(names, features=np.column_stack([np.eye(len(names)), np.array(groups, dtype=np.float64)]))
 
 
 def image_features(image: NDArray[np.float64]) -> Values:

@@ -48,7 +48,7 @@ from papers.mlsp_methods import (
 from papers.multilabel import read
 from setwise.compare.problem import digit_traits
 from setwise.core.checks import Values
-from setwise.spaces import Finite, Space
+from setwise.spaces import FiniteSpace, Space
 
 FILES = ("yeast.npz", "emotions.npz", "flags.npz", "scene.npz")
 USED = tuple(method for method in METHODS if method.name != "P-SSVM, sum")
@@ -77,7 +77,7 @@ def one_split(
 
 def of_file(name: str, part: LabelRows, settings: Settings, advance: Advance) -> Values:
     """The measures of all methods and splits, (splits, methods, 7)."""
-    space, out, limits = Finite(list(range(part.Y.shape[1]))), [], SHORT if name == "scene" else LIMITS
+    space, out, limits = FiniteSpace(list(range(part.Y.shape[1]))), [], SHORT if name == "scene" else LIMITS
     for k in range(splits_of(settings)):
         rows = np.random.default_rng([settings.seed, k]).permutation(len(part.X))
         rows = rows[:210] if settings.quick else rows

@@ -31,7 +31,7 @@ from setwise.core.checks import Values
 from setwise.core.learner import Learner
 from setwise.estimators.multilabel_structured_predictor import MultilabelStructuredPredictor
 from setwise.learners import BlockFrankWolfe, NSlack, OneSlack
-from setwise.spaces import Finite, Hierarchy, Space
+from setwise.spaces import FiniteSpace, Hierarchy, Space
 
 TARGETS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 CS = (2.0**6, 2.0**11)
@@ -62,7 +62,7 @@ def tasks(settings: Settings) -> dict[str, tuple[Space, LabelRows]]:
     part = LabelRows(np.asarray(digits.X[:n], dtype=np.float64), np.asarray(digits.y[:n], dtype=bool))
     tree, made = generated(m, settings.seed)
     return {
-        "traits of digits": (Finite(list(digits.classes)), scaled(part)[0]),
+        "traits of digits": (FiniteSpace(list(digits.classes)), scaled(part)[0]),
         "generated tree": (tree, scaled(made)[0]),
     }
 

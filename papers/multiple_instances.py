@@ -43,8 +43,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from papers.duel import verdict
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
+from papers.paired_mean import verdict
 from setwise.core.checks import Bools, Ints, Values
 from setwise.estimators import WeakSetClassifier
 

@@ -47,10 +47,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from papers.duel import Duel
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from papers.lovasz_paper import mean_and_error
 from papers.measure_reference import read_table
+from papers.paired_mean import PairedMean
 from setwise.core.checks import Bools, Ints, Values
 from setwise.estimators import WeakSetClassifier
 from setwise.losses import FBeta
@@ -208,7 +208,7 @@ def words_on(samples: list[Values]) -> list[str]:
         for j, name in enumerate(MEASURES):
             wins = losses = 0
             for one in samples:
-                duel = Duel.of(one[ours, j], one[other, j])
+                duel = PairedMean.of(one[ours, j], one[other, j])
                 better = (duel.difference > 0) == (name == "F1")
                 wins, losses = wins + (duel.clear and better), losses + (duel.clear and not better)
             parts.append(f"{name} wins {wins}, loses {losses}, undecided {len(samples) - wins - losses}")

@@ -38,14 +38,14 @@ from scipy.special import expit, xlogy
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ShuffleSplit
 
-from papers.duel import verdict
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from papers.lovasz_paper import mean_and_error
+from papers.paired_mean import verdict
 from setwise.core.batch import Sets
 from setwise.core.checks import Bools, Ints, Values
 from setwise.learners import NRBM
 from setwise.losses import BoxFullness, FBeta
-from setwise.models import Independent
+from setwise.models import RowModel
 from setwise.risks import MeanRisk
 from setwise.surrogates import MarginRescaling
 
@@ -114,7 +114,7 @@ class ProportionBags:
     def alternation(self, start: Values) -> Values:
         """Weights of margin rescaling with completions of the bags, from a start."""
         sets = Sets(np.full(len(self.X), -1, dtype=np.int8), self.offsets)
-        risk = MeanRisk(Independent(self.X, self.offsets), MarginRescaling(BoxFullness(self.shares)).on(sets))
+        risk = MeanRisk(RowModel(self.X, self.offsets), MarginRescaling(BoxFullness(self.shares)).on(sets))
         w: Values = NRBM(C * len(sets), 1e-3, 100).minimize(risk, w0=start).w
         return w
 

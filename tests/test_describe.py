@@ -13,7 +13,7 @@ from setwise.inference import Auto
 from setwise.losses import (
     MCC,
     BreakEven,
-    Capped,
+    CappedLoss,
     Cardinality,
     CountFunctionLoss,
     EarlyDetection,
@@ -24,7 +24,7 @@ from setwise.losses import (
     MeanOverClasses,
     PrecisionAtK,
     RocArea,
-    Saturating,
+    SaturatingLoss,
     SetFunctionLoss,
     Trait,
     Tversky,
@@ -57,9 +57,9 @@ def variety(p):
         Jaccard(),
         Jaccard("ignore"),
         EarlyDetection(),
-        Capped(weights, 1.0),
-        Saturating(3.0),
-        Saturating(0.5, weights),
+        CappedLoss(weights, 1.0),
+        SaturatingLoss(3.0),
+        SaturatingLoss(0.5, weights),
         Cardinality(np.arange(p + 1.0) ** 2),
         Cardinality(np.arange(p + 1.0) * (p - np.arange(p + 1.0)) + 0.5),
         Hamming() + Cardinality(np.sqrt(np.arange(p + 1.0))),
@@ -105,7 +105,7 @@ def test_a_random_search_finds_a_violation_for_a_supermodular_loss_of_40_decisio
     assert "by random search for violations among 256 pairs" in text
     assert "  submodular    no\n  supermodular  no violation found, not promised\n  modular       no\n" in text
     assert "lovasz  refused: the loss does not promise to be submodular." in text
-    assert "not tractable: Greedy, one mistake after another" in text
+    assert "not tractable: GreedySearch, one mistake after another" in text
 
 
 def test_a_random_search_tells_promises_from_findings():
@@ -113,7 +113,7 @@ def test_a_random_search_tells_promises_from_findings():
     assert "  submodular    promised, no violation found\n  supermodular  no\n" in text
     assert "slack   convex; tight; tractable: CountSearch, a search over" in text
     text = describe(EarlyDetection(), LARGE)
-    assert "slack   convex; tight; not tractable: Greedy, one mistake after another, with a bound of what" in text
+    assert "slack   convex; tight; not tractable: GreedySearch, one mistake after another, with a bound of what" in text
     silent = describe(SetFunctionLoss(rooted), LARGE)
     assert "  submodular    no violation found, not promised\n" in silent
     assert "lovasz  refused: the loss does not promise to be submodular." in silent

@@ -213,7 +213,7 @@ def test_the_table_of_inference_is_the_one_that_is_asked():
         [f"Enumeration({m.limit})" if isinstance(m, Enumeration) else type(m).__name__ for m in methods]
         for methods in (FIRST, LAST)
     )
-    before = ("ByPieces(Auto())", "WithoutEdges(Auto())")
+    before = ("ByPieces(Auto())", "EdgelessReduction(Auto())")
     # Batches of single labels bring these along.
     own = ("BySequences", "ByMatchings", "ByWindows", "ByNetworks(Auto())")
     after = ("ByClass(Auto())", "KnownLabels(Auto())")

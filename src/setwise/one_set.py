@@ -13,7 +13,7 @@ from setwise.core.loss import Combination, CountLoss, Loss
 from setwise.core.pages import ONE_SET
 from setwise.inference import Auto
 from setwise.losses import as_loss
-from setwise.losses.combinations import AreaWeighted
+from setwise.losses.combinations import AreaWeightedLoss
 
 
 def loss_augmented_inference(
@@ -153,4 +153,4 @@ def _by_area(loss: Loss, areas: Values) -> Loss:
         raise Refusal(
             f"weights refuse {loss!r}: it is not a quotient of counts. Give the loss its own weights.", ONE_SET
         )
-    return AreaWeighted(loss, areas)
+    return AreaWeightedLoss(loss, areas)

@@ -5,7 +5,15 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from setwise.core.networks import ClassGraphs, Graphs
-from setwise.models import GraphModel, GridModel, Independent, JointLabels, LandmarkModel, MultiLabel, WithConstant
+from setwise.models import (
+    GraphModel,
+    GridModel,
+    JointLabels,
+    LandmarkModel,
+    ModelWithConstant,
+    MultilabelModel,
+    RowModel,
+)
 from setwise.spaces import SequenceModel
 
 OFFSETS = np.array([0, 3, 4, 9, 12])
@@ -15,13 +23,13 @@ def models(rng, sparse, intercept):
     """(features, score offsets of its sets)."""
     X = rng.standard_normal((12, 5)) * (rng.random((12, 5)) < 0.7)
     X = csr_matrix(X) if sparse else X
-    yield Independent(X, OFFSETS, intercept), OFFSETS
-    yield Independent(X, OFFSETS, intercept, base=rng.standard_normal(12)), OFFSETS
-    yield MultiLabel(X, 3, np.arange(13), intercept=intercept), 3 * np.arange(13)
-    yield MultiLabel(X, 3, OFFSETS, intercept=intercept, base=rng.standard_normal(36)), 3 * OFFSETS
-    yield MultiLabel(X, 3, intercept=intercept), np.array([0, 36])
-    yield MultiLabel(X, 3, columns=True, intercept=intercept), 12 * np.arange(4)
-    yield MultiLabel(X, 3, columns=True, intercept=intercept, base=rng.standard_normal(36)), 12 * np.arange(4)
+    yield RowModel(X, OFFSETS, intercept), OFFSETS
+    yield RowModel(X, OFFSETS, intercept, base=rng.standard_normal(12)), OFFSETS
+    yield MultilabelModel(X, 3, np.arange(13), intercept=intercept), 3 * np.arange(13)
+    yield MultilabelModel(X, 3, OFFSETS, intercept=intercept, base=rng.standard_normal(36)), 3 * OFFSETS
+    yield MultilabelModel(X, 3, intercept=intercept), np.array([0, 36])
+    yield MultilabelModel(X, 3, columns=True, intercept=intercept), 12 * np.arange(4)
+    yield MultilabelModel(X, 3, columns=True, intercept=intercept, base=rng.standard_normal(36)), 12 * np.arange(4)
     kappa = rng.standard_normal((3, 2))
     yield JointLabels(X, kappa, OFFSETS, intercept, bias=0.5), 3 * OFFSETS
     yield JointLabels(X, kappa, np.arange(13), intercept, rng.standard_normal(36), bias=2.0), 3 * np.arange(13)
@@ -44,12 +52,15 @@ def models(rng, sparse, intercept):
     for k, fixed in ((1, None), (3, rng.standard_normal(12 * 3 + 4 * 9))):
         yield SequenceModel(X, OFFSETS, k, fixed), k * OFFSETS + k * k * np.arange(5)
     yield (
-        WithConstant(SequenceModel(X, OFFSETS, 2), 2 * OFFSETS + 4 * np.arange(5), intercept),
+        ModelWithConstant(SequenceModel(X, OFFSETS, 2), 2 * OFFSETS + 4 * np.arange(5), intercept),
         2 * OFFSETS + 5 * np.arange(5),
     )
-    yield WithConstant(GraphModel(X, Z, graphs), graphs.score_offsets, intercept), graphs.score_offsets + np.arange(5)
+    yield (
+        ModelWithConstant(GraphModel(X, Z, graphs), graphs.score_offsets, intercept),
+        graphs.score_offsets + np.arange(5),
+    )
     fixed = rng.standard_normal(16)
-    yield WithConstant(Independent(X, OFFSETS, 0.0), OFFSETS, intercept, fixed), OFFSETS + np.arange(5)
+    yield ModelWithConstant(RowModel(X, OFFSETS, 0.0), OFFSETS, intercept, fixed), OFFSETS + np.arange(5)
     # Two points with four states, whose features they share or have of their own.
     yield LandmarkModel(rng.standard_normal((5, 4, 3)), 2), 8 * np.arange(6)
     yield LandmarkModel(rng.standard_normal((5, 2, 4, 3)), 2, base=rng.standard_normal(40)), 8 * np.arange(6)
@@ -104,4 +115,4 @@ def test_no_score_moves_further_than_the_length_of_its_row_allows(sparse):
 )
 def test_what_does_not_fit_is_refused_in_a_sentence(arguments, words):
     with pytest.raises((ValueError, TypeError), match=words):
-        Independent(**arguments)
+        RowModel(**arguments)

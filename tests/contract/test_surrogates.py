@@ -8,7 +8,7 @@ import pytest
 from cases import every_loss, examples, fits
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
-from setwise.losses import Capped, EarlyDetection, FBeta, Hamming, Jaccard, MaxLoss, RocArea
+from setwise.losses import CappedLoss, EarlyDetection, FBeta, Hamming, Jaccard, MaxLoss, RocArea
 from setwise.surrogates import SURROGATES, LovaszHinge, MarginRescaling, SlackRescaling, is_extension, margin_scale
 
 
@@ -124,7 +124,7 @@ def test_a_value_beyond_float64_is_refused_and_not_called_exact(kind):
         kind(MaxLoss(np.full(4, 10.0)))([1, 0, 1, 1], [-1.7e308, 1.7e308, -1.7e308, -1.7e308])
 
 
-@pytest.mark.parametrize("loss", [Capped([1, 1, 5], 9.0), Hamming([1, 2, 3]), EarlyDetection([1.0])])
+@pytest.mark.parametrize("loss", [CappedLoss([1, 1, 5], 9.0), Hamming([1, 2, 3]), EarlyDetection([1.0])])
 def test_a_batch_checks_that_its_loss_fits(kind, loss):
     with pytest.raises(ValueError, match="weights, one for each place"):
         kind(loss).batch(Sets.rows([[1, 0], [0, 1]]), np.zeros(4))
@@ -136,7 +136,7 @@ def test_names_are_taken_for_losses(kind):
         kind("jacard")
     with pytest.raises(ValueError, match="there is no loss 'iou'; use 'jaccard', as 'iou' is called here"):
         kind("iou")
-    with pytest.raises(ValueError, match=r"there is no loss 'capped' \(Capped needs parameters\)"):
+    with pytest.raises(ValueError, match=r"there is no loss 'capped' \(CappedLoss needs parameters\)"):
         kind("capped")
     with pytest.raises(TypeError, match="loss must be a loss or its name"):
         kind(Jaccard)
@@ -148,7 +148,7 @@ def test_other_sentences():
     with pytest.raises(ValueError, match="scale must be a number above 0 or 'size'"):
         MarginRescaling(FBeta(), scale="sizes")
     with pytest.raises(ValueError, match="has 2 weights"):
-        is_extension(LovaszHinge(Capped([1, 1], 1.0)), 3)
+        is_extension(LovaszHinge(CappedLoss([1, 1], 1.0)), 3)
     with pytest.raises(ValueError, match="1 to 16 decisions"):
         is_extension(LovaszHinge(Jaccard()), -1)
     with pytest.raises(TypeError, match="surrogate must be a surrogate of a loss"):

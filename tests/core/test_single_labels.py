@@ -8,7 +8,7 @@ import pytest
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.single_labels import Flips
-from setwise.losses import EqualCosts, GivenCosts, MaxLoss, Nearest, NearestHamming
+from setwise.losses import EqualCosts, GivenCosts, MaxLoss, NearestCosts, NearestHammingCosts
 
 
 class Corners(Flips):
@@ -61,7 +61,7 @@ def test_costs_of_single_labels_equal_their_formulas():
     truths = [np.array([[0, 1, 1], [1, 1, 1]]), np.zeros((0, 3), int)]
     batch = Corners(truths, [3, 3])
     everything = np.array(list(product((0, 1), repeat=3)))
-    hamming = NearestHamming(missed=0.7)
+    hamming = NearestHammingCosts(missed=0.7)
     wanted = [
         0.7 if tuple(y) in {(0, 1, 1), (1, 1, 1)} else min((y != t).mean() for t in truths[0]) for y in everything
     ]
@@ -87,9 +87,9 @@ def test_bad_truths_and_costs_are_refused_in_a_sentence():
         Corners([np.array([[0, 2]])], [2])
     batch = Corners([np.array([[0, 1]])], [2])
     with pytest.raises(Refusal, match="too many to list. Use costs of single labels"):
-        MaxLoss(Nearest(np.eye(2))).bind(batch)
+        MaxLoss(NearestCosts(np.eye(2))).bind(batch)
     with pytest.raises(Refusal, match="whose labels are listed. Use numbers for costs"):
-        MaxLoss(NearestHamming()).bind(Sets.single([0, 1]))
+        MaxLoss(NearestHammingCosts()).bind(Sets.single([0, 1]))
     with pytest.raises(ValueError, match=r"must be from 0 to 1; got 3"):
         MaxLoss(GivenCosts(lambda truths, label: 3.0)).bind(batch).values(np.array([1, 1]))
     with pytest.raises(ValueError, match="most must be"):

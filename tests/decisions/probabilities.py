@@ -11,7 +11,7 @@ from setwise.losses import (
     LOSSES,
     MCC,
     BalancedError,
-    ClassWeighted,
+    ClassWeightedLoss,
     ErrorRate,
     FBeta,
     GMean,
@@ -20,7 +20,7 @@ from setwise.losses import (
     Jaccard,
     MeanOverClasses,
     OneClass,
-    Saturating,
+    SaturatingLoss,
     Tversky,
     ZeroOne,
 )
@@ -65,15 +65,15 @@ def losses_of_all(loss, p):
 def of_labels(p):
     """Every example of every loss that reads labels or classes, and sums of losses."""
     found = [loss for kind in LOSSES.values() if kind.reads != "scores" for loss in kind.examples(p)]
-    return [*found, FBeta() + 0.5 * Jaccard(), 2.0 * Jaccard() + ErrorRate(), Hamming() + Saturating(0.3)]
+    return [*found, FBeta() + 0.5 * Jaccard(), 2.0 * Jaccard() + ErrorRate(), Hamming() + SaturatingLoss(0.3)]
 
 
 NAMES = sorted({type(loss).__name__ for loss in of_labels(3)})
 
 COUNTS = [
     FBeta(), FBeta(2.0, zero_division=0.0), Jaccard(), Jaccard("fraction"), Jaccard("ignore"), MCC(), GMean(), HMean(),
-    BalancedError(), ErrorRate(), Tversky(0.3, 0.8), ClassWeighted(Jaccard(), 0.5, 2.0), FBeta() + 0.5 * Jaccard(),
-    Hamming(), Saturating(0.1), ZeroOne(), MeanOverClasses("jaccard"), OneClass("f1", 0),
+    BalancedError(), ErrorRate(), Tversky(0.3, 0.8), ClassWeightedLoss(Jaccard(), 0.5, 2.0), FBeta() + 0.5 * Jaccard(),
+    Hamming(), SaturatingLoss(0.1), ZeroOne(), MeanOverClasses("jaccard"), OneClass("f1", 0),
 ]  # fmt: skip
 
 

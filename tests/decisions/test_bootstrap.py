@@ -11,7 +11,7 @@ from setwise.decisions.thresholds import bound, sweep_all
 from setwise.kernels.thresholds import weighted_counts, weighted_mean_along
 from setwise.losses import (
     MCC,
-    AreaWeighted,
+    AreaWeightedLoss,
     BalancedError,
     CountFunctionLoss,
     EarlyDetection,
@@ -113,7 +113,7 @@ def test_unknown_labels_are_not_drawn():
         bootstrap_threshold(Sets(np.array([-1], np.int8), np.array([0, 1])), [0.0], "f1", 3)
 
 
-@pytest.mark.parametrize("loss", [EarlyDetection(), AreaWeighted(FBeta(), np.ones(3)), Hamming([1.0, 2.0, 3.0])])
+@pytest.mark.parametrize("loss", [EarlyDetection(), AreaWeightedLoss(FBeta(), np.ones(3)), Hamming([1.0, 2.0, 3.0])])
 def test_decisions_with_places_are_not_resampled_one_by_one(loss):
     with pytest.raises(ValueError, match=r"the bootstrap refuses .* for a single set: it .*Give several sets"):
         bootstrap_threshold([0, 1, 1], [0.0, 1.0, 2.0], loss, 3)

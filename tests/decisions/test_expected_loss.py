@@ -13,9 +13,9 @@ from setwise.core.exceptions import Refusal
 from setwise.decisions import expected_loss, least_expected_loss
 from setwise.kernels.threads import thread_limit
 from setwise.losses import (
-    AreaWeighted,
+    AreaWeightedLoss,
     BreakEven,
-    Capped,
+    CappedLoss,
     Cardinality,
     CountFunctionLoss,
     Jaccard,
@@ -112,8 +112,12 @@ REFUSED = [
     (CountFunctionLoss(lambda fn, fp: np.sin(fn + fp) + 1.0), 17, r"a further mistake may make it smaller"),
     (CountFunctionLoss(lambda fn, fp: np.sin(fn + fp) + 1.0), 200, r"a further mistake may make it smaller"),
     (Cardinality(np.arange(31.0)[::-1]), 30, r"30 decisions are too many to enumerate"),
-    (AreaWeighted(Jaccard(), np.arange(1.0, 12.0)), 11, r"no function of the counts, and 11 decisions are too many"),
-    (Capped(np.arange(1.0, 18.0), 5.0), 17, r"at most 10, or 16 where labels do not matter"),
+    (
+        AreaWeightedLoss(Jaccard(), np.arange(1.0, 12.0)),
+        11,
+        r"no function of the counts, and 11 decisions are too many",
+    ),
+    (CappedLoss(np.arange(1.0, 18.0), 5.0), 17, r"at most 10, or 16 where labels do not matter"),
     (RocArea(), 3, r"evaluates an order of scores"),
     (BreakEven(), 3, r"the number that it predicts depends on the truth"),
 ]

@@ -19,7 +19,7 @@ from setwise.losses import (
     AE,
     MCC,
     BalancedError,
-    ClassWeighted,
+    ClassWeightedLoss,
     CountFunctionLoss,
     EarlyDetection,
     ErrorRate,
@@ -28,14 +28,20 @@ from setwise.losses import (
     Hamming,
     Jaccard,
     PrecisionAtK,
-    Saturating,
+    SaturatingLoss,
     Trait,
     Tversky,
     ZeroOne,
     as_loss,
 )
 
-QUOTIENTS = [Jaccard(), FBeta(), FBeta(0.5, zero_division=0.25), Tversky(0.3, 0.8), ClassWeighted(Jaccard(), 0.5, 2.0)]
+QUOTIENTS = [
+    Jaccard(),
+    FBeta(),
+    FBeta(0.5, zero_division=0.25),
+    Tversky(0.3, 0.8),
+    ClassWeightedLoss(Jaccard(), 0.5, 2.0),
+]
 OTHERS = [ErrorRate(), Hamming(), BalancedError(), ZeroOne(), GMean(), MCC(), FBeta() + 0.5 * Jaccard()]
 
 
@@ -189,7 +195,7 @@ def test_other_losses_are_refused(loss):
 
 def test_weights_of_single_decisions_are_refused():
     with pytest.raises(Refusal, match="a function of the counts"):
-        searched(Saturating(0.5, weights=np.arange(1.0, 4.0)), np.full(3, 0.5))
+        searched(SaturatingLoss(0.5, weights=np.arange(1.0, 4.0)), np.full(3, 0.5))
 
 
 @pytest.mark.parametrize("q", [np.empty(0)])

@@ -21,7 +21,7 @@ from setwise.losses import (
     QGM,
     RAE,
     BalancedError,
-    Capped,
+    CappedLoss,
     CountFunctionLoss,
     EarlyDetection,
     FBeta,
@@ -128,7 +128,7 @@ REFUSED = [
     (KLD(), 1 << 20, "a further mistake may make it smaller.*Use fewer rows"),
     (CountFunctionLoss(lambda fn, fp: np.sin(fn + fp) + 1.0), 5000, "a further mistake may make it smaller"),
     (EarlyDetection(), 30, "is refused for 30 rows: it is no function of the numbers of mistakes"),
-    (Capped(np.arange(1.0, 18.0), 3.0), 17, "is refused for 17 rows: it is no function of the numbers of mistakes"),
+    (CappedLoss(np.arange(1.0, 18.0), 3.0), 17, "is refused for 17 rows: it is no function of the numbers of mistakes"),
     (RocArea(), 10, "it evaluates an order of scores"),
 ]
 

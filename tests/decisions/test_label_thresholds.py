@@ -11,7 +11,7 @@ from setwise.core.batch import Sets
 from setwise.decisions import best_threshold, label_thresholds
 from setwise.losses import (
     MCC,
-    AreaWeighted,
+    AreaWeightedLoss,
     BalancedError,
     CountFunctionLoss,
     EarlyDetection,
@@ -20,14 +20,14 @@ from setwise.losses import (
     GMean,
     Hamming,
     Jaccard,
-    Saturating,
+    SaturatingLoss,
     Tversky,
     ZeroOne,
 )
 
 QUOTIENTS = [Jaccard(), Jaccard("ignore"), Jaccard("fraction"), FBeta(), FBeta(2.0, 0.0), Tversky(0.3, 0.7)]
 SUMS = [Hamming(), BalancedError(), ErrorRate(), 0.5 * Hamming()]
-OTHERS = [MCC(), GMean(), CountFunctionLoss(waves), Jaccard() + Hamming(), ZeroOne(), Saturating(0.3)]
+OTHERS = [MCC(), GMean(), CountFunctionLoss(waves), Jaccard() + Hamming(), ZeroOne(), SaturatingLoss(0.3)]
 ALL = [*QUOTIENTS, *SUMS, *OTHERS]
 
 
@@ -117,7 +117,9 @@ def test_columns_need_thresholds_of_their_own_where_their_scores_are_shifted():
 
 
 @pytest.mark.parametrize(
-    "loss", [EarlyDetection(), AreaWeighted(FBeta(), [1.0, 2.0, 0.5]), Saturating(1.0, [1.0, 2.0, 3.0])], ids=repr
+    "loss",
+    [EarlyDetection(), AreaWeightedLoss(FBeta(), [1.0, 2.0, 0.5]), SaturatingLoss(1.0, [1.0, 2.0, 3.0])],
+    ids=repr,
 )
 def test_losses_of_places_are_decided_by_rows(loss):
     rng = np.random.default_rng(2)
@@ -131,7 +133,7 @@ def test_areas_and_weights_are_pooled_exactly():
     for _ in range(40):
         Y, scores = rng.random((4, 2)) < 0.4, np.round(rng.standard_normal((4, 2)), 1)
         areas = rng.random(8) + 0.1
-        for loss in (AreaWeighted(FBeta(), areas), Hamming(areas), Jaccard() + Hamming(areas)):
+        for loss in (AreaWeightedLoss(FBeta(), areas), Hamming(areas), Jaccard() + Hamming(areas)):
             found = label_thresholds(Y, scores, loss, "micro")
             least = enumerated(loss, Y.astype(np.int8), scores, "micro")
             assert found.loss >= least - 1e-12

@@ -21,7 +21,7 @@ from setwise.losses import (
     Hamming,
     HMean,
     Jaccard,
-    Saturating,
+    SaturatingLoss,
     Trait,
     ZeroOne,
 )
@@ -173,7 +173,7 @@ def test_the_gap_is_asked_for():
     assert gaps[1] <= 1e-3
 
 
-@pytest.mark.parametrize("loss", [ErrorRate(), Hamming(), ZeroOne(), Saturating(0.01)], ids=repr)
+@pytest.mark.parametrize("loss", [ErrorRate(), Hamming(), ZeroOne(), SaturatingLoss(0.01)], ids=repr)
 def test_the_more_probable_labels_are_best_for_losses_of_the_number_of_mistakes(loss):
     for q in sets(3000).values():
         found = least_expected_loss(q, loss)

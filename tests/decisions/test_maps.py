@@ -14,7 +14,7 @@ from setwise.decisions.formula import formula_of
 from setwise.decisions.maps import MapSearch
 from setwise.losses import (
     BalancedError,
-    Capped,
+    CappedLoss,
     ErrorRate,
     FBeta,
     GMean,
@@ -22,10 +22,18 @@ from setwise.losses import (
     Jaccard,
     MeanOverClasses,
     PrecisionAtK,
-    Saturating,
+    SaturatingLoss,
 )
 
-INNER = [Jaccard(), Jaccard("ignore"), FBeta(zero_division=0.0), ErrorRate(), BalancedError(), GMean(), Saturating(0.3)]
+INNER = [
+    Jaccard(),
+    Jaccard("ignore"),
+    FBeta(zero_division=0.0),
+    ErrorRate(),
+    BalancedError(),
+    GMean(),
+    SaturatingLoss(0.3),
+]
 
 
 def small(case):
@@ -115,7 +123,7 @@ def test_single_precision_is_enough():
     assert least_expected_loss_of_map(q, "jaccard").labels.shape == (9, 9)
 
 
-@pytest.mark.parametrize("loss", [Capped(np.arange(1.0, 10.0), 2.0), PrecisionAtK(2), "auc"], ids=repr)
+@pytest.mark.parametrize("loss", [CappedLoss(np.arange(1.0, 10.0), 2.0), PrecisionAtK(2), "auc"], ids=repr)
 def test_losses_of_no_counts_are_refused(loss):
     with pytest.raises(Refusal, match=r"it is no function of the counts of labels"):
         least_expected_loss_of_map(np.full((9, 2), 0.5), loss)

@@ -8,12 +8,12 @@ from decisions.test_large_sets import sets
 from setwise.decisions import expected_loss, least_expected_loss
 from setwise.decisions.formula import formula_of
 from setwise.decisions.large_sets import ByMoments, ByWindow
-from setwise.losses import MCC, BalancedError, ClassWeighted, FBeta, GMean, Jaccard, Tversky
+from setwise.losses import MCC, BalancedError, ClassWeightedLoss, FBeta, GMean, Jaccard, Tversky
 
 FRACTIONS = [
     FBeta(), FBeta(2.0, zero_division=0.0), FBeta(0.5, zero_division=0.25), Jaccard(), Jaccard("fraction"),
-    Jaccard("ignore"), Tversky(0.3, 0.8), Tversky(2.0, 1.0, zero_division=0.5), ClassWeighted(Jaccard(), 0.5, 2.0),
-    3.0 * Jaccard(), ClassWeighted(FBeta(zero_division=0.5), 3.0, 1.0),
+    Jaccard("ignore"), Tversky(0.3, 0.8), Tversky(2.0, 1.0, zero_division=0.5), ClassWeightedLoss(Jaccard(), 0.5, 2.0),
+    3.0 * Jaccard(), ClassWeightedLoss(FBeta(zero_division=0.5), 3.0, 1.0),
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from setwise.decisions import threshold_pieces
 from setwise.decisions.threshold_pieces import twice_swapped
 from setwise.distributed import rows as of_sets
 from setwise.distributed.rows import area_factor, mean_loss_of_sets
-from setwise.losses import NDCG, AreaWeighted, AveragePrecision, Jaccard, RocArea
+from setwise.losses import NDCG, AreaWeightedLoss, AveragePrecision, Jaccard, RocArea
 from setwise.risks.places import LocalObjects, LocalPlaces
 
 
@@ -132,7 +132,7 @@ def test_many_small_sets_of_other_rankings_need_not_come_together(monkeypatch):
     with pytest.raises(Refusal, match=r"needs all scores of a set in one place, 300 of 30"):
         mean_loss_of_sets(places, AveragePrecision(), *given[:2], None)
     with pytest.raises(Refusal, match=r"needs all scores in one place, 300 of 30"):
-        mean_loss_of_sets(places, AreaWeighted(Jaccard(), np.ones(300)), *given)
+        mean_loss_of_sets(places, AreaWeightedLoss(Jaccard(), np.ones(300)), *given)
 
 
 def test_places_must_have_as_many_rows():

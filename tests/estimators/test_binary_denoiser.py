@@ -9,7 +9,7 @@ from sklearn.base import clone
 from setwise import BinaryDenoiser, LogSupermodularModel
 from setwise.core.exceptions import Refusal
 from setwise.estimators import binary_denoiser, log_supermodular_model
-from setwise.probabilistic import ConcaveOfSize, Cut, exact, training
+from setwise.probabilistic import ConcaveSizeFunction, Cut, exact, training
 
 
 def disks(n, shape=(14, 12), seed=0, pi=0.1):
@@ -218,7 +218,7 @@ def test_numbers_of_ones_are_learned_without_edges():
     rng = np.random.default_rng(0)
     rows = rng.random((80, 10)) < rng.choice([0.1, 0.9], (80, 1))
     table = np.sqrt(np.minimum(np.arange(11), 10 - np.arange(11)))
-    model = LogSupermodularModel([ConcaveOfSize(table)], steps=2000, random_state=0).fit(rows)
+    model = LogSupermodularModel([ConcaveSizeFunction(table)], steps=2000, random_state=0).fit(rows)
     plain = LogSupermodularModel([Cut(10, [])], steps=2000, random_state=0).fit(rows)
     assert model.coupling_[0] > 0.3
     assert model.log_likelihood(rows).interval[0] > plain.log_likelihood(rows).interval[1] + 0.05

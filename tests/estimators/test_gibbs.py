@@ -7,8 +7,8 @@ from scipy.stats import norm
 from rounds import rounds
 from setwise import IndependentSVMs, MultilabelStructuredPredictor, PowersetSSVM, gibbs_bound
 from setwise.core.batch import Sets
-from setwise.losses import MaxLoss, Nearest
-from setwise.spaces import Finite, Hierarchy
+from setwise.losses import MaxLoss, NearestCosts
+from setwise.spaces import FiniteSpace, Hierarchy
 
 TREE = Hierarchy({"cow": "animal", "horse": "animal", "car": "vehicle", "bus": "vehicle"})
 COSTS = [1.0, 0.5, 0.25, 1.0, 0.75, 2.0]
@@ -31,7 +31,7 @@ def easy(n):
 
 def joint(model, X):
     """The weights of a model, and the features of its pairs, (n, p, d)."""
-    kappa = np.eye(6) if model.coef_.shape[0] == 6 and isinstance(model.space_, Finite) else model.space_.kappa
+    kappa = np.eye(6) if model.coef_.shape[0] == 6 and isinstance(model.space_, FiniteSpace) else model.space_.kappa
     scaling = model.intercept_scaling
     w = np.column_stack([model.coef_, model.intercept_ / scaling]).ravel()
     psi = np.einsum("yq,id->iyqd", kappa, np.column_stack([X, np.full(len(X), scaling)])).reshape(len(X), 6, -1)
@@ -43,9 +43,9 @@ def joint(model, X):
 
 MODELS = [
     MultilabelStructuredPredictor(TREE, MaxLoss(COSTS), surrogate="hinge", C=300.0, label_bias=0.5),
-    MultilabelStructuredPredictor(Finite(TREE.names), surrogate="hinge", C=100.0, intercept_scaling=2.0),
-    PowersetSSVM(TREE, MaxLoss(Nearest(TREE.distances() / 4, missed=1.5)), C=30.0),
-    IndependentSVMs(Finite(TREE.names), C=10.0, fit_intercept=False),
+    MultilabelStructuredPredictor(FiniteSpace(TREE.names), surrogate="hinge", C=100.0, intercept_scaling=2.0),
+    PowersetSSVM(TREE, MaxLoss(NearestCosts(TREE.distances() / 4, missed=1.5)), C=30.0),
+    IndependentSVMs(FiniteSpace(TREE.names), C=10.0, fit_intercept=False),
 ]
 
 
@@ -82,7 +82,7 @@ def test_random_weights_have_no_larger_training_loss(model, data, scale):
 def test_noise_may_be_what_half_of_the_tail_allows_for():
     # All four rows are one, and its only label has a margin of 1: t = 1, and the rows are wrong together.
     X, Y = np.ones((4, 1)), np.ones((4, 1), dtype=bool)
-    model = IndependentSVMs(Finite(["a"]), C=1e4, fit_intercept=False, tol=1e-9).fit(X, Y)
+    model = IndependentSVMs(FiniteSpace(["a"]), C=1e4, fit_intercept=False, tol=1e-9).fit(X, Y)
     model.coef_[:] = 1.0
     found = gibbs_bound(model, X, Y, rescale=False)
     assert (found.margin_loss, found.tail) == (0.0, 0.25)

@@ -291,7 +291,7 @@ def test_areas_are_counted():
         assert found.pooled == pytest.approx(1 - loss(*(np.concatenate(one) for one in painted)))
         assert found.true == pytest.approx(np.concatenate(painted[0]).mean())
     assert jaccard.score(graphs, labels) == jaccard.evaluate(graphs, labels, loss="jaccard").score > 0.5
-    with pytest.raises(ValueError, match="AreaWeighted refuses GMean"):
+    with pytest.raises(ValueError, match="AreaWeightedLoss refuses GMean"):
         GraphClassifier("g_mean").fit(graphs, labels)
 
 
@@ -471,7 +471,7 @@ def test_what_more_than_two_labels_cannot_have():
     with pytest.raises(ValueError, match="refuses threshold='exact' for 3 labels: use 'zero'"):
         GraphClassifier(threshold="exact").fit(graphs, labels)
     areas = [Graph(graph.X, graph.edges, areas=np.ones(40)) for graph in graphs]
-    with pytest.raises(ValueError, match=r"AreaWeighted refuses ZeroOne\(\)"):
+    with pytest.raises(ValueError, match=r"AreaWeightedLoss refuses ZeroOne\(\)"):
         GraphClassifier("zero_one").fit(areas, labels)
 
 

@@ -9,7 +9,7 @@ from setwise.core.networks import Graphs
 from setwise.datasets import textured_objects
 from setwise.estimators import graph_classifier, graph_training, set_classifier
 from setwise.graphs import Graph, from_image
-from setwise.losses import AreaWeighted, BorderConvexity, BoxFullness, Jaccard, OneClass
+from setwise.losses import AreaWeightedLoss, BorderConvexity, BoxFullness, Jaccard, OneClass
 
 CHAIN = np.column_stack([np.arange(5), np.arange(1, 6)])
 pytestmark = pytest.mark.filterwarnings("ignore:GraphClassifier stopped after")
@@ -93,7 +93,7 @@ def test_losses_that_number_nodes_need_their_order(chains):
             model.evaluate(graphs, known, mixed, loss)
         assert np.isfinite(model.evaluate(graphs, known, ordered, loss).score)
     # Areas of a batch, too, follow the numbers of its nodes.
-    weighed = AreaWeighted(Jaccard(), np.arange(1.0, 37.0))
+    weighed = AreaWeightedLoss(Jaccard(), np.arange(1.0, 37.0))
     for loss in (weighed, 0.5 * weighed, OneClass(weighed, 1)):
         with pytest.raises(Refusal, match="groups must keep the order for .*side by side"):
             model.evaluate(graphs, labels, mixed, loss)

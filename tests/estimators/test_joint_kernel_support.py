@@ -13,11 +13,11 @@ from sklearn.svm import OneClassSVM
 from setwise import JointKernelSupport
 from setwise.core.exceptions import Refusal
 from setwise.models import Kernel
-from setwise.spaces import Finite, Hierarchy
+from setwise.spaces import FiniteSpace, Hierarchy
 
 TREE = Hierarchy({"cow": "animal", "horse": "animal", "car": "vehicle", "bus": "vehicle"})
 KAPPA = np.random.default_rng(5).standard_normal((6, 3))
-SPACES = [Finite(TREE.names), TREE, Finite(TREE.names, KAPPA)]
+SPACES = [FiniteSpace(TREE.names), TREE, FiniteSpace(TREE.names, KAPPA)]
 
 
 @pytest.fixture(scope="module")

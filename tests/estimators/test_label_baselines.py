@@ -18,10 +18,10 @@ from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
 from setwise.estimators.multilabel_baselines import LabelRanking
-from setwise.losses import Jaccard, MaxLoss, Nearest, SumLoss
+from setwise.losses import Jaccard, MaxLoss, NearestCosts, SumLoss
 from setwise.models import JointKernel, Kernel
 from setwise.risks import MeanRisk
-from setwise.spaces import Finite, Hierarchy
+from setwise.spaces import FiniteSpace, Hierarchy
 from setwise.surrogates import MarginRescaling
 
 TREE = Hierarchy({"cow": "animal", "horse": "animal", "car": "vehicle", "bus": "vehicle"})
@@ -41,9 +41,9 @@ def small_problem(seed, n=6):
     X, Y = rng.standard_normal((n, 2)), rng.random((n, 4)) < 0.4
     Y[0], Y[1] = False, True
     distances = rng.integers(0, 3, (4, 4)) / 2
-    costs = (None, Nearest(np.minimum(distances, distances.T)), np.array([1.0, 0.5, 0.0, 2.0]))[seed % 3]
+    costs = (None, NearestCosts(np.minimum(distances, distances.T)), np.array([1.0, 0.5, 0.0, 2.0]))[seed % 3]
     kappa = (None, rng.standard_normal((4, 3)), Hierarchy({1: 0, 2: 0, 3: 1}).kappa)[seed // 3 % 3]
-    return X, Y, costs, Finite(range(4), kappa), (20.0, 100.0)[seed % 2]
+    return X, Y, costs, FiniteSpace(range(4), kappa), (20.0, 100.0)[seed % 2]
 
 
 def lifted(X, space):
@@ -115,7 +115,7 @@ def test_the_hinge_of_true_against_false_labels():
         (MaxLoss(), lambda y: np.ones(5)),
         (SumLoss(np.arange(5.0)), lambda y: np.arange(5.0)),
         (SumLoss(normalized=True), lambda y: np.full(5, 0.2)),
-        (MaxLoss(Nearest(distances)), Nearest(distances)),
+        (MaxLoss(NearestCosts(distances)), NearestCosts(distances)),
         (Jaccard(), lambda y: np.full(5, 1.0 / (y.sum() + 1))),
     ):
         evaluator = LabelRanking(loss).on(sets)
@@ -143,11 +143,11 @@ def test_the_hinge_of_true_against_false_labels():
 
 def test_ssvm_does_not_learn_where_zero_is(animals):
     X, Y = animals
-    model = SSVM(Finite(TREE.names), C=100.0).fit(X, Y)
+    model = SSVM(FiniteSpace(TREE.names), C=100.0).fit(X, Y)
     np.testing.assert_allclose(model.decision_function(X).sum(axis=1), 0.0, atol=1e-9)
     # A feature with one value for all labels is a constant of the row.
     kappa = np.column_stack([TREE.kappa, np.ones(6)])
-    plain, constant = (SSVM(Finite(TREE.names, k), C=100.0).fit(X, Y) for k in (TREE.kappa, kappa))
+    plain, constant = (SSVM(FiniteSpace(TREE.names, k), C=100.0).fit(X, Y) for k in (TREE.kappa, kappa))
     np.testing.assert_allclose(constant.coef_[-1], 0.0, atol=1e-9)
     np.testing.assert_allclose(constant.decision_function(X), plain.decision_function(X), atol=1e-4)
 
@@ -179,7 +179,7 @@ def test_independent_svms_are_those_of_scikit_learn(animals):
     assert sure.mean() > 0.9
     guess = np.column_stack([svm.predict(X) for svm in alone])
     np.testing.assert_array_equal(model.predict_matrix(X)[sure], guess[sure])
-    sums = PowersetSSVM(Finite(TREE.names), "sum", C=50.0, tol=1e-6, max_iter=20000).fit(X, Y)
+    sums = PowersetSSVM(FiniteSpace(TREE.names), "sum", C=50.0, tol=1e-6, max_iter=20000).fit(X, Y)
     assert sums.objective_ == pytest.approx(model.objective_, rel=1e-5)
     np.testing.assert_allclose(sums.decision_function(X), model.decision_function(X), atol=1e-2)
 

@@ -14,10 +14,10 @@ from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.surrogate import Evaluator
 from setwise.learners import LEARNERS, NSlack
-from setwise.losses import MaxLoss, Nearest
+from setwise.losses import MaxLoss, NearestCosts
 from setwise.models import JointKernel, JointLabels, Kernel
 from setwise.risks import MeanRisk
-from setwise.spaces import Finite, Hierarchy
+from setwise.spaces import FiniteSpace, Hierarchy
 from setwise.surrogates import MultilabelHinge
 
 RBF = partial(rbf_kernel, gamma=0.5)
@@ -35,7 +35,7 @@ def small_problem(seed):
     X, Y = rng.standard_normal((7, 2)), rng.random((7, 4)) < 0.4
     Y[0], Y[1, :2] = False, True
     distances = rng.integers(0, 3, (4, 4)) / 2
-    costs = Nearest(np.minimum(distances, distances.T))
+    costs = NearestCosts(np.minimum(distances, distances.T))
     return X, Y, MaxLoss(costs), ("slack", "margin")[seed % 2], (8.0, 16.0, 30.0)[seed % 3]
 
 
@@ -71,7 +71,7 @@ def test_the_optimum_is_that_of_the_dual_over_all_pairs(seed):
     joint = product(rows, places, rows, places) + KAPPA[places] @ KAPPA[places].T
     signed, optimum = dual(X, Y, loss, rescaling, C, joint)
     model = MultilabelStructuredPredictor(
-        Finite(range(4), KAPPA), loss, rescaling, "hinge", C=C, tol=1e-7, max_iter=20000, kernel=RBF
+        FiniteSpace(range(4), KAPPA), loss, rescaling, "hinge", C=C, tol=1e-7, max_iter=20000, kernel=RBF
     ).fit(X, Y)
     assert model.objective_ == pytest.approx(optimum, rel=1e-6)
     assert model.lower_bound_ <= optimum * (1 + 1e-7)
@@ -91,7 +91,7 @@ def test_the_duals_are_neither_easy_nor_hopeless():
     for seed in range(24):
         X, Y, loss, rescaling, C = small_problem(seed)
         model = MultilabelStructuredPredictor(
-            Finite(range(4), KAPPA), loss, rescaling, "hinge", C=C, tol=1e-4, max_iter=5000, kernel=RBF
+            FiniteSpace(range(4), KAPPA), loss, rescaling, "hinge", C=C, tol=1e-4, max_iter=5000, kernel=RBF
         )
         shares.append(model.fit(X, Y).objective_ / C)
     assert sum(0.2 <= share <= 0.9 for share in shares) >= 20
@@ -103,7 +103,7 @@ def test_all_learners_meet_in_the_features_of_a_kernel(learner):
     X, Y, loss, _, C = small_problem(2)
     fits = [
         MultilabelStructuredPredictor(
-            Finite(range(4), KAPPA), loss, "slack", "hinge", name, C=C, tol=1e-5, max_iter=50000, kernel=RBF
+            FiniteSpace(range(4), KAPPA), loss, "slack", "hinge", name, C=C, tol=1e-5, max_iter=50000, kernel=RBF
         ).fit(X, Y)
         for name in ("one_slack", learner)
     ]
@@ -115,8 +115,8 @@ def test_a_joint_kernel_that_is_a_product_is_the_product():
     X, new = rng.standard_normal((40, 2)), rng.standard_normal((20, 2))
     Y = RBF(X, X[:4]) > 0.4
     options = {"surrogate": "hinge", "C": 50.0, "tol": 1e-8, "max_iter": 50000, "fit_intercept": False}
-    one = MultilabelStructuredPredictor(Finite(range(4), KAPPA), kernel=RBF, **options).fit(X, Y)
-    joint = MultilabelStructuredPredictor(Finite(range(4)), kernel=JointKernel(product), **options).fit(X, Y)
+    one = MultilabelStructuredPredictor(FiniteSpace(range(4), KAPPA), kernel=RBF, **options).fit(X, Y)
+    joint = MultilabelStructuredPredictor(FiniteSpace(range(4)), kernel=JointKernel(product), **options).fit(X, Y)
     assert joint.objective_ == pytest.approx(one.objective_, rel=1e-7)
     np.testing.assert_allclose(joint.decision_function(new), one.decision_function(new), atol=1e-3)
     assert joint.coef_.shape[0] == 1
@@ -157,7 +157,7 @@ def test_working_sets_are_smaller_than_all_pairs_and_labels_outside_of_them_are_
     assert len(np.setdiff1d(np.arange(12), first % 12)) >= 3
     rows, places = np.repeat(X, 12, axis=0), np.tile(np.arange(12), 60)
     joint = RBF(rows, rows) * (kappa[places] @ kappa[places].T)
-    signed, optimum = dual(X, Y, MaxLoss(Nearest(np.ones((12, 12)))), "slack", 300.0, joint)
+    signed, optimum = dual(X, Y, MaxLoss(NearestCosts(np.ones((12, 12)))), "slack", 300.0, joint)
     assert fit.objective == pytest.approx(optimum, rel=1e-8)
     new = rng.standard_normal((25, 2))
     across = RBF(np.repeat(new, 12, axis=0), rows) * (kappa[np.tile(np.arange(12), 25)] @ kappa[places].T)
@@ -179,7 +179,7 @@ def test_the_ramp_starts_at_independent_training_in_the_features_of_a_kernel():
     scores = []
     for kernel in (RBF, JointKernel(apart)):
         model = MultilabelStructuredPredictor(
-            Finite(range(4)), surrogate="ramp", C=1e-6, kernel=kernel, fit_intercept=False
+            FiniteSpace(range(4)), surrogate="ramp", C=1e-6, kernel=kernel, fit_intercept=False
         ).fit(X, Y)
         scores.append(model.decision_function(X))
     np.testing.assert_allclose(scores[0], scores[1], atol=1e-4 * np.abs(scores[0]).max())
@@ -190,8 +190,10 @@ def test_the_ramp_starts_at_independent_training_in_the_features_of_a_kernel():
 def test_what_is_refused():
     X, Y, *_ = small_problem(0)
     with pytest.raises(Refusal, match=r"label_bias=2 refuses JointKernel"):
-        MultilabelStructuredPredictor(Finite(range(4)), kernel=JointKernel(product), label_bias=2.0).fit(X, Y)
+        MultilabelStructuredPredictor(FiniteSpace(range(4)), kernel=JointKernel(product), label_bias=2.0).fit(X, Y)
     with pytest.raises(ValueError, match="The 'kernel' parameter"):
-        MultilabelStructuredPredictor(Finite(range(4)), kernel="rbf").fit(X, Y)
+        MultilabelStructuredPredictor(FiniteSpace(range(4)), kernel="rbf").fit(X, Y)
     with pytest.raises(ValueError, match=r"kernel\(A, B\) must be finite"):
-        MultilabelStructuredPredictor(Finite(range(4)), kernel=lambda A, B: np.full((len(A), len(B)), np.inf)).fit(X, Y)
+        MultilabelStructuredPredictor(FiniteSpace(range(4)), kernel=lambda A, B: np.full((len(A), len(B)), np.inf)).fit(
+            X, Y
+        )

@@ -16,8 +16,17 @@ from setwise.core.single_labels import Flips
 from setwise.estimators.linear_training import VacuousBoundWarning
 from setwise.estimators.multilabel_baselines import LabelRanking
 from setwise.graphs import Graph
-from setwise.losses import EqualCosts, GivenCosts, MaxLoss, Nearest, NearestHamming
-from setwise.spaces import Candidates, Finite, LabelSequences, Matchings, NetworkLabelings, Overlap, Windows, WordImage
+from setwise.losses import EqualCosts, GivenCosts, MaxLoss, NearestCosts, NearestHammingCosts
+from setwise.spaces import (
+    Candidates,
+    FiniteSpace,
+    LabelSequences,
+    Matchings,
+    NetworkLabelings,
+    Overlap,
+    Windows,
+    WordImage,
+)
 from setwise.surrogates import MultilabelHinge, Ramp
 
 CHAIN = np.array([[0, 1], [1, 2]])
@@ -43,7 +52,7 @@ def costs_of_seed(seed):
         differing = (truths != label).sum(axis=1)
         return 0.75 if not len(truths) or not differing.min() else float(differing.min()) / 4
 
-    return (EqualCosts(), NearestHamming(0.5), GivenCosts(distance, 1.0))[seed % 3]
+    return (EqualCosts(), NearestHammingCosts(0.5), GivenCosts(distance, 1.0))[seed % 3]
 
 
 def problem(make, seed):
@@ -196,7 +205,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was():
         ({"start": "logistic"}, "start='logistic' refuses LabelSequences"),
         ({"surrogate": "margin"}, "surrogate='margin' refuses LabelSequences.*Use surrogate='hinge'"),
         ({"loss": "sum"}, "SumLoss"),
-        ({"loss": MaxLoss(Nearest(np.eye(3)))}, "too many to list"),
+        ({"loss": MaxLoss(NearestCosts(np.eye(3)))}, "too many to list"),
     ],
 )
 def test_what_needs_a_list_of_labels_is_refused(options, words):
@@ -252,7 +261,7 @@ def test_ssvm_of_a_large_space_is_that_of_listed_labels(make, seed):
 def test_costs_of_right_labels_have_no_part_in_ssvm(missed):
     X, Y = [np.eye(2)], [[["a", "b"]]]
     space, options = LabelSequences(["a", "b"]), {"C": 10.0, "tol": 1e-6, "max_iter": 5000}
-    models = [SSVM(space, MaxLoss(NearestHamming(m)), **options).fit(X, Y) for m in (0.0, missed)]
+    models = [SSVM(space, MaxLoss(NearestHammingCosts(m)), **options).fit(X, Y) for m in (0.0, missed)]
     assert models[1].objective_ == pytest.approx(models[0].objective_, rel=1e-5)
     assert models[1].top(X, 1)[0][0][0] == ["a", "b"]
 
@@ -367,7 +376,7 @@ def test_the_certain_share_is_that_of_right_labels():
 
 def test_a_fit_forgets_the_one_before():
     rng = np.random.default_rng(0)
-    model = MultilabelStructuredPredictor(Finite(range(3)), surrogate="hinge")
+    model = MultilabelStructuredPredictor(FiniteSpace(range(3)), surrogate="hinge")
     model.fit(rng.standard_normal((20, 2)), rng.random((20, 3)) < 0.5)
     space, X, _, Y, _ = problem(matchings, 1)
     model.set_params(space=space).fit(X, Y)

@@ -13,9 +13,9 @@ from estimators.label_programs import solved
 from setwise import MultilabelStructuredPredictor, SetClassifier
 from setwise.core.exceptions import Refusal
 from setwise.estimators.linear_training import VacuousBoundWarning
-from setwise.losses import MaxLoss, Nearest, SumLoss
+from setwise.losses import MaxLoss, NearestCosts, SumLoss
 from setwise.risks import MeanRisk
-from setwise.spaces import Finite, Hierarchy
+from setwise.spaces import FiniteSpace, Hierarchy
 from setwise.surrogates import MultilabelHinge
 
 TREE = Hierarchy({"cow": "animal", "horse": "animal", "car": "vehicle", "bus": "vehicle"})
@@ -35,7 +35,7 @@ def small_problem(seed):
     X, Y = rng.standard_normal((6, 2)), rng.random((6, 4)) < 0.4
     Y[0], Y[1, :2] = False, True
     distances = rng.integers(0, 3, (4, 4)) / 2
-    costs = Nearest(np.minimum(distances, distances.T))
+    costs = NearestCosts(np.minimum(distances, distances.T))
     kappa = (None, rng.standard_normal((4, 3)), Hierarchy({1: 0, 2: 0, 3: 1}).kappa)[seed % 3]
     return X, Y, MaxLoss(costs), kappa, ("slack", "margin")[seed // 3 % 2], (20.0, 100.0)[seed % 2]
 
@@ -60,7 +60,7 @@ def test_the_optimum_is_that_of_all_constraints(seed):
     X, Y, loss, kappa, rescaling, C = small_problem(seed)
     expected, optimum = reference(X, Y, loss, kappa, rescaling, C)
     model = MultilabelStructuredPredictor(
-        Finite(range(4), kappa), loss, rescaling, "hinge", C=C, tol=1e-7, max_iter=20000
+        FiniteSpace(range(4), kappa), loss, rescaling, "hinge", C=C, tol=1e-7, max_iter=20000
     ).fit(X, Y)
     assert model.objective_ == pytest.approx(optimum, rel=1e-6)
     assert model.lower_bound_ <= optimum * (1 + 1e-7)
@@ -98,7 +98,7 @@ def test_hinges_have_an_order_of_optima(animals):
 
 def test_the_sum_loss_of_sets_is_independent_svms(animals):
     X, Y = animals
-    space = Finite(TREE.names)
+    space = FiniteSpace(TREE.names)
     model = MultilabelStructuredPredictor(space, "sum", surrogate="margin", C=50.0, tol=1e-6, max_iter=20000).fit(X, Y)
     alone = [LinearSVC(C=50.0 / 120, loss="hinge", tol=1e-8, max_iter=10**6).fit(X, y) for y in Y.T]
     objective = sum(
@@ -117,7 +117,7 @@ def test_the_sum_loss_of_sets_is_independent_svms(animals):
 
 def test_labels_that_share_nothing_are_those_of_set_classifier(animals):
     X, Y = animals
-    model = MultilabelStructuredPredictor(Finite(TREE.names), surrogate="hinge", C=300.0, tol=1e-4).fit(X, Y)
+    model = MultilabelStructuredPredictor(FiniteSpace(TREE.names), surrogate="hinge", C=300.0, tol=1e-4).fit(X, Y)
     other = SetClassifier("max", MultilabelHinge(MaxLoss()), C=300.0, tol=1e-4).fit(X, Y)
     assert model.objective_ == pytest.approx(other.objective_)
     np.testing.assert_allclose(model.coef_, other.coef_)
@@ -132,7 +132,7 @@ def test_labels_that_share_nothing_are_those_of_set_classifier(animals):
 def test_scores_are_what_was_trained(animals, kappa, intercept, bias):
     X, Y = animals
     narrow = np.random.default_rng(1).standard_normal((6, 5))
-    space = {None: Finite(TREE.names), "tree": TREE, "narrow": Finite(TREE.names, narrow)}[kappa]
+    space = {None: FiniteSpace(TREE.names), "tree": TREE, "narrow": FiniteSpace(TREE.names, narrow)}[kappa]
     for surrogate in ("hinge", "ramp"):
         model = MultilabelStructuredPredictor(
             space,
@@ -163,7 +163,7 @@ def test_the_ramp_starts_at_labels_alone(animals):
     # A tree can have any scores, so that it begins where labels that share nothing do.
     tree, alone = (
         MultilabelStructuredPredictor(space, start="logistic", surrogate="hinge", C=0.0).fit(X, Y)
-        for space in (TREE, Finite(TREE.names))
+        for space in (TREE, FiniteSpace(TREE.names))
     )
     np.testing.assert_allclose(
         tree.decision_function(X) / np.abs(tree.decision_function(X)).mean(),
@@ -175,7 +175,7 @@ def test_auto_takes_the_ramp_where_the_hinge_says_nothing():
     rng = np.random.default_rng(3)
     X = rng.standard_normal((80, 3))
     Y = X @ rng.standard_normal((3, 5)) + 1.5 * rng.standard_normal((80, 5)) > 0.5
-    space = Finite(range(5))
+    space = FiniteSpace(range(5))
     with pytest.warns(VacuousBoundWarning, match="'multilabel_hinge' promises no less.*has taken the ramp"):
         auto = MultilabelStructuredPredictor(space, C=10.0).fit(X, Y)
     with pytest.warns(VacuousBoundWarning, match="'multilabel_hinge' promises no less loss here than a constant"):
@@ -192,7 +192,7 @@ def test_auto_warns_where_it_keeps_a_hinge_that_says_nothing():
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((40, 30)), rng.random((40, 4)) < 0.5
     with pytest.warns(VacuousBoundWarning, match="has kept it, because the ramp that was tried has a larger"):
-        model = MultilabelStructuredPredictor(Finite(range(4)), C=1.0).fit(X, Y)
+        model = MultilabelStructuredPredictor(FiniteSpace(range(4)), C=1.0).fit(X, Y)
     assert model.surrogate_ == "multilabel_hinge"
     assert model.objective_ > 0.95
 

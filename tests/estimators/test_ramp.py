@@ -22,7 +22,7 @@ from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold, label_thresholds
 from setwise.estimators.linear_training import VacuousBoundWarning
-from setwise.learners import ConvexConcave, OneSlack
+from setwise.learners import ConvexConcaveProcedure, OneSlack
 from setwise.losses import AveragePrecision, PrecisionAtK, RecallAtK, RocArea
 from setwise.surrogates import MarginRescaling, Ramp
 
@@ -298,7 +298,7 @@ def test_objects_are_taken_at_their_word():
     with pytest.warns(VacuousBoundWarning):
         assert SetClassifier("f1", learner=OneSlack(C=100.0)).fit(X, y).surrogate_ == "margin"
     by_name = SetClassifier("f1", "ramp", "convex_concave").fit(X, y)
-    by_object = SetClassifier("f1", "ramp", ConvexConcave(C=by_name.C_)).fit(X, y)
+    by_object = SetClassifier("f1", "ramp", ConvexConcaveProcedure(C=by_name.C_)).fit(X, y)
     np.testing.assert_array_equal(by_object.coef_, by_name.coef_)
     assert SetClassifier("f1", learner="n_slack").fit(X, y).surrogate_ == "ramp"
     with pytest.raises(Refusal, match=r"NSlack refuses a risk that is not convex.*learner='nrbm' or 'convex_concave'"):

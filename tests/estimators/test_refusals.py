@@ -21,7 +21,7 @@ from setwise.losses import (
     Hamming,
     Jaccard,
 )
-from setwise.spaces import Finite
+from setwise.spaces import FiniteSpace
 from setwise.surrogates import MarginRescaling
 
 
@@ -165,7 +165,7 @@ def label_predictor(kind, **more):
     def fit(size, bags, folder):
         X, y, _ = bags
         Y = np.column_stack([y == "sick", X[:, 0] > X[:, 1]])
-        return kind(Finite(["a", "b"]), C=30.0, max_iter=15, **more).fit(size * X, Y)
+        return kind(FiniteSpace(["a", "b"]), C=30.0, max_iter=15, **more).fit(size * X, Y)
 
     return fit
 

@@ -12,7 +12,7 @@ from setwise import MultilabelStructuredPredictor, SetClassifier, SetClassifierC
 from setwise.estimators.objective import sees_places
 from setwise.estimators.splits import row_keys
 from setwise.losses import AveragePrecision, Hamming, Jaccard, MaxLoss, MeanOverClasses, SetFunctionLoss
-from setwise.spaces import Finite
+from setwise.spaces import FiniteSpace
 from setwise.surrogates import MarginRescaling
 
 
@@ -117,7 +117,7 @@ def test_the_order_of_rows_does_not_matter_to_labels(surrogate):
     X = np.rint(rng.standard_normal((80, 3)))
     Y = X @ rng.standard_normal((3, 4)) + rng.standard_normal((80, 4)) > 0.5
     Y = [np.flatnonzero(row).tolist() for row in Y]
-    model = MultilabelStructuredPredictor(Finite(range(4)), surrogate=surrogate, C=100.0)
+    model = MultilabelStructuredPredictor(FiniteSpace(range(4)), surrogate=surrogate, C=100.0)
     first = clone(model).fit(X, Y)
     for order in (np.arange(80)[::-1], rng.permutation(80)):
         again = clone(model).fit(X[order], [Y[i] for i in order])

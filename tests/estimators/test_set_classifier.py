@@ -9,12 +9,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, make_multilabel_classification
 
 from setwise import SetClassifier
-from setwise.inference import Greedy
+from setwise.inference import GreedySearch
 from setwise.learners import OneSlack
 from setwise.losses import (
-    Capped,
+    CappedLoss,
     CountFunctionLoss,
-    Saturating,
+    SaturatingLoss,
     Trait,
     plain_losses,
 )
@@ -27,7 +27,7 @@ convex = partial(SetClassifier, surrogate="convex")
 @pytest.mark.slow
 def test_multi_label_matrix():
     X, Y = make_multilabel_classification(150, 6, n_classes=4, random_state=0)
-    model = SetClassifier(Saturating(1.0, [1, 0.8, 0.6, 0.4]), C=50).fit(X, Y)
+    model = SetClassifier(SaturatingLoss(1.0, [1, 0.8, 0.6, 0.4]), C=50).fit(X, Y)
     assert model.coef_.shape == (4, 6)
     assert model.intercept_.shape == (4,)
     assert model.predict(X).shape == Y.shape
@@ -107,8 +107,10 @@ def test_learners_agree_within_their_certified_gaps(bags, learner, surrogate):
 @pytest.mark.filterwarnings("ignore:SetClassifier stalled")
 def test_objects_instead_of_names(bags):
     X, y, groups = bags
-    loss = Capped(np.linspace(1, 0.1, 10), 1.5)
-    model = SetClassifier(loss, MarginRescaling(loss, Greedy()), OneSlack(C=10, max_iter=40)).fit(X, y, groups=groups)
+    loss = CappedLoss(np.linspace(1, 0.1, 10), 1.5)
+    model = SetClassifier(loss, MarginRescaling(loss, GreedySearch()), OneSlack(C=10, max_iter=40)).fit(
+        X, y, groups=groups
+    )
     assert model.loss_ is loss
     assert model.duality_gap_ >= 0
     clone(model).fit(X, y, groups=groups)

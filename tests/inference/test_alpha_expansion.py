@@ -9,7 +9,7 @@ from setwise.core.batch import Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import ClassGraphs, Graphs
-from setwise.inference import AlphaExpansion, Greedy, MaxFlow, TreeReweighted, cuts
+from setwise.inference import AlphaExpansion, GreedySearch, MaxFlow, TreeReweightedMessages, cuts
 from setwise.kernels.threads import thread_limit
 from setwise.losses import Hamming, Jaccard, MeanOverClasses
 
@@ -35,7 +35,7 @@ def random_scores(rng, batch, kind):
     return np.round(2 * scores) if rng.random() < 0.3 else scores
 
 
-@pytest.mark.parametrize("bound", [TreeReweighted(), None])
+@pytest.mark.parametrize("bound", [TreeReweightedMessages(), None])
 @pytest.mark.parametrize("kind", ["potts", "metric", "any"])
 def test_value_best_and_bound(kind, bound):
     rng = np.random.default_rng(0)
@@ -111,7 +111,7 @@ def test_what_does_not_fit_is_refused():
             MeanOverClasses(Jaccard()).bind(batch),
             "the loss is not a sum of one cost per mistake",
         ),
-        (AlphaExpansion(Greedy()), Hamming().bind(batch), "Greedy refuses"),
+        (AlphaExpansion(GreedySearch()), Hamming().bind(batch), "GreedySearch refuses"),
     ):
         with pytest.raises(Refusal, match=words):
             method.prepare(structure)

@@ -11,9 +11,9 @@ from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.inference import Auto, ByArea
 from setwise.losses import (
-    AreaWeighted,
+    AreaWeightedLoss,
     BalancedError,
-    ClassWeighted,
+    ClassWeightedLoss,
     ErrorRate,
     FBeta,
     GMean,
@@ -45,7 +45,7 @@ def test_bound_and_labeling_enclose_the_truth_and_mostly_meet(problem):
     areas = np.ceil(10 * rng.random(len(y))) if rng.random() < 0.5 else 0.1 + rng.random(len(y))
     slack = 1e-9 * (1 + np.abs(scores).astype("f8").sum())
     for inner in LOSSES:
-        loss = AreaWeighted(inner, areas)
+        loss = AreaWeightedLoss(inner, areas)
         structure = loss.bind(Sets.single(y))
         # In a set of one class a quotient may be a sum of costs.
         found = (Auto() if ByArea().refuses(structure) else ByArea()).prepare(structure).maximize(scores)
@@ -61,7 +61,7 @@ def test_exact_in_most_cases_of_moderate_scores():
     exact = []
     for _ in range(200):
         y, areas = rng.random(12) < 0.4, 1 + rng.integers(0, 30, 12)
-        structure = AreaWeighted(Jaccard(), areas).bind(Sets.single(y))
+        structure = AreaWeightedLoss(Jaccard(), areas).bind(Sets.single(y))
         exact.append(ByArea().prepare(structure).maximize(0.1 * rng.standard_normal(12)).exact[0])
     assert np.mean(exact) > 0.9
 
@@ -73,7 +73,7 @@ def test_equals_the_loss_of_the_single_pixels(problem):
     areas = rng.integers(1, 4, len(y))
     wrong = rng.random(len(y)) < 0.5
     for inner in LOSSES:
-        loss = AreaWeighted(inner, areas)
+        loss = AreaWeightedLoss(inner, areas)
         assert loss(y, y ^ wrong) == pytest.approx(inner(np.repeat(y, areas), np.repeat(y ^ wrong, areas)))
         assert loss.traits & SHAPE <= brute.traits(loss, y)
         pixels = (
@@ -87,7 +87,7 @@ def test_equals_the_loss_of_the_single_pixels(problem):
 def test_areas_reach_the_lovasz_hinge():
     rng = np.random.default_rng(1)
     y, s = rng.random(6) < 0.5, rng.standard_normal(6)
-    loss = AreaWeighted(Jaccard(), rng.integers(1, 20, 6))
+    loss = AreaWeightedLoss(Jaccard(), rng.integers(1, 20, 6))
     assert LovaszHinge(loss)(y, s).value == pytest.approx(brute.lovasz_hinge(loss, y, s, True))
 
 
@@ -103,22 +103,22 @@ def test_loss_augmented_inference_equals_enumeration(problem):
         assert found.value == found.bound == pytest.approx(truth, rel=1e-9, abs=1e-9)
         assert loss(y, found.labels) + scores @ found.labels == pytest.approx(found.value, rel=1e-9, abs=1e-9)
     areas = 1 + rng.random(len(y))
-    weighted = AreaWeighted(Jaccard(), areas)
+    weighted = AreaWeightedLoss(Jaccard(), areas)
     truth = np.max([weighted(y, guess) + scores @ guess for guess in guesses])
     found = loss_augmented_inference(Jaccard(), y, scores, weights=areas)
     assert found.value - 1e-9 * (1 + abs(truth)) <= truth <= found.bound + 1e-9 * (1 + abs(truth))
 
 
 def test_refusals_are_sentences():
-    with pytest.raises(Refusal, match=r"AreaWeighted refuses GMean\(\): it is not a quotient"):
-        AreaWeighted(GMean(), [1.0, 2.0])
+    with pytest.raises(Refusal, match=r"AreaWeightedLoss refuses GMean\(\): it is not a quotient"):
+        AreaWeightedLoss(GMean(), [1.0, 2.0])
     with pytest.raises(ValueError, match="areas must be above 0"):
-        AreaWeighted(Jaccard(), [1.0, 0.0])
+        AreaWeightedLoss(Jaccard(), [1.0, 0.0])
     with pytest.raises(Refusal, match=r"refuses RocArea\(\): it evaluates a ranking"):
         loss_augmented_inference(RocArea(), [0, 1], [0.0, 1.0])
     with pytest.raises(ValueError, match="has 2 weights"):
         loss_augmented_inference(Jaccard(), [0, 1, 1], [0.0, 1.0, 2.0], weights=[1.0, 2.0])
-    convex = AreaWeighted(Tversky(0.5, 2.0), np.ones(30)).bind(Sets.single(np.arange(30) % 2))
+    convex = AreaWeightedLoss(Tversky(0.5, 2.0), np.ones(30)).bind(Sets.single(np.arange(30) % 2))
     assert "not convex in fn" in ByArea().refuses(convex)
 
 
@@ -126,7 +126,7 @@ def test_a_multiple_of_a_loss_of_areas_keeps_its_method():
     """A bound loss is data, so nothing is forgotten on the way through * and +."""
     rng = np.random.default_rng(2)
     y, s, areas = rng.random(40) < 0.4, 0.05 * rng.standard_normal(40), 1 + rng.random(40)
-    loss, sets = AreaWeighted(Jaccard(), areas), Sets.single(y)
+    loss, sets = AreaWeightedLoss(Jaccard(), areas), Sets.single(y)
     for twin in (1.0 * loss, 0.5 * loss, loss + Hamming(areas / 100), 2 * (loss + Hamming())):
         assert isinstance(Auto().choice(twin.bind(sets)), ByArea)
     once, same = (Auto().prepare(one.bind(sets)).maximize(s) for one in (loss, 1.0 * loss))
@@ -142,7 +142,7 @@ def test_weights_reach_a_multiple_of_a_loss():
 
 def test_a_set_without_positives_and_a_policy_between_0_and_1():
     rng = np.random.default_rng(1)
-    found = loss_augmented_inference(ClassWeighted(FBeta(50.0, 0.25), 0.01, 0.3), np.zeros(5, int), np.zeros(5))
+    found = loss_augmented_inference(ClassWeightedLoss(FBeta(50.0, 0.25), 0.01, 0.3), np.zeros(5, int), np.zeros(5))
     assert found.value == pytest.approx(1.0)
     y, s = np.zeros(30, int), rng.standard_normal(30) / 30
     assert loss_augmented_inference(FBeta(1.0, 0.5), y, s, weights=np.ones(30)).exact
@@ -153,7 +153,7 @@ def test_sums_of_costs_are_maximized_exactly(inner):
     rng = np.random.default_rng(0)
     for p in (1, 2, 7):
         y, scores, areas = rng.random(p) < 0.5, rng.standard_normal(p), 1.0 + rng.integers(0, 9, p)
-        loss = AreaWeighted(inner, areas)
+        loss = AreaWeightedLoss(inner, areas)
         found = Auto().prepare(loss.bind(Sets.single(y))).maximize(scores)
         assert found.exact[0]
         assert found.values[0] == pytest.approx(brute.margin_rescaling(loss, y, scores))
@@ -167,12 +167,12 @@ def test_sets_of_any_sizes_have_an_area_for_each_decision(inner):
     ends = np.concatenate([[0], np.cumsum(sizes)])
     y, guess, scores = rng.random(10) < 0.4, rng.random(10) < 0.5, 0.3 * rng.standard_normal(10)
     sets = Sets(y, ends)
-    loss = AreaWeighted(inner, areas)
-    each = [AreaWeighted(inner, areas[a:b])(y[a:b], guess[a:b]) for a, b in pairwise(ends)]
+    loss = AreaWeightedLoss(inner, areas)
+    each = [AreaWeightedLoss(inner, areas[a:b])(y[a:b], guess[a:b]) for a, b in pairwise(ends)]
     np.testing.assert_allclose(loss.values(sets, guess), each)
     found = Auto().prepare(loss.bind(sets)).maximize(scores)
     for i, (a, b) in enumerate(pairwise(ends)):
-        best = brute.margin_rescaling(AreaWeighted(inner, areas[a:b]), y[a:b], scores[a:b])
+        best = brute.margin_rescaling(AreaWeightedLoss(inner, areas[a:b]), y[a:b], scores[a:b])
         assert found.values[i] - 1e-9 <= best <= found.bounds[i] + 1e-9
     with pytest.raises(ValueError, match="has 10 weights, one for each place; got a set of"):
         loss.bind(sets.take(np.array([0, 2])))

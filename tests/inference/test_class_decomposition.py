@@ -12,7 +12,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.networks import ClassGraphs
 from setwise.inference import Auto, ByClass, ClassDecomposition, Enumeration, TreeMaxProduct
 from setwise.kernels.threads import thread_limit
-from setwise.losses import AreaWeighted, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass, ZeroOne
+from setwise.losses import AreaWeightedLoss, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass, ZeroOne
 
 LOSSES = [
     MeanOverClasses(Jaccard()),
@@ -20,7 +20,7 @@ LOSSES = [
     OneClass(Jaccard(), 1),
     OneClass(FBeta(), 0) + OneClass(Jaccard(), 1),
     ZeroOne(),
-    MeanOverClasses(AreaWeighted(Jaccard(), (1.0, 2.0, 0.5, 3.0, 1.0, 0.25))),
+    MeanOverClasses(AreaWeightedLoss(Jaccard(), (1.0, 2.0, 0.5, 3.0, 1.0, 0.25))),
 ]
 
 

@@ -33,7 +33,7 @@ from setwise.losses import (
     HMean,
     Jaccard,
     PrecisionAtK,
-    Saturating,
+    SaturatingLoss,
     Trait,
 )
 from setwise.surrogates import MarginRescaling
@@ -144,7 +144,7 @@ def test_a_budget_that_ends_leaves_an_honest_bound():
 
 def test_the_modular_part_of_a_loss_moves_into_the_scores():
     rng = np.random.default_rng(5)
-    y, scores, loss = rng.random(8) < 0.5, rng.standard_normal(8), Saturating(0.7, rng.random(8))
+    y, scores, loss = rng.random(8) < 0.5, rng.standard_normal(8), SaturatingLoss(0.7, rng.random(8))
     found = search(loss, y, scores)
     assert found.values[0] == pytest.approx(brute.margin_rescaling(loss, y, scores))
 
@@ -204,4 +204,4 @@ def test_refusals_name_the_loss_and_the_way_out():
         CountSearch(budget=400).prepare(loose)
     for loss in (CountFunctionLoss(lambda fn, fp: fn * fp, (Trait.INCREASING,)), GMean(), BreakEven(), PrecisionAtK(3)):
         assert CountSearch(budget=400).refuses(loss.bind(sets)) is None
-    assert CountSearch(budget=400).refuses((HMean() + Saturating()).bind(sets)) is None
+    assert CountSearch(budget=400).refuses((HMean() + SaturatingLoss()).bind(sets)) is None

@@ -10,11 +10,11 @@ from scipy.optimize import linprog
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
-from setwise.inference import Auto, CountSearch, DualDecomposition, Enumeration, Greedy, MaxFlow
+from setwise.inference import Auto, CountSearch, DualDecomposition, Enumeration, GreedySearch, MaxFlow
 from setwise.inference.descent import BundleMethod
 from setwise.inference.dual_decomposition import Subproblem, SubproblemDescent
 from setwise.kernels.threads import thread_limit
-from setwise.losses import MCC, AreaWeighted, Capped, FBeta, GMean, Hamming, HMean, Jaccard, Tversky, ZeroOne
+from setwise.losses import MCC, AreaWeightedLoss, CappedLoss, FBeta, GMean, Hamming, HMean, Jaccard, Tversky, ZeroOne
 
 LOSSES = [Jaccard(), FBeta(), FBeta(2.0), GMean(), HMean(), MCC(), ZeroOne(), Jaccard() + 0.02 * Hamming()]
 COUNTS = [Jaccard(), FBeta(), GMean(), HMean(), MCC(), ZeroOne()]
@@ -164,11 +164,11 @@ def test_auto_takes_it_for_counts_on_graphs():
     labels = np.arange(30) % 3 == 0
     for given in (labels, np.where(np.arange(30) < 5, -1, labels).astype(np.int8)):
         graphs = Graphs(given, np.array([0, 30]), grid(5, 6))
-        for loss in (Jaccard(), AreaWeighted(Jaccard(), np.linspace(1.0, 2.0, 30))):
+        for loss in (Jaccard(), AreaWeightedLoss(Jaccard(), np.linspace(1.0, 2.0, 30))):
             assert Auto().choice(loss.bind(graphs)) == DualDecomposition()
         assert isinstance(Auto().choice(Hamming().bind(graphs)), MaxFlow)
     known = Graphs(labels, np.array([0, 30]), grid(5, 6))
-    assert Auto().choice(Capped(np.arange(1.0, 31.0), 20.0).bind(known)) == DualDecomposition(loss=Greedy())
+    assert Auto().choice(CappedLoss(np.arange(1.0, 31.0), 20.0).bind(known)) == DualDecomposition(loss=GreedySearch())
 
 
 def test_what_does_not_fit_is_refused():
@@ -271,7 +271,7 @@ def test_areas_and_labels_that_are_not_known(weighted, unknown):
         if unknown:
             labels[rng.random(8) < 0.3] = -1
         graphs = Graphs(labels, graphs.offsets, graphs.edges)
-        loss = AreaWeighted(Jaccard(), rng.uniform(0.5, 3.0, 8)) if weighted else Jaccard()
+        loss = AreaWeightedLoss(Jaccard(), rng.uniform(0.5, 3.0, 8)) if weighted else Jaccard()
         structure = loss.bind(graphs)
         best = max(structure.values(row)[0] + graphs.won(scores, row)[0] for row in rows)
         found = DualDecomposition().prepare(structure).maximize(scores)
@@ -288,14 +288,14 @@ def test_areas_and_labels_that_are_not_known(weighted, unknown):
 def test_any_methods_may_serve_the_two_sides():
     rng = np.random.default_rng(10)
     graphs, scores, rows, won = random_problem(rng)
-    structure = Capped(np.arange(1.0, 13.0), 20.0).bind(graphs)
-    best = (won + losses_of(Capped(np.arange(1.0, 13.0), 20.0), graphs.truth, rows)).max()
-    for method in (DualDecomposition(loss=Greedy()), DualDecomposition(loss=Enumeration(12))):
+    structure = CappedLoss(np.arange(1.0, 13.0), 20.0).bind(graphs)
+    best = (won + losses_of(CappedLoss(np.arange(1.0, 13.0), 20.0), graphs.truth, rows)).max()
+    for method in (DualDecomposition(loss=GreedySearch()), DualDecomposition(loss=Enumeration(12))):
         found = method.prepare(structure).maximize(scores)
         assert found.values[0] - 1e-9 <= best <= found.bounds[0] + 1e-9
     with pytest.raises(Refusal, match="CountSearch refuses"):
         DualDecomposition(loss=CountSearch()).prepare(structure)
-    with pytest.raises(Refusal, match=r"it is no function of counts. Use loss=Greedy\(\)"):
+    with pytest.raises(Refusal, match=r"it is no function of counts. Use loss=GreedySearch\(\)"):
         DualDecomposition().prepare(structure)
 
 

@@ -6,7 +6,16 @@ from hypothesis import strategies as st
 from setwise.core import enumerate as brute
 from setwise.core.batch import Sets
 from setwise.inference import Auto, ByCardinality, Enumeration, minimize_submodular
-from setwise.losses import Capped, Cardinality, EarlyDetection, Hamming, Jaccard, Saturating, SetFunctionLoss, Trait
+from setwise.losses import (
+    CappedLoss,
+    Cardinality,
+    EarlyDetection,
+    Hamming,
+    Jaccard,
+    SaturatingLoss,
+    SetFunctionLoss,
+    Trait,
+)
 
 
 @pytest.mark.parametrize("slack", [False, True])
@@ -15,7 +24,7 @@ def test_cardinality_search_equals_enumeration_on_a_ragged_batch(slack):
     offsets = np.array([0, 1, 8, 20, 32])
     sets = Sets(rng.random(32) < 0.4, offsets)
     for scores in (rng.standard_normal(32), np.zeros(32), rng.integers(-2, 3, 32) * 0.1):
-        structure = Saturating(0.3).bind(sets)
+        structure = SaturatingLoss(0.3).bind(sets)
         fast, slow = (method.prepare(structure, slack).maximize(scores) for method in (ByCardinality(), Enumeration()))
         np.testing.assert_allclose(fast.values, slow.values, atol=1e-12)
         assert fast.exact.all()
@@ -59,20 +68,20 @@ def test_the_default_is_exact_wherever_the_traits_allow():
         sets = Sets.single(rng.random(p) < 0.5)
         for loss in (
             Hamming(rng.random(p)),
-            Saturating(1.0, rng.random(p)),
+            SaturatingLoss(1.0, rng.random(p)),
             Cardinality(rng.random(p + 1)),
             EarlyDetection(),
-            Capped(rng.random(p), 1.0),
+            CappedLoss(rng.random(p), 1.0),
             SetFunctionLoss(lambda _, wrong: float(wrong.sum()) ** 2, (Trait.SUPERMODULAR,)),
             SetFunctionLoss(lambda _, wrong: 0.5 * float(wrong.sum()), [Trait.MODULAR, Trait.INCREASING]),
             Hamming(rng.random(p)) + Cardinality(rng.random(p + 1)),
         ):
             names[type(loss).__name__, p] = type(Auto().choice(loss.bind(sets))).__name__
-    assert names["Hamming", 40] == "Modular"
-    assert names["Saturating", 40] == names["Cardinality", 40] == names["Combination", 40] == "ByCardinality"
-    assert names["EarlyDetection", 6] == names["Capped", 6] == "Enumeration"
-    assert names["EarlyDetection", 40] == names["Capped", 40] == "Greedy"
-    assert names["SetFunctionLoss", 40] == "Modular"
+    assert names["Hamming", 40] == "ModularMaximum"
+    assert names["SaturatingLoss", 40] == names["Cardinality", 40] == names["Combination", 40] == "ByCardinality"
+    assert names["EarlyDetection", 6] == names["CappedLoss", 6] == "Enumeration"
+    assert names["EarlyDetection", 40] == names["CappedLoss", 40] == "GreedySearch"
+    assert names["SetFunctionLoss", 40] == "ModularMaximum"
 
 
 def test_enumeration_tables_each_distinct_truth_once():

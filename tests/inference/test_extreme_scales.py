@@ -20,8 +20,8 @@ from setwise.inference import (
     BeliefPropagation,
     DualDecomposition,
     MaxFlow,
-    PiecewiseLinear,
-    TreeReweighted,
+    PiecewiseLinearPrograms,
+    TreeReweightedMessages,
 )
 from setwise.inference.message_passing import label_costs
 from setwise.losses import FBeta, GMean, Hamming, Jaccard, MeanOverClasses, ZeroOne
@@ -195,7 +195,9 @@ def test_no_certificate_is_wrong(part):
     assert sum(count > 0 for count in taken.values()) >= 15, taken
 
 
-@pytest.mark.parametrize("method", [QPBO(), TreeReweighted(), BeliefPropagation()], ids=lambda method: method.name)
+@pytest.mark.parametrize(
+    "method", [QPBO(), TreeReweightedMessages(), BeliefPropagation()], ids=lambda method: method.name
+)
 @pytest.mark.parametrize(("tiny", "huge"), [(1e-13, 1.0), (1.0, 1e13), (1e-300, 1e300)])
 def test_a_triangle_without_a_certificate_beside_a_huge_node(method, tiny, huge):
     # No messages and no cut tell which of three edges that repel one another is lost.
@@ -212,7 +214,7 @@ def test_a_triangle_without_a_certificate_beside_a_huge_node(method, tiny, huge)
     [
         # Edges that repel a little, next to the largest score, are taken for 0.
         (
-            PiecewiseLinear(),
+            PiecewiseLinearPrograms(),
             1e-13 * GMean(),
             [1, 1, 1, 0, 1],
             [[4, 1], [2, 3]],

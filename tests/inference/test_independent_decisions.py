@@ -6,7 +6,7 @@ import pytest
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
-from setwise.inference import Auto, WithoutEdges
+from setwise.inference import Auto, EdgelessReduction
 from setwise.losses import Hamming, Jaccard, ZeroOne
 
 
@@ -17,7 +17,7 @@ def test_graphs_without_edges_are_independent_decisions(slack):
     sets, s = Sets(graphs.labels, graphs.offsets), rng.standard_normal(9)
     for loss in (Hamming(), Jaccard(), ZeroOne()):
         one, other = (Auto().prepare(loss.bind(batch), slack) for batch in (graphs, sets))
-        assert isinstance(one.method, WithoutEdges)
+        assert isinstance(one.method, EdgelessReduction)
         found, expected = one.maximize(s), other.maximize(s)
         assert (found.labels == expected.labels).all()
         assert found.values == pytest.approx(expected.values)
@@ -27,5 +27,5 @@ def test_graphs_without_edges_are_independent_decisions(slack):
         part = one.take(np.array([1])).maximize(s[4:])
         assert part.values == pytest.approx(expected.values[1:])
     edged = Graphs(graphs.labels, graphs.offsets, np.array([[0, 1]]))
-    with pytest.raises(Refusal, match="WithoutEdges refuses Jaccard.* on graphs with edges"):
-        WithoutEdges(Auto()).prepare(Jaccard().bind(edged))
+    with pytest.raises(Refusal, match="EdgelessReduction refuses Jaccard.* on graphs with edges"):
+        EdgelessReduction(Auto()).prepare(Jaccard().bind(edged))

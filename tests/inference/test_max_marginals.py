@@ -14,7 +14,7 @@ from setwise.losses import (
     MCC,
     BalancedError,
     BreakEven,
-    ClassWeighted,
+    ClassWeightedLoss,
     CountFunctionLoss,
     EarlyDetection,
     ErrorRate,
@@ -134,8 +134,8 @@ def test_a_modular_part_leaves_max_marginals_structured():
 @pytest.mark.parametrize("loss", [BalancedError(), Jaccard("fraction"), Jaccard(), FBeta()], ids=repr)
 def test_weighted_counts_may_be_fractions(loss):
     rng = np.random.default_rng(0)
-    assert ClassWeighted(loss, 0.1, 0.1)([1, 0], [0, 1]) == 1.0
+    assert ClassWeightedLoss(loss, 0.1, 0.1)([1, 0], [0, 1]) == 1.0
     for _ in range(30):
         y, s = rng.random(6) < rng.choice([0.0, 0.4]), 0.3 * rng.standard_normal(6)
-        weighted = ClassWeighted(loss, 0.01, 0.02)
+        weighted = ClassWeightedLoss(loss, 0.01, 0.02)
         np.testing.assert_allclose(max_marginals(weighted, y, s), brute.max_marginals(weighted, y, s), atol=1e-12)

@@ -11,11 +11,11 @@ from setwise.core.batch import Classes
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import ClassGraphs, Graphs
-from setwise.inference import Auto, BeliefPropagation, Enumeration, MaxFlow, TreeMaxProduct, TreeReweighted
+from setwise.inference import Auto, BeliefPropagation, Enumeration, MaxFlow, TreeMaxProduct, TreeReweightedMessages
 from setwise.losses import Hamming, Jaccard, MeanOverClasses, ZeroOne
 from setwise.surrogates import MarginRescaling
 
-SEARCHES = [TreeReweighted(), BeliefPropagation()]
+SEARCHES = [TreeReweightedMessages(), BeliefPropagation()]
 
 
 def solved(method, structure, s):
@@ -68,7 +68,7 @@ def test_the_bound_of_reweighted_trees_never_rises(k, tables):
         batch = ClassGraphs(rng.integers(0, k, 30), np.array([0, 30]), grid(5, 6), k, tables)
         s = scores(rng, batch, "reals")
         structure = Hamming().bind(batch)
-        bounds = [TreeReweighted(t).prepare(structure).maximize(s).bounds[0] for t in range(1, 10)]
+        bounds = [TreeReweightedMessages(t).prepare(structure).maximize(s).bounds[0] for t in range(1, 10)]
         assert (np.diff(bounds) <= slip(s)).all()
         fallen += bounds[-1] < bounds[0]
     assert fallen >= 3
@@ -80,7 +80,7 @@ def test_two_attracting_labels_are_a_cut():
         batch = Graphs(rng.random(100) < 0.5, np.array([0, 100]), grid(10, 10))
         s = scores(rng, batch, "attracting")
         structure = Hamming().bind(batch)
-        cut, found = (one.prepare(structure).maximize(s) for one in (MaxFlow(), TreeReweighted(2000)))
+        cut, found = (one.prepare(structure).maximize(s) for one in (MaxFlow(), TreeReweightedMessages(2000)))
         # The bound of two labels is that of the cut, as no bound by chains can be below.
         assert found.values[0] <= cut.values[0] + slip(s)
         assert cut.values[0] <= found.bounds[0] + slip(s)
@@ -136,7 +136,7 @@ def test_several_sets_are_their_sets_one_by_one(method):
         assert alone.bounds[0] == pytest.approx(found.bounds[i])
 
 
-@pytest.mark.parametrize("method", [TreeReweighted(2), BeliefPropagation(2)], ids=repr)
+@pytest.mark.parametrize("method", [TreeReweightedMessages(2), BeliefPropagation(2)], ids=repr)
 def test_messages_are_kept_and_shared_with_parts(method):
     rng = np.random.default_rng(7)
     batch = several(rng, tables=False)
@@ -148,7 +148,7 @@ def test_messages_are_kept_and_shared_with_parts(method):
     again, cold = whole.maximize(s), method.prepare(structure).maximize(s)
     assert (again.values[[2, 0]] >= last.values - slip(s)).all()
     assert (again.values >= cold.values - slip(s)).all()
-    if isinstance(method, TreeReweighted):
+    if isinstance(method, TreeReweightedMessages):
         assert (again.bounds[[2, 0]] <= last.bounds + slip(s)).all()
 
 
@@ -156,7 +156,7 @@ def test_a_tolerance_ends_the_search_early():
     rng = np.random.default_rng(8)
     batch = ClassGraphs(rng.integers(0, 3, 400), np.array([0, 400]), grid(20, 20), 3)
     s, structure = scores(rng, batch, "attracting"), Hamming().bind(batch)
-    rough, fine = (TreeReweighted().prepare(structure).maximize(s, tol) for tol in (50.0, 0.0))
+    rough, fine = (TreeReweightedMessages().prepare(structure).maximize(s, tol) for tol in (50.0, 0.0))
     assert rough.bounds[0] - rough.values[0] <= 50.0
     assert fine.bounds[0] <= rough.bounds[0]
 
@@ -178,7 +178,7 @@ def test_auto_takes_the_first_that_fits():
     loop = np.vstack([chain(50), [[49, 0]]])
     for edges, loss, method in (
         (tree(rng, 50), Hamming(), TreeMaxProduct()),
-        (loop, Hamming(), TreeReweighted()),
+        (loop, Hamming(), TreeReweightedMessages()),
         (loop[[0, 49]] % 5, ZeroOne(), Enumeration(12)),
     ):
         p = 5 if isinstance(method, Enumeration) else 50
@@ -199,15 +199,15 @@ def test_what_does_not_fit_is_refused():
             method.prepare(ZeroOne().bind(large))
         with pytest.raises(Refusal, match=f"{name} refuses Classes: it knows Graphs and ClassGraphs"):
             method.prepare(Hamming().bind(Classes.single([0, 1], 2)))
-    with pytest.raises(Refusal, match="TreeMaxProduct refuses graphs with a cycle. Use TreeReweighted"):
+    with pytest.raises(Refusal, match="TreeMaxProduct refuses graphs with a cycle. Use TreeReweightedMessages"):
         TreeMaxProduct().prepare(Hamming().bind(loop))
     with pytest.raises(Refusal, match=r"Enumeration refuses a set of 13 decisions: 3\^13 labelings are too many"):
         Enumeration().prepare(Hamming().bind(large))
     every = np.array(list(combinations(range(5), 2)))
     frustrated = ClassGraphs(np.zeros(5, np.int64), np.array([0, 5]), every, 2)
     with pytest.raises(Refusal, match="max_marginals refuses .*: its maximum is only bounded here"):
-        TreeReweighted().prepare(BoundLoss(frustrated)).max_marginals(np.append(np.zeros(10), -np.ones(10)))
+        TreeReweightedMessages().prepare(BoundLoss(frustrated)).max_marginals(np.append(np.zeros(10), -np.ones(10)))
     with pytest.raises(ValueError, match="max_iter must be"):
-        TreeReweighted(0)
+        TreeReweightedMessages(0)
     with pytest.raises(ValueError, match="damping must be"):
         BeliefPropagation(damping=1.0)

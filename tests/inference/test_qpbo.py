@@ -199,7 +199,7 @@ def test_what_does_not_fit_is_refused():
     three = ClassGraphs(np.array([0, 2]), np.array([0, 2]), np.array([[0, 1]]), 3)
     for structure, words in (
         (Hamming().bind(Sets.single([1, 0])), "QPBO refuses Sets: it knows Graphs and ClassGraphs"),
-        (Hamming().bind(three), "QPBO refuses 3 labels: it knows two. Use TreeReweighted or AlphaExpansion"),
+        (Hamming().bind(three), "QPBO refuses 3 labels: it knows two. Use TreeReweightedMessages or AlphaExpansion"),
         (Jaccard().bind(graphs), "QPBO refuses Jaccard.*: the loss is not a sum of one cost per mistake"),
     ):
         with pytest.raises(Refusal, match=words):

@@ -8,7 +8,7 @@ from setwise import loss_augmented_inference, max_marginals
 from setwise.core import enumerate as brute
 from setwise.core.batch import Classes, Sets
 from setwise.core.exceptions import Refusal
-from setwise.inference import Auto, ByClass, Greedy
+from setwise.inference import Auto, ByClass, GreedySearch
 from setwise.losses import BreakEven, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass, RocArea, ZeroOne
 
 
@@ -60,7 +60,7 @@ def test_a_method_that_is_not_exact_leaves_a_bound_that_holds():
     inexact = 0
     for y, s, p, k in problems(rounds(200, 60)):
         structure = MeanOverClasses(FBeta()).bind(Classes.single(y, k))
-        found = ByClass(Greedy()).prepare(structure).maximize(s.ravel())
+        found = ByClass(GreedySearch()).prepare(structure).maximize(s.ravel())
         truth = brute.objectives(structure, s.ravel(), brute.labelings(p, k)).max()
         assert found.values[0] - 1e-9 <= truth <= found.bounds[0] + 1e-9
         inexact += not found.exact[0]

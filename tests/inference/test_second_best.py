@@ -1,4 +1,4 @@
-"""SecondBest on the zero-one loss is equal to enumeration, also with unknown labels, and where the truth is best."""
+"""SecondBestLabeling on the zero-one loss equals enumeration, also with unknown labels, and where the truth is best."""
 
 from itertools import product
 
@@ -9,8 +9,8 @@ from rounds import rounds
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
-from setwise.inference import Auto, SecondBest
-from setwise.losses import Capped, Hamming, Jaccard, ZeroOne
+from setwise.inference import Auto, SecondBestLabeling
+from setwise.losses import CappedLoss, Hamming, Jaccard, ZeroOne
 
 EDGES = np.array([[0, 1], [1, 2], [0, 3], [3, 4], [1, 4], [6, 7], [7, 8]])
 
@@ -36,15 +36,15 @@ def test_it_is_enumeration(loss, unknown):
     for k in range(rounds(60, 25)):
         graphs, scores = problem(rng, unknown, ("reals", "ties", "zeros", "huge", "reals")[k % 5])
         structure = loss.bind(graphs)
-        assert isinstance(Auto().choice(structure), SecondBest)
-        found = SecondBest().prepare(structure).maximize(scores)
+        assert isinstance(Auto().choice(structure), SecondBestLabeling)
+        found = SecondBestLabeling().prepare(structure).maximize(scores)
         best = np.max([structure.values(row) + graphs.won(scores, row) for row in rows], axis=0)
         slip = 1e-10 * (1.0 + np.abs(scores).max())
         np.testing.assert_allclose(found.values, best, rtol=0, atol=slip)
         assert found.exact.all()
         assert (found.bounds >= best - slip).all()
         truths += (structure.values(found.labels) == 0).sum()
-        again = SecondBest().prepare(structure).take(np.array([1])).maximize(scores[graphs.score_offsets[1] :])
+        again = SecondBestLabeling().prepare(structure).take(np.array([1])).maximize(scores[graphs.score_offsets[1] :])
         assert again.values[0] == pytest.approx(found.values[1], abs=slip)
     assert truths > 0
 
@@ -52,12 +52,12 @@ def test_it_is_enumeration(loss, unknown):
 def test_what_does_not_fit_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
     for structure, words in (
-        (ZeroOne().bind(Sets.single([1, 0])), "SecondBest refuses Sets: it knows Graphs"),
+        (ZeroOne().bind(Sets.single([1, 0])), "SecondBestLabeling refuses Sets: it knows Graphs"),
         (Jaccard().bind(graphs), "not all labelings with a mistake cost the same"),
         (Hamming().bind(graphs), "not all labelings with a mistake cost the same"),
-        (Capped([1.0, 1.0], 1.5).bind(graphs), "not all labelings with a mistake cost the same"),
+        (CappedLoss([1.0, 1.0], 1.5).bind(graphs), "not all labelings with a mistake cost the same"),
     ):
         with pytest.raises(Refusal, match=words):
-            SecondBest().prepare(structure)
-    with pytest.raises(Refusal, match="SecondBest refuses slack rescaling"):
-        SecondBest().prepare(ZeroOne().bind(graphs), slack=True)
+            SecondBestLabeling().prepare(structure)
+    with pytest.raises(Refusal, match="SecondBestLabeling refuses slack rescaling"):
+        SecondBestLabeling().prepare(ZeroOne().bind(graphs), slack=True)

@@ -9,7 +9,7 @@ from setwise import SetClassifier
 from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
-from setwise.inference import Greedy
+from setwise.inference import GreedySearch
 from setwise.losses import BreakEven, Hamming, PrecisionAtK, RecallAtK
 from setwise.surrogates import MarginRescaling, SlackRescaling
 
@@ -19,7 +19,7 @@ def test_the_number_is_never_dropped_in_silence(loss):
     structure = loss.bind(Sets.single([0, 1, 1, 0, 0]))
     allowed = [guess for guess in subsets(5) if structure.values(guess)[0] > -np.inf]
     assert {int(guess.sum()) for guess in allowed} == {3 if "K" in repr(loss) else 2}
-    assert "the number of predicted positives is given. Use CountSearch" in Greedy().refuses(structure)
+    assert "the number of predicted positives is given. Use CountSearch" in GreedySearch().refuses(structure)
     for add in (lambda: loss + Hamming(), lambda: Hamming() + loss):
         with pytest.raises(Refusal, match="evaluates an order of scores, not labels. Train for it alone"):
             add()

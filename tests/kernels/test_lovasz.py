@@ -20,14 +20,14 @@ from setwise.kernels.lovasz import (
 )
 from setwise.kernels.sorting import falling_bits
 from setwise.kernels.threads import thread_limit
-from setwise.losses import ClassWeighted, Jaccard, Tversky
+from setwise.losses import ClassWeightedLoss, Jaccard, Tversky
 
 LOSSES = [
     Jaccard(),
     Jaccard("fraction"),
     Jaccard("ignore"),
     Tversky(0.3, 1.5, zero_division=0.0),
-    ClassWeighted(Jaccard(), 0.7, 3.0),
+    ClassWeightedLoss(Jaccard(), 0.7, 3.0),
 ]
 
 

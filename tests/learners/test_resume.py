@@ -10,9 +10,9 @@ from learners.risks import Maxima, hamming_risk, minimum, random_risk
 from setwise.core import checkpoint
 from setwise.core.batch import Sets
 from setwise.core.checkpoint import Checkpoint, read_sealed, write_sealed
-from setwise.learners import LEARNERS, NRBM, BlockFrankWolfe, ConvexConcave, NSlack, OneSlack, Subgradient
+from setwise.learners import LEARNERS, NRBM, BlockFrankWolfe, ConvexConcaveProcedure, NSlack, OneSlack, Subgradient
 from setwise.learners.masters import PlaneMaster
-from setwise.models import Independent
+from setwise.models import RowModel
 from setwise.risks import MeanRisk
 from setwise.surrogates import Ramp
 
@@ -35,7 +35,7 @@ def ramp_risk(seed=0):
     X = rng.standard_normal((60, 4))
     y = X[:, 0] + 0.7 * rng.standard_normal(60) > 0.4
     sets = Sets(y, np.arange(0, 61, 12))
-    return MeanRisk(Independent(X, sets.offsets), Ramp("f1", scale="size").on(sets))
+    return MeanRisk(RowModel(X, sets.offsets), Ramp("f1", scale="size").on(sets))
 
 
 def interrupted(learner, risk, file, k, resume=False):
@@ -110,7 +110,7 @@ def test_interrupted_after_each_iteration_in_turn(make, file):
 
 
 @pytest.mark.draw(6)
-@pytest.mark.parametrize("make", [OneSlack, NRBM, ConvexConcave, NSlack, BlockFrankWolfe])
+@pytest.mark.parametrize("make", [OneSlack, NRBM, ConvexConcaveProcedure, NSlack, BlockFrankWolfe])
 def test_the_planes_go_on_and_not_the_bound_alone(make, file):
     """The gap of a resumed fit closes about as fast as if it had not been interrupted."""
     risk = random_risk(n=30, planes=12, d=8, seed=3)
@@ -131,7 +131,7 @@ def test_steps_of_a_subgradient_stay_short(file):
     assert fit.gap < 0.5 * fresh.gap
 
 
-@pytest.mark.parametrize("make", [NRBM, ConvexConcave])
+@pytest.mark.parametrize("make", [NRBM, ConvexConcaveProcedure])
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_descent_on_a_risk_that_is_not_convex(make, k, file):
     risk = ramp_risk()

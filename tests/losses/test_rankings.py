@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 from cases import truths_and_scores
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
-from setwise.inference import Greedy
+from setwise.inference import GreedySearch
 from setwise.losses.rankings import NDCG, AveragePrecision, RocArea
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
 
@@ -92,8 +92,8 @@ def test_other_surrogates_refuse_a_ranking_in_a_sentence():
     for surrogate in (LovaszHinge, SlackRescaling):
         with pytest.raises(Refusal, match=r"refuses RocArea\(\): it (ranks|evaluates a ranking)"):
             surrogate(RocArea())([0, 1], [0.0, 1.0])
-    with pytest.raises(Refusal, match=r"Greedy refuses Rankings: it knows independent binary decisions"):
-        MarginRescaling(NDCG(), Greedy())([0, 1], [0.0, 1.0])
+    with pytest.raises(Refusal, match=r"GreedySearch refuses Rankings: it knows independent binary decisions"):
+        MarginRescaling(NDCG(), GreedySearch())([0, 1], [0.0, 1.0])
 
 
 def test_the_values_of_swaps_are_the_loss_of_the_ranking_that_they_tell():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setwise.models import JointLabels, MultiLabel
+from setwise.models import JointLabels, MultilabelModel
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_each_label_may_have_a_bias(parts):
 
 def test_with_the_identity_labels_are_their_own(parts):
     rng, X, _, offsets, _ = parts
-    plain, joint = MultiLabel(X, 4, offsets), JointLabels(X, np.eye(4), offsets)
+    plain, joint = MultilabelModel(X, 4, offsets), JointLabels(X, np.eye(4), offsets)
     w, g = rng.standard_normal(plain.size), rng.standard_normal(28)
     np.testing.assert_allclose(joint.scores(w), plain.scores(w))
     np.testing.assert_allclose(joint.pullbacks(g), plain.pullbacks(g))

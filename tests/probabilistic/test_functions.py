@@ -6,7 +6,15 @@ import pytest
 from probabilistic.models import KINDS, models, summed
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
-from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, SetFunctionOf, base_point, exact, logistic
+from setwise.probabilistic import (
+    CallableSetFunction,
+    ConcaveSizeFunction,
+    Cut,
+    LogSupermodularDistribution,
+    base_point,
+    exact,
+    logistic,
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -104,7 +112,7 @@ def test_lattices_are_the_same_distributions_as_lists_of_edges(shape, diagonal):
         cuts = [Cut.grid(*shape, step) for step in steps]
         listed = [Cut(one.total, one.edges, one.weights) for one in cuts]
         unary, weights = rng.standard_normal(shape[0] * shape[1]), 0.1 + rng.random(len(cuts))
-        lattice, plain = (LogSupermodular(each, unary, weights) for each in (cuts, listed))
+        lattice, plain = (LogSupermodularDistribution(each, unary, weights) for each in (cuts, listed))
         assert (lattice.pairwise.graphs.grids is not None) > (plain.pairwise.graphs.grids is not None)
         np.testing.assert_array_equal(lattice.minimum().labels, plain.minimum().labels)
         assert lattice.minimum().value == pytest.approx(plain.minimum().value)
@@ -117,10 +125,10 @@ def test_lattices_are_the_same_distributions_as_lists_of_edges(shape, diagonal):
 def test_what_is_refused():
     with pytest.raises(Refusal, match="Cut refuses weights below 0"):
         Cut(3, [[0, 1]], [-1.0])
-    with pytest.raises(Refusal, match="ConcaveOfSize refuses this table: it is not concave at 1"):
-        ConcaveOfSize([0.0, 0.0, 1.0])
-    with pytest.raises(Refusal, match="LogSupermodular refuses weights below 0"):
-        LogSupermodular([Cut(2, [[0, 1]])], weights=[-0.1])
+    with pytest.raises(Refusal, match="ConcaveSizeFunction refuses this table: it is not concave at 1"):
+        ConcaveSizeFunction([0.0, 0.0, 1.0])
+    with pytest.raises(Refusal, match="LogSupermodularDistribution refuses weights below 0"):
+        LogSupermodularDistribution([Cut(2, [[0, 1]])], weights=[-0.1])
     with pytest.raises(ValueError, match="edges must join different labels of 0..1"):
         Cut(2, [[0, 2]])
     with pytest.raises(ValueError, match="edges must be whole numbers of shape"):
@@ -128,18 +136,18 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="direction must be"):
         Cut.grid(2, 2, (0, 2))
     with pytest.raises(ValueError, match="terms must be functions of equally many labels"):
-        LogSupermodular([Cut(2, []), Cut(3, [])])
+        LogSupermodularDistribution([Cut(2, []), Cut(3, [])])
     with pytest.raises(TypeError, match="terms must be a list of base functions"):
-        LogSupermodular(Cut(2, []))
+        LogSupermodularDistribution(Cut(2, []))
     with pytest.raises(TypeError, match="terms must be"):
-        LogSupermodular([3])
+        LogSupermodularDistribution([3])
     with pytest.raises(TypeError, match="function must be a function of labels"):
-        SetFunctionOf(2, 3)
-    model = LogSupermodular([Cut(2, [[0, 1]])])
+        CallableSetFunction(2, 3)
+    model = LogSupermodularDistribution([Cut(2, [[0, 1]])])
     with pytest.raises(ValueError, match="unary must"):
-        LogSupermodular([Cut(2, [])], [1.0])
+        LogSupermodularDistribution([Cut(2, [])], [1.0])
     with pytest.raises(ValueError, match="unary must"):
-        LogSupermodular([Cut(2, [])], [1.0, np.nan])
+        LogSupermodularDistribution([Cut(2, [])], [1.0, np.nan])
     with pytest.raises(ValueError, match="fixed must leave a label free"):
         model.condition([0, 1])
     with pytest.raises(ValueError, match="fixed must be 2 numbers of -1, 0 and 1"):
@@ -152,24 +160,24 @@ def test_what_is_refused():
 
 def test_what_rounding_hides_is_no_concave_table():
     for offset in (1e12, 1e9, 1e6, 1e3):
-        with pytest.raises(Refusal, match="ConcaveOfSize refuses this table: it is not concave at 1"):
-            ConcaveOfSize([offset, offset, offset + 0.9])
+        with pytest.raises(Refusal, match="ConcaveSizeFunction refuses this table: it is not concave at 1"):
+            ConcaveSizeFunction([offset, offset, offset + 0.9])
     with pytest.raises(OverflowError, match="table is too large"):
-        ConcaveOfSize([-1.7e308, 1.7e308, 1.7e308])
+        ConcaveSizeFunction([-1.7e308, 1.7e308, 1.7e308])
     rng = np.random.default_rng(0)
     for _ in range(100):
         table = rng.choice([0.1, 1e8, 3.7]) * np.arange(9.0) + np.sqrt(np.arange(9.0)) * rng.choice([0.0, 1.0])
         fixed = rng.integers(-1, 2, 8)
         if (fixed < 0).any():
             # A part of an accepted table is accepted.
-            part = LogSupermodular([ConcaveOfSize(table)], rng.standard_normal(8)).condition(fixed)
+            part = LogSupermodularDistribution([ConcaveSizeFunction(table)], rng.standard_normal(8)).condition(fixed)
             assert part.total == (fixed < 0).sum()
 
 
 def test_arrays_of_the_caller_may_change():
     unary, weights = np.zeros(4), np.ones(4)
     cut = Cut(4, Cut.grid(2, 2).edges, weights)
-    model = LogSupermodular([cut], unary)
+    model = LogSupermodularDistribution([cut], unary)
     before = model.minimum().value, model.values(np.ones(4))[0], cut.values(np.eye(4, dtype=bool))
     unary[:], weights[:] = 5.0, 7.0
     after = model.minimum().value, model.values(np.ones(4))[0], cut.values(np.eye(4, dtype=bool))

@@ -11,19 +11,19 @@ from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
 from setwise.kernels.threads import thread_limit
-from setwise.learners import LEARNERS, ConvexConcave, OneSlack, Subgradient
+from setwise.learners import LEARNERS, ConvexConcaveProcedure, OneSlack, Subgradient
 from setwise.losses import Hamming
-from setwise.models import GraphModel, Independent
+from setwise.models import GraphModel, RowModel
 from setwise.probabilistic import (
-    ConcaveOfSize,
+    CallableSetFunction,
+    ConcaveSizeFunction,
     Cut,
     Energies,
     HiddenLikelihood,
     LFieldLikelihood,
-    LogSupermodular,
+    LogSupermodularDistribution,
     ModularFunction,
     PerturbedLikelihood,
-    SetFunctionOf,
     l_field,
 )
 from setwise.probabilistic.perturbations import noise_of
@@ -48,7 +48,7 @@ def batches(kind, rng, n=3):
 def model_of(batch, X=None, base=None):
     """Features of decisions, their own ones by default, and the weights of the base functions."""
     made = batch.design(np.tile(np.eye(batch.sizes[0]), (len(batch), 1)) if X is None else X)
-    return Independent(made.rows, batch.score_offsets, intercept=0.0, base=base, lower=made.lower)
+    return RowModel(made.rows, batch.score_offsets, intercept=0.0, base=base, lower=made.lower)
 
 
 def agrees_with_differences(evaluator, scores, least):
@@ -186,7 +186,7 @@ def joint(seed=0, n=40):
 @pytest.fixture(scope="module")
 def with_size():
     """A risk of a cut and a concave function of the size, C, and the least objective that Nelder and Mead find."""
-    batch = Energies.joint([CUTS[0], ConcaveOfSize(np.sqrt(np.arange(7)))], joint())
+    batch = Energies.joint([CUTS[0], ConcaveSizeFunction(np.sqrt(np.arange(7)))], joint())
     risk, C = MeanRisk(model_of(batch, np.ones((6, 1))), PerturbedLikelihood(8).on(batch)), 20.0
 
     def objective(w):
@@ -266,7 +266,7 @@ def test_hidden_labels_are_summed_out():
     for i in range(3):
         model = batch.model(i, scores)
         t, alpha, c = model.unary, model.weights[:2], model.weights[2]
-        plain = LogSupermodular(CUTS, t, alpha)
+        plain = LogSupermodularDistribution(CUTS, t, alpha)
         noise = noise_of(0, np.uint64(2), i, 0, 4, 6, True)
         first, second = (
             (ROWS @ noise.T - one.values(ROWS)[:, None]).max(axis=0).mean()
@@ -294,13 +294,13 @@ def test_the_convex_concave_procedure_is_expectation_maximization(known):
         # The weight of the observations is a fixed score, and no weight.
         made, base = batch.design(X), np.zeros(batch.n_scores)
         base[batch.term_places[:, 2]] = c
-        features = Independent(made.rows[:, :3], batch.score_offsets, intercept=0.0, base=base, lower=made.lower[:3])
+        features = RowModel(made.rows[:, :3], batch.score_offsets, intercept=0.0, base=base, lower=made.lower[:3])
     else:
         features = model_of(batch, X)
     risk = MeanRisk(features, HiddenLikelihood(10).on(batch))
     w0 = np.array([0.0, 0.3, 0.3, c])[: features.size]
     begin = 0.5 * w0 @ w0 + n * risk.cut(w0).value
-    fit = ConvexConcave(C=float(n), tol=1e-3, max_iter=400).minimize(risk, w0=w0)
+    fit = ConvexConcaveProcedure(C=float(n), tol=1e-3, max_iter=400).minimize(risk, w0=w0)
     assert fit.status == "local"
     assert fit.objective < begin
     rounds = [record.objective for record in fit.history]
@@ -350,5 +350,5 @@ def test_what_is_refused():
         evaluator(np.full(8, -1.0))
     with pytest.raises(Refusal, match="Energies"):
         MarginRescaling(Hamming()).on(batch)
-    single = Energies([[SetFunctionOf(1, lambda y: float(y.any()))]], np.array([True]), np.array([0, 1]))
+    single = Energies([[CallableSetFunction(1, lambda y: float(y.any()))]], np.array([True]), np.array([0, 1]))
     assert PerturbedLikelihood(2).on(single)(np.zeros(2)).values[0] >= 0.0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from setwise.core.enumerate import subsets
-from setwise.probabilistic import Cut, LogSupermodular, perturbed_maxima
+from setwise.probabilistic import Cut, LogSupermodularDistribution, perturbed_maxima
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -53,7 +53,7 @@ def test_value_and_gradient_are_those_of_pyepo(sigma):
     from pyepo.func import perturbedFenchelYoung
 
     rng = np.random.default_rng(0)
-    model = LogSupermodular([Cut.grid(3, 4)], rng.standard_normal(12), [0.6])
+    model = LogSupermodularDistribution([Cut.grid(3, 4)], rng.standard_normal(12), [0.6])
     grid, rows = grid_of(model)
     target = rows[1234]
     loss = perturbedFenchelYoung(grid, n_samples=50, sigma=sigma, seed=7)

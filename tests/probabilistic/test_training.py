@@ -6,7 +6,14 @@ import pytest
 from rounds import rounds
 from setwise.core.enumerate import subsets
 from setwise.kernels.sampling import LOGISTIC
-from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, SetFunctionOf, exact, logistic
+from setwise.probabilistic import (
+    CallableSetFunction,
+    ConcaveSizeFunction,
+    Cut,
+    LogSupermodularDistribution,
+    exact,
+    logistic,
+)
 from setwise.probabilistic.perturbations import noise_of, perturbed, seed_of
 from setwise.probabilistic.training import CutLabelings, GeneralLabelings, Rates, Weights, joint, learn
 
@@ -72,7 +79,7 @@ def test_steps_are_those_of_the_twin(hidden, learned, size, adaptive):
 
 def test_counts_are_the_derivatives_of_the_mean_of_maxima():
     rng = np.random.default_rng(1)
-    model, step = LogSupermodular(CUTS, rng.standard_normal(6), [0.8, 0.4]), 1e-6
+    model, step = LogSupermodularDistribution(CUTS, rng.standard_normal(6), [0.8, 0.4]), 1e-6
     seed, zero = seed_of(0), np.zeros(6)
     whole = perturbed(model, 400, LOGISTIC, seed, zero)
     for i in range(6):
@@ -89,7 +96,7 @@ def test_moments_match_at_the_optimum():
     rows[:20] = rows[:20].any(axis=1, keepdims=True)
     rates = Rates(20_000, (0.3, 0.1, 0.1), (0.0, 0.0), 0)
     weights = learn([CutLabelings.joint(CUTS, rows)], rates, start=Weights(np.zeros(6), 0.0, np.zeros(2))).weights
-    model = LogSupermodular(CUTS, weights.unary, weights.couplings)
+    model = LogSupermodularDistribution(CUTS, weights.unary, weights.couplings)
     noise = noise_of(LOGISTIC, seed_of(99), 0, 0, 20_000, 6, False)
     best = ROWS[((noise + weights.unary) @ ROWS.T - FUNCTIONS @ weights.couplings).argmax(axis=1)]
     np.testing.assert_allclose(best.mean(axis=0), rows.mean(axis=0), atol=0.02)
@@ -112,14 +119,14 @@ def test_any_base_functions_make_the_same_steps_as_cuts():
 @pytest.mark.parametrize(
     "more",
     [
-        ConcaveOfSize(np.sqrt(np.arange(7))),
-        pytest.param(SetFunctionOf(6, lambda y: float(y[:3].any()) + float(y[3:].any())), marks=pytest.mark.slow),
+        ConcaveSizeFunction(np.sqrt(np.arange(7))),
+        pytest.param(CallableSetFunction(6, lambda y: float(y[:3].any()) + float(y[3:].any())), marks=pytest.mark.slow),
     ],
 )
 def test_moments_match_with_other_base_functions(more):
     rows = np.random.default_rng(5).random((60, 6)) < 0.35
     rows[:30] = rows[:30].any(axis=1, keepdims=True)
-    terms, steps = [CUTS[0], more], 1500 if isinstance(more, SetFunctionOf) else rounds(4000, 2000)
+    terms, steps = [CUTS[0], more], 1500 if isinstance(more, CallableSetFunction) else rounds(4000, 2000)
     rates = Rates(steps, (0.3, 0.1, 0.1), (0.0, 0.0), 0)
     weights = learn([joint(terms, rows)], rates, start=Weights(np.zeros(1), 0.0, np.zeros(2))).weights
     functions = np.stack([one.values(ROWS) for one in terms], axis=1)
@@ -133,7 +140,7 @@ def test_moments_match_with_other_base_functions(more):
 
 @pytest.mark.slow
 def test_errors_fall_with_the_root_of_the_number_of_samples():
-    truth = LogSupermodular(CUTS, [0.5, -0.5, 0.3, 0.0, 0.8, -0.4], [0.7, 0.4])
+    truth = LogSupermodularDistribution(CUTS, [0.5, -0.5, 0.3, 0.0, 0.8, -0.4], [0.7, 0.4])
     errors = []
     for n in (100, 1600):
         each = []
@@ -181,7 +188,9 @@ def test_the_bound_prefers_smaller_weights_than_the_likelihood():
         for at in (smaller - 0.01, smaller + 0.01):
             # The derivative of the mean of maxima by alpha is less the mean of f there.
             sides = [
-                perturbed(LogSupermodular([cut], none, [at + e]), 20_000, LOGISTIC, seed, none).values.mean()
+                perturbed(
+                    LogSupermodularDistribution([cut], none, [at + e]), 20_000, LOGISTIC, seed, none
+                ).values.mean()
                 for e in (1e-4, -1e-4)
             ]
             found.append(-(sides[0] - sides[1]) / 2e-4)

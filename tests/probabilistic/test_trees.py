@@ -10,10 +10,10 @@ from setwise.kernels.networks import arcs
 from setwise.kernels.sampling import couple
 from setwise.kernels.threads import thread_limit
 from setwise.probabilistic import (
-    ConcaveOfSize,
+    CallableSetFunction,
+    ConcaveSizeFunction,
     Cut,
-    LogSupermodular,
-    SetFunctionOf,
+    LogSupermodularDistribution,
     exact,
     l_field,
     sample,
@@ -45,7 +45,7 @@ def test_on_forests_it_is_exact():
     rng = np.random.default_rng(0)
     for p in (1, 2, 5, 12):
         edges = [[i, int(rng.integers(i))] for i in range(1, p) if i % 4]
-        model = LogSupermodular([Cut(p, edges, 3 * rng.random(len(edges)))], 2 * rng.standard_normal(p))
+        model = LogSupermodularDistribution([Cut(p, edges, 3 * rng.random(len(edges)))], 2 * rng.standard_normal(p))
         _, _, total, marginals = summed(model)
         found = tree_reweighted(model)
         assert found.value == pytest.approx(total, abs=1e-9)
@@ -56,14 +56,14 @@ def test_cold_limits_are_minimum_cuts():
     rng = np.random.default_rng(1)
     for _ in range(5):
         cut, unary = Cut(9, Cut.grid(3, 3).edges, rng.random(12)), rng.standard_normal(9)
-        cold = LogSupermodular([cut], 200.0 * unary, [200.0])
+        cold = LogSupermodularDistribution([cut], 200.0 * unary, [200.0])
         assert tree_reweighted(cold, 2000).value / 200.0 == pytest.approx(
-            -LogSupermodular([cut], unary).minimum().value, abs=0.03
+            -LogSupermodularDistribution([cut], unary).minimum().value, abs=0.03
         )
 
 
 def test_huge_scores_do_not_overflow():
-    model = LogSupermodular([Cut.grid(2, 3)], 1e5 * np.array([1, -1, 1, -1, 1, -1.0]), [1e4])
+    model = LogSupermodularDistribution([Cut.grid(2, 3)], 1e5 * np.array([1, -1, 1, -1, 1, -1.0]), [1e4])
     _, values, total, _ = summed(model)
     assert total == -values.min()
     assert total <= tree_reweighted(model).value <= total * (1 + 1e-6)
@@ -110,7 +110,7 @@ def test_samples_have_the_distribution(kind):
 
 
 def test_samples_of_grids_have_the_exact_marginals():
-    model = LogSupermodular([Cut.grid(6, 9)], np.random.default_rng(0).standard_normal(54), [0.6])
+    model = LogSupermodularDistribution([Cut.grid(6, 9)], np.random.default_rng(0).standard_normal(54), [0.6])
     found, true = sample(model, 3000, random_state=0), exact(model)
     assert np.abs(found.marginals - true.marginals).max() < 4 * 0.5 / np.sqrt(3000)
     with thread_limit(2):
@@ -119,9 +119,9 @@ def test_samples_of_grids_have_the_exact_marginals():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("terms", [[Cut.grid(2, 3)], [Cut.grid(2, 3), ConcaveOfSize(np.sqrt(np.arange(7)))]])
+@pytest.mark.parametrize("terms", [[Cut.grid(2, 3)], [Cut.grid(2, 3), ConcaveSizeFunction(np.sqrt(np.arange(7)))]])
 def test_samples_of_a_chain_have_the_distribution_too(terms):
-    model = LogSupermodular(terms, [0.3, -0.5, 0.2, 0.9, 0.0, -1.2], [0.8, 0.7][: len(terms)])
+    model = LogSupermodularDistribution(terms, [0.3, -0.5, 0.2, 0.9, 0.0, -1.2], [0.8, 0.7][: len(terms)])
     rows, values, total, _ = summed(model)
     chains = sample(model, 20_000, chains=2000, gap=2, random_state=0)
     assert chains.sweeps.shape == (2000,)
@@ -144,8 +144,8 @@ def test_samples_do_not_depend_on_the_layout_nor_on_the_start():
     # A pixel has few neighbors, whose thresholds are tabled; the same graph without its shape is a list of arcs.
     grid, rng = Cut.grid(5, 7), np.random.default_rng(1)
     unary, weights = rng.standard_normal(35), 0.8 * rng.random(len(grid.edges))
-    listed, table = LogSupermodular([Cut(35, grid.edges, weights)], unary), np.zeros(0)
-    image = Coupling(LogSupermodular([grid]).cuts.graphs, 35)
+    listed, table = LogSupermodularDistribution([Cut(35, grid.edges, weights)], unary), np.zeros(0)
+    image = Coupling(LogSupermodularDistribution([grid]).cuts.graphs, 35)
     image.place(unary, weights, table)
     network, places = arcs(grid.edges, 35)
     long = np.zeros(len(network.heads))
@@ -162,8 +162,8 @@ def test_samples_do_not_depend_on_the_layout_nor_on_the_start():
 
 def test_what_does_not_meet_or_fit_is_refused():
     with pytest.raises(Refusal, match="chains have not met within budget=64 sweeps"):
-        sample(LogSupermodular([Cut.grid(12, 12)], None, [3.0]), budget=64, random_state=0)
-    general = LogSupermodular([SetFunctionOf(3, lambda y: float(y.any()))])
+        sample(LogSupermodularDistribution([Cut.grid(12, 12)], None, [3.0]), budget=64, random_state=0)
+    general = LogSupermodularDistribution([CallableSetFunction(3, lambda y: float(y.any()))])
     with pytest.raises(Refusal, match="sample refuses .*: it draws from cuts"):
         sample(general)
     with pytest.raises(Refusal, match="tree_reweighted refuses .*: it knows cuts alone"):

@@ -17,7 +17,7 @@ from setwise.losses import (  # noqa: E402
     FBeta,
     Hamming,
     Jaccard,
-    Saturating,
+    SaturatingLoss,
     Tversky,
     ZeroOne,
 )
@@ -42,7 +42,7 @@ from setwise.torch import (  # noqa: E402
 # A user's own loss that increases, and one that falls again where most decisions are wrong.
 GROWING = CountFunctionLoss(lambda fn, fp: np.sqrt(fn + 2 * fp), promises=[Trait.INCREASING, Trait.SUBMODULAR])
 FALLING = CountFunctionLoss(lambda fn, fp, P, N: (fn + fp) * (P + N - fn - fp), promises=[Trait.SUBMODULAR])
-SUBMODULAR = [Jaccard(), Jaccard(), Hamming(), Saturating(0.7), BalancedError(), GROWING, FALLING]
+SUBMODULAR = [Jaccard(), Jaccard(), Hamming(), SaturatingLoss(0.7), BalancedError(), GROWING, FALLING]
 COUNTS = [Jaccard(), FBeta(), FBeta(2.0, zero_division=0.0), FBeta(0.5), Tversky(0.3, 0.7), BalancedError(), ZeroOne()]
 
 

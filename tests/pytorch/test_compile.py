@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from setwise.losses import Saturating
+from setwise.losses import SaturatingLoss
 
 torch = pytest.importorskip("torch")
 
@@ -77,7 +77,7 @@ def test_a_mask():
 
 @pytest.mark.slow
 @pytest.mark.draw(2)
-@pytest.mark.parametrize("loss", ["jaccard", Saturating(0.3)])
+@pytest.mark.parametrize("loss", ["jaccard", SaturatingLoss(0.3)])
 def test_the_extension(loss):
     torch._dynamo.reset()
     counter = CompileCounterWithBackend("aot_eager")

@@ -11,9 +11,9 @@ from setwise.core.loss import CountLoss
 from setwise.losses import (
     MCC,
     BalancedError,
-    Capped,
+    CappedLoss,
     Cardinality,
-    ClassWeighted,
+    ClassWeightedLoss,
     CountFunctionLoss,
     ErrorRate,
     FBeta,
@@ -23,7 +23,7 @@ from setwise.losses import (
     Jaccard,
     MeanOverClasses,
     PrecisionAtK,
-    Saturating,
+    SaturatingLoss,
     SetFunctionLoss,
     Trait,
     Tversky,
@@ -81,13 +81,13 @@ SUBMODULAR = [
     BalancedError(),
     ErrorRate(),
     ZeroOne(),
-    Saturating(0.4),
+    SaturatingLoss(0.4),
     Arch(),
     CountFunctionLoss(rooted, (Trait.INCREASING, Trait.SUBMODULAR)),
     CountFunctionLoss(share, (Trait.INCREASING, Trait.SUBMODULAR)),
-    ClassWeighted(Jaccard("fraction"), 0.5, 2.0),
+    ClassWeightedLoss(Jaccard("fraction"), 0.5, 2.0),
     0.5 * Jaccard() + Hamming(),
-    Jaccard() + 2.0 * Saturating() + Tversky(1.0, 1.0),
+    Jaccard() + 2.0 * SaturatingLoss() + Tversky(1.0, 1.0),
 ]
 ANY = [
     *SUBMODULAR,
@@ -132,7 +132,7 @@ def test_rescaled_losses(loss):
 def test_extensions_in_pieces(errors, monkeypatch):
     monkeypatch.setattr(device_forms, "CELLS", 7)
     for scores, codes in cases(11, rounds(20, 6)):
-        for loss in (Jaccard("fraction"), Saturating(0.4)):
+        for loss in (Jaccard("fraction"), SaturatingLoss(0.4)):
             assert_same(LovaszForm(loss, errors), as_read(scores, errors), codes)
 
 
@@ -164,7 +164,7 @@ def test_sets_of_more_than_a_thousand_decisions(loss):
         assert_same(SurrogateForm(surrogate, None), size * scores, codes)
 
 
-@pytest.mark.parametrize("loss", [Saturating(), ZeroOne(), HMean(), CountFunctionLoss(waves), Jaccard() + FBeta()])
+@pytest.mark.parametrize("loss", [SaturatingLoss(), ZeroOne(), HMean(), CountFunctionLoss(waves), Jaccard() + FBeta()])
 def test_larger_tables_of_other_losses_go_through_the_host(loss):
     scores, codes = torch.zeros(1, 1025), torch.ones(1, 1025, dtype=torch.int8)
     assert SurrogateForm(MarginRescaling(loss), None).on_device(scores, codes) is None
@@ -177,7 +177,7 @@ def test_slack_rescaling_of_larger_tables_goes_through_the_host():
 
 
 @pytest.mark.draw(2)
-@pytest.mark.parametrize("loss", [Jaccard(), FBeta(), Saturating(0.4)], ids=repr)
+@pytest.mark.parametrize("loss", [Jaccard(), FBeta(), SaturatingLoss(0.4)], ids=repr)
 def test_huge_scores_do_not_bury_the_loss(loss):
     """Decisions that are wrong or right by far do not change which labels are worst among the others."""
     rng = np.random.default_rng(8)
@@ -231,7 +231,7 @@ def not_without_positives(fn, fp, P, N):
 
 ON_HOST = [
     Cardinality(np.sqrt(np.arange(10.0))),
-    Capped(np.ones(9), 3.0),
+    CappedLoss(np.ones(9), 3.0),
     Hamming(np.arange(9.0)),
     SetFunctionLoss(lambda y, mistakes: float(mistakes.sum()), (Trait.SUBMODULAR, Trait.INCREASING)),
     PrecisionAtK(3),
@@ -257,9 +257,9 @@ def test_traits_that_are_read_off_tables_go_through_the_host():
 
 
 def test_a_method_of_inference_goes_through_the_host():
-    from setwise.inference import Greedy
+    from setwise.inference import GreedySearch
 
-    form = SurrogateForm(MarginRescaling(Jaccard(), inference=Greedy()), None)
+    form = SurrogateForm(MarginRescaling(Jaccard(), inference=GreedySearch()), None)
     assert form.on_device(torch.zeros(1, 3), torch.ones(1, 3, dtype=torch.int8)) is None
     assert SurrogateForm(LovaszHinge(Jaccard()), None).on_device(torch.zeros(1, 3), torch.zeros(1, 3)) is None
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from setwise.losses import MCC, FBeta, GMean, HMean, Jaccard, Saturating, Tversky
+from setwise.losses import MCC, FBeta, GMean, HMean, Jaccard, SaturatingLoss, Tversky
 from setwise.surrogates import MarginRescaling, Ramp
 
 torch = pytest.importorskip("torch")
@@ -19,7 +19,7 @@ from setwise.torch.operators import encoded  # noqa: E402
 FORMS = [
     *(
         LovaszForm(loss, errors)
-        for loss in (Jaccard(), Jaccard("fraction"), Saturating(0.4), Tversky(0.3, 1.5))
+        for loss in (Jaccard(), Jaccard("fraction"), SaturatingLoss(0.4), Tversky(0.3, 1.5))
         for errors in Errors
     ),
     *(

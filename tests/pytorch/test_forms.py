@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from setwise.core.terms import Trait  # noqa: E402
-from setwise.losses import Capped, CountFunctionLoss  # noqa: E402
+from setwise.losses import CappedLoss, CountFunctionLoss  # noqa: E402
 from setwise.torch import LovaszHingeLoss, MarginRescalingLoss, lovasz_extension, lovasz_hinge_loss, operators  # noqa: E402
 from setwise.torch.operators import form_of  # noqa: E402
 
@@ -27,7 +27,7 @@ def test_twins_leave_nothing_behind():
     """A loss of its own at each call, by a function or by an array."""
     held = []
     for _ in range(3 * operators.KEPT):
-        for loss in (root(), Capped(np.ones(12), 3.0)):
+        for loss in (root(), CappedLoss(np.ones(12), 3.0)):
             held.append(weakref.ref(loss))
             lovasz_hinge_loss(Z, Y, loss)
             lovasz_extension(loss, Y.bool(), Z.abs()) if isinstance(loss, CountFunctionLoss) else None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from setwise.core import enumerate as brute
-from setwise.losses import FBeta, Hamming, Jaccard, Saturating
+from setwise.losses import FBeta, Hamming, Jaccard, SaturatingLoss
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp, SlackRescaling
 
 torch = pytest.importorskip("torch")
@@ -59,7 +59,7 @@ def test_of_a_broken_torch_its_own_error_is_shown(error):
     ("module", "surrogate"),
     [
         (LovaszHingeLoss(Jaccard()), LovaszHinge(Jaccard())),
-        (LovaszHingeLoss(Saturating(0.7)), LovaszHinge(Saturating(0.7))),
+        (LovaszHingeLoss(SaturatingLoss(0.7)), LovaszHinge(SaturatingLoss(0.7))),
         (MarginRescalingLoss(FBeta(2.0)), MarginRescaling(FBeta(2.0))),
         (MarginRescalingLoss("f1", scale="size"), MarginRescaling("f1", scale="size")),
         (SlackRescalingLoss(Jaccard()), SlackRescaling(Jaccard())),

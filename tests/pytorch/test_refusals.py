@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from setwise.core.exceptions import Refusal  # noqa: E402
-from setwise.losses import Capped, Jaccard, MeanOverClasses, PrecisionAtK, SetFunctionLoss  # noqa: E402
+from setwise.losses import CappedLoss, Jaccard, MeanOverClasses, PrecisionAtK, SetFunctionLoss  # noqa: E402
 from setwise.torch import (  # noqa: E402
     AveragePrecisionLoss,
     LovaszHingeLoss,
@@ -254,7 +254,7 @@ def test_tangents_are_refused(evaluate):
 
 
 def test_losses_of_places_say_how_many_decisions_count():
-    loss = Capped(np.ones(40), 3.0)
+    loss = CappedLoss(np.ones(40), 3.0)
     assert LovaszHingeLoss(loss)(B, T).item() > 0
     with pytest.raises(ValueError, match="has 40 weights, one for each place; got a set of 20 decisions"):
         LovaszHingeLoss(loss)(B, T, T == 0)

@@ -15,7 +15,7 @@ from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.surrogate import Evaluator, PiecedEvaluation, PiecedEvaluator, Surrogate
 from setwise.learners import NRBM, OneSlack
-from setwise.models import Independent, RowBlock
+from setwise.models import RowBlock, RowModel
 from setwise.risks import DistributedRisk, MeanRisk, ShiftedRisk, distributed_risk
 from setwise.risks.places import LocalObjects, LocalPlaces
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp
@@ -124,7 +124,7 @@ def together(X, truth, ids, surrogate, weights=None):
     order = np.arange(len(X)) if ids is None else np.argsort(ids, kind="stable")
     sizes = [len(X)] if ids is None else np.unique(ids, return_counts=True)[1]
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    return MeanRisk(Independent(X[order], offsets, 0.5), surrogate.on(Sets(truth[order], offsets)), weights)
+    return MeanRisk(RowModel(X[order], offsets, 0.5), surrogate.on(Sets(truth[order], offsets)), weights)
 
 
 def assert_same(found, wanted):

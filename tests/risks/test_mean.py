@@ -4,10 +4,10 @@ from scipy.sparse import csr_matrix
 
 from rounds import rounds
 from setwise.core.batch import Sets
-from setwise.inference import Greedy
+from setwise.inference import GreedySearch
 from setwise.learners import OneSlack
-from setwise.losses import FBeta, Saturating
-from setwise.models import Independent, MultiLabel
+from setwise.losses import FBeta, SaturatingLoss
+from setwise.models import MultilabelModel, RowModel
 from setwise.risks import MeanRisk
 from setwise.surrogates import LovaszHinge, MarginRescaling
 
@@ -18,9 +18,9 @@ def problem(kind, intercept, sparse, seed=0):
     X = csr_matrix(X) if sparse else X
     if kind == "rows":
         sets = Sets.rows(rng.random((30, 3)) < 0.4)
-        return MultiLabel(X, 3, np.arange(31), intercept=intercept), LovaszHinge(Saturating()).on(sets), rng
+        return MultilabelModel(X, 3, np.arange(31), intercept=intercept), LovaszHinge(SaturatingLoss()).on(sets), rng
     sets = Sets(rng.random(30) < 0.4, np.array([0, 5, 6, 20, 30]))
-    return Independent(X, sets.offsets, intercept), LovaszHinge("jaccard").on(sets), rng
+    return RowModel(X, sets.offsets, intercept), LovaszHinge("jaccard").on(sets), rng
 
 
 EVERY = pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_the_cuts_of_all_parts_sum_to_the_cut(kind, intercept, sparse):
 def test_the_upper_bounds_of_inexact_inference_are_kept():
     features, _, rng = problem("groups", 1.0, False)
     weights, w = rng.random(4), rng.standard_normal(features.size)
-    evaluator = MarginRescaling(FBeta(), Greedy()).on(Sets(rng.random(30) < 0.4, features.offsets))
+    evaluator = MarginRescaling(FBeta(), GreedySearch()).on(Sets(rng.random(30) < 0.4, features.offsets))
     found = evaluator(features.scores(w))
     assert (found.upper > found.values).any()
     risk = MeanRisk(features, evaluator, weights)
@@ -105,7 +105,7 @@ def test_huge_weights_of_sets_are_weights_all_the_same():
 
 def test_what_does_not_fit_is_refused_in_a_sentence():
     X, sets = np.eye(4), Sets.single([0, 1, 1, 0])
-    features, evaluator = Independent(X, sets.offsets), LovaszHinge("jaccard").on(sets)
+    features, evaluator = RowModel(X, sets.offsets), LovaszHinge("jaccard").on(sets)
     with pytest.raises(TypeError, match=r"evaluator must be a surrogate bound to a batch, as surrogate.on\(sets\)"):
         MeanRisk(features, "lovasz")
     with pytest.raises(TypeError, match=r"evaluator must be a surrogate bound to a batch"):
@@ -113,7 +113,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence():
     with pytest.raises(TypeError, match="features must be Features"):
         MeanRisk(X, evaluator)
     with pytest.raises(ValueError, match="features must give 4 scores, as the batch has them; got 3"):
-        MeanRisk(Independent(X[:3], np.array([0, 3])), evaluator)
+        MeanRisk(RowModel(X[:3], np.array([0, 3])), evaluator)
     for weights in ([-1.0], [0.0], [np.nan], [1.0, 2.0]):
         with pytest.raises(ValueError, match=r"weights must (be 1 finite numbers|be finite|have shape \(1,\))"):
             MeanRisk(features, evaluator, weights)
@@ -123,7 +123,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence():
 
 def test_an_early_interrupt_is_not_swallowed():
     sets = Sets.single([True, False, True, False])
-    risk = MeanRisk(Independent(np.eye(4), sets.offsets), LovaszHinge("jaccard").on(sets))
+    risk = MeanRisk(RowModel(np.eye(4), sets.offsets), LovaszHinge("jaccard").on(sets))
 
     def interrupt(w, tol=0.0):
         raise KeyboardInterrupt
@@ -141,7 +141,7 @@ def test_bounds_give_way_to_rounding():
         sets = Sets.single(X[:, 0] + 0.1 * np.abs(X).max() * rng.standard_normal(50) > 0)
         if sets.positives[0] == 0:
             continue
-        risk = MeanRisk(Independent(X, sets.offsets), LovaszHinge("jaccard").on(sets))
+        risk = MeanRisk(RowModel(X, sets.offsets), LovaszHinge("jaccard").on(sets))
         for C in (1.0, 1000.0):
             fit = OneSlack(C, max_iter=40).minimize(risk)
             assert fit.lower_bound <= fit.upper_bound

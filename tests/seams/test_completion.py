@@ -9,7 +9,7 @@ from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.learners import OneSlack
 from setwise.losses import Hamming, Jaccard
-from setwise.models import Independent
+from setwise.models import RowModel
 from setwise.risks import MeanRisk
 from setwise.surrogates import MarginRescaling
 
@@ -61,7 +61,7 @@ def test_alternation_descends():
     truth = X[:, 0] + 0.3 * rng.standard_normal(60) > 0
     sets = Sets(np.where(rng.random(60) < 0.5, -1, truth).astype(np.int8), np.arange(0, 61, 6))
     for loss in (Jaccard(), Hamming()):
-        risk = MeanRisk(Independent(X, sets.offsets), MarginRescaling(loss).on(sets))
+        risk = MeanRisk(RowModel(X, sets.offsets), MarginRescaling(loss).on(sets))
         with pytest.raises(Refusal, match="OneSlack refuses a risk that is not convex"):
             OneSlack().minimize(risk)
         w, C = np.zeros(3), 10.0

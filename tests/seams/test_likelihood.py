@@ -10,7 +10,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.surrogate import Evaluation, Evaluator
 from setwise.inference import Auto
 from setwise.learners import LEARNERS, Subgradient
-from setwise.models import Independent
+from setwise.models import RowModel
 from setwise.risks import MeanRisk
 
 
@@ -49,7 +49,7 @@ def problem():
     X = rng.standard_normal((40, 2))
     y = X[:, 0] > 0.1 * rng.standard_normal(40)
     sets = Sets(y, np.arange(0, 41, 4))
-    return MeanRisk(Independent(X, sets.offsets), Perturbed(sets, draws=3, seed=27)), X, y
+    return MeanRisk(RowModel(X, sets.offsets), Perturbed(sets, draws=3, seed=27)), X, y
 
 
 def test_the_value_is_what_enumeration_says():

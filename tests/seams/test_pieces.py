@@ -7,7 +7,7 @@ from setwise.core.batch import Sets
 from setwise.core.risk import CuttingPlane, PartPlanes, Risk
 from setwise.learners import OneSlack
 from setwise.losses import Jaccard
-from setwise.models import Independent
+from setwise.models import RowModel
 from setwise.models.rows import RowBlock
 from setwise.risks import DistributedRisk, MeanRisk, distributed_risk
 from setwise.risks.places import LocalObjects, LocalPlaces
@@ -22,7 +22,7 @@ class Pieces(Risk):
     def __init__(self, loss, pieces):
         P, N = (sum(float((y == c).sum()) for _, y in pieces) for c in (True, False))
         whole = np.array([[N, P]])
-        self.pieces = [(Independent(X, np.array([0, len(y)])), y) for X, y in pieces]
+        self.pieces = [(RowModel(X, np.array([0, len(y)])), y) for X, y in pieces]
         # Each piece is bound to the totals of the whole set, so any of them knows the formula.
         self.structures = [loss.bind(Sets(y, np.array([0, len(y)]), totals=whole)) for _, y in pieces]
         self.size = self.pieces[0][0].size
@@ -66,7 +66,7 @@ def data():
 
 def test_three_pieces_are_the_whole_set(data):
     X, y, pieces, cuts = data
-    whole = MeanRisk(Independent(X, np.array([0, 90])), LovaszHinge("jaccard").on(Sets.single(y)))
+    whole = MeanRisk(RowModel(X, np.array([0, 90])), LovaszHinge("jaccard").on(Sets.single(y)))
     rng = np.random.default_rng(1)
     for w in rng.standard_normal((10, 5)):
         a, b = pieces.cut(w), whole.cut(w)
@@ -92,7 +92,7 @@ def test_margin_rescaling_learns_over_places_what_it_learns_in_one(loss, monkeyp
     cuts, surrogate = [slice(0, 500), slice(500, 500), slice(500, 4000)], MarginRescaling(loss, scale="size")
     rows = LocalObjects([RowBlock(X[c], 1.0) for c in cuts])
     apart = DistributedRisk(LocalPlaces(3), rows, LocalObjects([y[c] for c in cuts]), surrogate)
-    whole = MeanRisk(Independent(X, np.array([0, 4000]), 1.0), surrogate.on(Sets.single(y)))
+    whole = MeanRisk(RowModel(X, np.array([0, 4000]), 1.0), surrogate.on(Sets.single(y)))
     for w in rng.standard_normal((10, 4)) * 10.0 ** rng.integers(-3, 2, (10, 1)):
         for tol in (0.0, 1e-3):
             found, wanted = apart.cut(w, tol), whole.cut(w)

@@ -7,7 +7,7 @@ import pytest
 
 from setwise.core.batch import Sets
 from setwise.learners import NRBM, OneSlack
-from setwise.models import Independent, RowBlock
+from setwise.models import RowBlock, RowModel
 from setwise.risks import DistributedRisk, MeanRisk, distributed_risk
 from setwise.risks.places import LocalObjects, LocalPlaces
 from setwise.surrogates import LovaszHinge, MarginRescaling
@@ -29,7 +29,7 @@ def risks(surrogate, monkeypatch):
     )
     apart = DistributedRisk(LocalPlaces(len(parts), 1), rows, labels, surrogate)
     assert len(apart.census.spread) == 1
-    return apart, MeanRisk(Independent(X, np.array([0, len(X)]), 0.5), surrogate.on(Sets.single(truth)))
+    return apart, MeanRisk(RowModel(X, np.array([0, len(X)]), 0.5), surrogate.on(Sets.single(truth)))
 
 
 @pytest.mark.parametrize("surrogate", SURROGATES, ids=repr)

@@ -10,7 +10,7 @@ from setwise.core.networks import Graphs
 from setwise.graphs import box_labels, known_part, trimap_labels
 from setwise.inference import Auto, FactorDecomposition
 from setwise.inference.reductions import CachedMaximizer
-from setwise.learners import NRBM, ConvexConcave, OneSlack
+from setwise.learners import NRBM, ConvexConcaveProcedure, OneSlack
 from setwise.losses import BorderConvexity, BoxFullness, Hamming, Jaccard
 from setwise.models import GraphModel
 from setwise.risks import MeanRisk
@@ -92,7 +92,9 @@ def test_several_images_of_a_set_have_a_joint_share():
 
 
 @pytest.mark.draw(6)
-@pytest.mark.parametrize("learner", [NRBM(C=2.0, tol=1e-2, max_iter=15), ConvexConcave(C=2.0, tol=1e-2, max_iter=15)])
+@pytest.mark.parametrize(
+    "learner", [NRBM(C=2.0, tol=1e-2, max_iter=15), ConvexConcaveProcedure(C=2.0, tol=1e-2, max_iter=15)]
+)
 @pytest.mark.parametrize("loss", [BoxFullness(0.7, unit="share"), BorderConvexity(2.0)], ids=repr)
 def test_training_descends_and_beats_its_start(loss, learner):
     graphs, grey, boxes, maps = images(1)

@@ -6,7 +6,7 @@ from sklearn.metrics import average_precision_score, f1_score, precision_score, 
 
 from setwise.losses import FBeta
 from setwise.spaces import (
-    Finite,
+    FiniteSpace,
     Hierarchy,
     hierarchical_f1,
     hierarchical_precision,
@@ -18,7 +18,7 @@ from setwise.spaces import (
 )
 
 PAIRS = [(label_precision, precision_score), (label_recall, recall_score), (label_f1, f1_score)]
-SPACE = Finite(list("abcde"))
+SPACE = FiniteSpace(list("abcde"))
 
 
 @pytest.fixture(params=range(3))
@@ -81,4 +81,4 @@ def test_average_precision_is_that_of_scikit_learn(sets, ties):
     assert len(expected) < len(Y)
     assert mean_average_precision(SPACE, Y, scores) == pytest.approx(np.mean(expected))
     assert mean_average_precision(SPACE, Y, Y.astype(float)) == 1.0
-    assert mean_average_precision(Finite(["a"]), [["a"], []], [[0.0], [1.0]]) == 1.0
+    assert mean_average_precision(FiniteSpace(["a"]), [["a"], []], [[0.0], [1.0]]) == 1.0

@@ -9,7 +9,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.graphs import Graph
 from setwise.inference import Auto
 from setwise.learners import OneSlack
-from setwise.losses import GivenCosts, MaxLoss, NearestHamming
+from setwise.losses import GivenCosts, MaxLoss, NearestHammingCosts
 from setwise.risks import MeanRisk
 from setwise.spaces import Candidates, LabelSequences, Matchings, NetworkLabelings
 from setwise.surrogates import MultilabelHinge
@@ -106,7 +106,7 @@ def some_right(rng, every):
 @pytest.mark.parametrize("make", SPACES.values(), ids=SPACES)
 def test_training_reaches_the_optimum_of_the_same_labels_listed(make, rescaling):
     rng = np.random.default_rng(1)
-    for costs in (None, NearestHamming(0.8), GivenCosts(lambda truths, label: (1 + label.sum() % 3) / 3)):
+    for costs in (None, NearestHammingCosts(0.8), GivenCosts(lambda truths, label: (1 + label.sum() % 3) / 3)):
         space, X, every, _ = make(rng)
         Y = some_right(rng, every)
         batch, features = space.bind(X, Y)

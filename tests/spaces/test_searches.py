@@ -12,8 +12,8 @@ from rounds import rounds
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import ClassGraphs, Graphs
-from setwise.inference import Auto, MaxFlow, TreeMaxProduct, TreeReweighted
-from setwise.losses import EqualCosts, GivenCosts, Hamming, MaxLoss, NearestHamming
+from setwise.inference import Auto, MaxFlow, TreeMaxProduct, TreeReweightedMessages
+from setwise.losses import EqualCosts, GivenCosts, Hamming, MaxLoss, NearestHammingCosts
 from setwise.spaces import ByMatchings, ByNetworks, BySequences
 from setwise.spaces.matchings import Assignments
 from setwise.spaces.network_labelings import Labelings
@@ -34,9 +34,9 @@ def every_cost(rng):
         None,
         EqualCosts(),
         EqualCosts(0.3),
-        NearestHamming(),
-        NearestHamming(missed=0.0),
-        NearestHamming(missed=2.5, factor=3.0),
+        NearestHammingCosts(),
+        NearestHammingCosts(missed=0.0),
+        NearestHammingCosts(missed=2.5, factor=3.0),
         GivenCosts(lambda truths, label: table[(7 * len(truths) + int(label.sum())) % 5]),
         GivenCosts(lambda truths, label: 0.0, most=0.0),
     ]
@@ -127,8 +127,10 @@ def test_hamming_costs_to_one_right_labeling_need_no_list():
             for _ in range(30):
                 batch, every = some_batch(rng, kind, right=1)
                 scores = some_scores(rng, batch, str(rng.choice(SCORES)))
-                maximizer = METHODS[kind](limit=1).prepare(BoundLoss(batch, (NearestHamming(),)), slack)
-                assert check(batch, every, scores, NearestHamming(), slack, maximizer.maximize(scores)) == len(batch)
+                maximizer = METHODS[kind](limit=1).prepare(BoundLoss(batch, (NearestHammingCosts(),)), slack)
+                assert check(batch, every, scores, NearestHammingCosts(), slack, maximizer.maximize(scores)) == len(
+                    batch
+                )
 
 
 @pytest.mark.draw(6)
@@ -136,7 +138,7 @@ def test_hamming_costs_to_one_right_labeling_need_no_list():
 @pytest.mark.parametrize("kind", ["sequences", "matchings", "networks"])
 def test_weighted_distances_settle_hamming_costs_to_several_right_labels(kind, slack):
     rng, settled, plain = np.random.default_rng(10), 0, 0
-    costs = NearestHamming(missed=0.5)
+    costs = NearestHammingCosts(missed=0.5)
     for _ in range(8):
         batch, every = large_batch(rng, kind)
         truths, labels = batch.truths[0], every[0]
@@ -168,7 +170,7 @@ def large_batch(rng, kind):
 
 
 @pytest.mark.draw(2)
-@pytest.mark.parametrize("costs", [NearestHamming(), GivenCosts(lambda truths, label: 0.5)])
+@pytest.mark.parametrize("costs", [NearestHammingCosts(), GivenCosts(lambda truths, label: 0.5)])
 def test_long_sequences_have_bounds_that_are_above_all_labelings_tried(costs):
     rng = np.random.default_rng(4)
     T, k = 30, 4
@@ -179,14 +181,14 @@ def test_long_sequences_have_bounds_that_are_above_all_labelings_tried(costs):
         tried = rng.integers(k, size=(2000, T))
         assert objectives(batch, 0, scores, tried, costs, slack).max() <= found.values[0] + 1e-9
         assert found.values[0] <= found.bounds[0]
-        if slack and isinstance(costs, NearestHamming):
+        if slack and isinstance(costs, NearestHammingCosts):
             least = min(_by_one_truth(scores, T, k, truth) for truth in truths[0])
             assert found.bounds[0] <= least + 1e-9
 
 
 def _by_one_truth(scores, T, k, truth):
     one = Sequences([T], k, [truth[None]])
-    return BySequences().prepare(BoundLoss(one, (NearestHamming(missed=0.0),)), True).maximize(scores).values[0]
+    return BySequences().prepare(BoundLoss(one, (NearestHammingCosts(missed=0.0),)), True).maximize(scores).values[0]
 
 
 @pytest.mark.draw(5)
@@ -219,7 +221,7 @@ def test_auto_knows_every_kind_and_takes_sets_one_by_one(kind):
     rng = np.random.default_rng(6)
     batch, every = some_batch(rng, kind, n=5)
     scores = some_scores(rng, batch, "normal").astype(np.float32)
-    structure = 2.0 * MaxLoss(NearestHamming()).bind(batch)
+    structure = 2.0 * MaxLoss(NearestHammingCosts()).bind(batch)
     maximizer = Auto().prepare(structure, slack=True)
     together = maximizer.maximize(scores)
     check(batch, every, scores.astype(float), structure.terms[0], True, together)
@@ -235,7 +237,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(kind):
     method = METHODS[kind]()
     costs = MaxLoss().bind(batch)
     with pytest.raises(Refusal, match="it takes one cost of single labels"):
-        method.prepare(costs + MaxLoss(NearestHamming()).bind(batch))
+        method.prepare(costs + MaxLoss(NearestHammingCosts()).bind(batch))
     with pytest.raises(Refusal, match="knows"):
         method.prepare(Hamming().bind(Graphs(np.zeros(2, bool), np.array([0, 2]), np.zeros((0, 2), np.int64))))
     for bad in (np.full(batch.n_scores, np.nan), np.full(batch.n_scores, np.inf), np.zeros(3), None):
@@ -252,7 +254,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(kind):
 def test_networks_whose_best_labeling_is_only_bounded_are_refused():
     rng, edges = np.random.default_rng(8), np.array([[0, 1], [1, 2], [0, 2]])
     batch = Labelings(ClassGraphs(np.zeros(3, np.int64), np.array([0, 3]), edges, 3, True))
-    method, refused = ByNetworks(TreeReweighted(max_iter=1)), 0
+    method, refused = ByNetworks(TreeReweightedMessages(max_iter=1)), 0
     for _ in range(20):
         scores = rng.standard_normal(batch.n_scores)
         best = Auto().prepare(BoundLoss(batch)).k_best(scores, 1)[0][0].value
@@ -269,7 +271,7 @@ def test_networks_with_cycles_are_ranked_by_cuts():
     edges = np.array([[0, 1], [1, 2], [3, 4], [4, 5], [0, 3], [1, 4], [2, 5]])
     networks = Graphs(np.zeros(6, bool), np.array([0, 6]), edges)
     method = ByNetworks(MaxFlow())
-    for costs in (NearestHamming(), GivenCosts(lambda truths, label: float(label.mean()))):
+    for costs in (NearestHammingCosts(), GivenCosts(lambda truths, label: float(label.mean()))):
         batch = Labelings(networks, [every[rng.permutation(64)[:2]]])
         scores = np.concatenate([rng.standard_normal(6), rng.random(8)])
         for slack in (False, True):

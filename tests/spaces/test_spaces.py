@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from setwise.losses import MaxLoss, Nearest
-from setwise.spaces import Finite, Hierarchy, hierarchical_f1, hierarchical_precision, hierarchical_recall
+from setwise.losses import MaxLoss, NearestCosts
+from setwise.spaces import FiniteSpace, Hierarchy, hierarchical_f1, hierarchical_precision, hierarchical_recall
 
 ANIMALS = {"cow": "animal", "horse": "animal", "car": "vehicle", "bus": "vehicle"}
 
@@ -34,7 +34,7 @@ def ancestors_of(parents, node):
 
 
 def test_lists_of_labels_become_truths_and_come_back():
-    space = Finite(["b", ("a", 1), 3])
+    space = FiniteSpace(["b", ("a", 1), 3])
     assert (len(space), space.names, space.kappa) == (3, ("b", ("a", 1), 3), None)
     Y = [[], ["b", "b"], {3, ("a", 1)}, (3,), (label for label in ["b"]), np.array(["b"])]
     matrix = space.encode(Y)
@@ -83,7 +83,7 @@ def test_distances_are_lengths_of_paths():
                         queue.append(other)
             assert space.distances()[place].tolist() == [steps[other] for other in space.names]
     space = Hierarchy(ANIMALS)
-    loss = MaxLoss(Nearest(space.distances() / 4))
+    loss = MaxLoss(NearestCosts(space.distances() / 4))
     truth = space.encode([["cow"]])[0]
     assert [loss(truth, truth | row) for row in space.encode([["horse"], ["car"], ["animal"]])] == [0.5, 1.0, 0.25]
 
@@ -151,7 +151,7 @@ def test_hierarchical_scores_are_those_of_hiclass():
 
 
 def test_what_is_refused():
-    space, tree = Finite(["a", "b"]), Hierarchy(ANIMALS)
+    space, tree = FiniteSpace(["a", "b"]), Hierarchy(ANIMALS)
     for call, words in (
         (lambda: space.encode([["c"]]), r"Y\[0\] must hold labels of the space, \['a', 'b'\]; got 'c'"),
         (lambda: space.encode([[["a"]]]), r"Y\[0\] must hold labels of the space.*got \['a'\]"),
@@ -160,11 +160,11 @@ def test_what_is_refused():
         (lambda: space.encode(np.ones((2, 3))), "Y must have a column for each of 2 labels"),
         (lambda: space.encode(2 * np.ones((2, 2))), "Y must hold"),
         (lambda: space.decode([True, False]), r"matrix must have shape \(n, 2\)"),
-        (lambda: Finite("ab"), "labels must be a list of labels; got 'ab'"),
-        (lambda: Finite(["a", "a"]), "labels must be distinct"),
-        (lambda: Finite([]), "labels must be distinct, and one or more"),
-        (lambda: Finite([float("nan")]), "labels must be hashable objects that equal themselves; got nan"),
-        (lambda: Finite(["a", "b"], [[1.0]]), r"features must have shape \(p, q\) for p = 2 labels"),
+        (lambda: FiniteSpace("ab"), "labels must be a list of labels; got 'ab'"),
+        (lambda: FiniteSpace(["a", "a"]), "labels must be distinct"),
+        (lambda: FiniteSpace([]), "labels must be distinct, and one or more"),
+        (lambda: FiniteSpace([float("nan")]), "labels must be hashable objects that equal themselves; got nan"),
+        (lambda: FiniteSpace(["a", "b"], [[1.0]]), r"features must have shape \(p, q\) for p = 2 labels"),
         (lambda: Hierarchy({"a": "b", "b": "a"}), "parents must have no cycle; got"),
         (lambda: Hierarchy({"a": "a"}), "parents must have no cycle; got"),
         (lambda: Hierarchy(["a"]), "parents must be a dict"),
@@ -178,7 +178,7 @@ def test_what_is_refused():
 
 
 def test_tables_are_read_by_the_names_of_their_columns():
-    space = Finite(["a", "b"])
+    space = FiniteSpace(["a", "b"])
     table = pd.DataFrame({"b": [1, 0], "a": [0, 0]})
     np.testing.assert_array_equal(space.encode(table), [[False, True], [False, False]])
     np.testing.assert_array_equal(space.encode(pd.DataFrame([[0, 1]])), [[False, True]])
@@ -189,7 +189,7 @@ def test_tables_are_read_by_the_names_of_their_columns():
 def test_marks_of_missing_values_are_no_labels():
     for missing in (pd.NA, np.nan, pd.NaT):
         with pytest.raises(ValueError, match="hashable objects that equal themselves"):
-            Finite([missing, "a"])
+            FiniteSpace([missing, "a"])
         with pytest.raises(ValueError, match="hashable objects that equal themselves"):
             Hierarchy({"a": missing})
     assert Hierarchy({"x": (name for name in "ab")}).names == ("x", "a", "b")

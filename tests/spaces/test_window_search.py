@@ -9,7 +9,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.inference import Auto
 from setwise.kernels.threads import thread_limit
-from setwise.losses import EqualCosts, MaxLoss, NearestHamming
+from setwise.losses import EqualCosts, MaxLoss, NearestHammingCosts
 from setwise.spaces import ByWindows
 from setwise.spaces.boxes import Boxes, Overlap, Points
 from setwise.surrogates import MultilabelHinge
@@ -151,7 +151,7 @@ def test_what_is_refused():
     batch, sets = Boxes([[4, 5]], [np.zeros((0, 2), int)], [[[0, 0, 4, 5]]]), Sets.single([0, 1])
     for call, words in (
         (lambda: ByWindows().prepare(BoundLoss(sets)), "ByWindows refuses Sets: it knows Boxes"),
-        (lambda: ByWindows().prepare(MaxLoss(NearestHamming()).bind(batch), True), "it takes equal costs or"),
+        (lambda: ByWindows().prepare(MaxLoss(NearestHammingCosts()).bind(batch), True), "it takes equal costs or"),
         (lambda: ByWindows().prepare(BoundLoss(batch)).k_best(np.zeros(1), 2), "refuse .* with right windows"),
         (lambda: BoundLoss(sets, (Overlap(),)), "costs windows of images, as Boxes"),
         (lambda: ByWindows(overlap=0.0), "overlap must be"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from setwise.core.inference import Inference
 from setwise.core.loss import CountLoss, Loss
-from setwise.inference import Greedy
+from setwise.inference import GreedySearch
 from setwise.losses import Jaccard, Trait
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, Parameter, numbers, without
 
@@ -57,7 +57,7 @@ def _values(annotation):
     if annotation in (Loss, CountLoss):
         return OBJECTS | {"unknown name": "jacard", "needs parameters": "capped", "class": Jaccard}
     if annotation is Inference:
-        return OBJECTS | {"name": "greedy", "class": Greedy, "another kind": Jaccard()}
+        return OBJECTS | {"name": "greedy", "class": GreedySearch, "another kind": Jaccard()}
     if get_origin(annotation) is Callable:
         return without(OBJECTS, "class") | {"text": "f"}
     if get_origin(annotation) is Iterable:

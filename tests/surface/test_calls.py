@@ -14,8 +14,8 @@ from setwise.losses import (
     Hamming,
     Jaccard,
     MeanOverClasses,
-    Nearest,
-    NearestHamming,
+    NearestCosts,
+    NearestHammingCosts,
     as_loss,
     parse_losses,
 )
@@ -51,12 +51,14 @@ def losses():
 def label_costs():
     """Costs of labels by the nearest true one."""
     table = {"None": None, "text": "a", "flat": [1.0], "wide": np.ones((2, 3)), "negative": -np.ones((2, 2))}
-    yield Parameter("Nearest(distances)", Nearest, table | {"NaN": np.full((2, 2), np.nan), "cube": np.ones((2, 2, 2))})
-    yield Parameter("Nearest(missed)", lambda v: Nearest(np.ones((2, 2)), v), NUMBERS)
-    yield Parameter("NearestHamming(missed)", NearestHamming, NUMBERS)
+    yield Parameter(
+        "NearestCosts(distances)", NearestCosts, table | {"NaN": np.full((2, 2), np.nan), "cube": np.ones((2, 2, 2))}
+    )
+    yield Parameter("NearestCosts(missed)", lambda v: NearestCosts(np.ones((2, 2)), v), NUMBERS)
+    yield Parameter("NearestHammingCosts(missed)", NearestHammingCosts, NUMBERS)
     yield Parameter("GivenCosts(function)", GivenCosts, without(OBJECTS, "class", "function"))
     yield Parameter("GivenCosts(most)", lambda v: GivenCosts(max, v), NUMBERS)
-    for costs in (EqualCosts, NearestHamming, partial(GivenCosts, max)):
+    for costs in (EqualCosts, NearestHammingCosts, partial(GivenCosts, max)):
         name = getattr(costs, "__name__", "GivenCosts")
         yield Parameter(f"{name}(factor)", lambda v, costs=costs: costs(factor=v), NUMBERS)
 

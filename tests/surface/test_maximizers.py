@@ -12,7 +12,7 @@ from setwise.core.rankings import Rankings
 from setwise.inference import INFERENCES, Auto, minimize_submodular
 from setwise.losses import Hamming, Jaccard, MeanOverClasses, OneClass, OrderedPoints, RocArea
 from setwise.spaces import SEARCHES
-from setwise.surrogates import Difference, Linear, MarginRescaling, Slack, Support
+from setwise.surrogates import Difference, LinearEvaluator, MarginRescaling, Slack, Support
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, PARTS, Parameter, numbers, try_all, without
 
 SETS = Sets.rows([[1, 0], [1, 0]])
@@ -83,9 +83,9 @@ def evaluators():
     yield Parameter("Support(scale)", partial(Support, prepared), scales | {"zeros": np.zeros(2)})
     yield Parameter("Slack(maximizer)", Slack, wrong | {"without slack": prepared})
     flat = without(numbers(4, negative=True), "huge", "all huge")
-    yield Parameter("Linear(batch)", lambda v: Linear(v, np.zeros(4), np.zeros(2)), OBJECTS)
-    yield Parameter("Linear(direction)", lambda v: Linear(SETS, v, np.zeros(2)), flat)
-    yield Parameter("Linear(constant)", partial(Linear, SETS, np.zeros(4)), flat)
+    yield Parameter("LinearEvaluator(batch)", lambda v: LinearEvaluator(v, np.zeros(4), np.zeros(2)), OBJECTS)
+    yield Parameter("LinearEvaluator(direction)", lambda v: LinearEvaluator(SETS, v, np.zeros(2)), flat)
+    yield Parameter("LinearEvaluator(constant)", partial(LinearEvaluator, SETS, np.zeros(4)), flat)
     wrong = OBJECTS | {"another batch": other}
     yield Parameter("Difference(first)", lambda v: Difference(v, support), wrong)
     yield Parameter("Difference(second)", partial(Difference, support), wrong)

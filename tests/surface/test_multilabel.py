@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from setwise import SSVM, IndependentSVMs, JointKernelSupport, MultilabelStructuredPredictor, PowersetSSVM, gibbs_bound
 from setwise.losses import MaxLoss
-from setwise.spaces import Finite, Hierarchy
+from setwise.spaces import FiniteSpace, Hierarchy
 from setwise.surrogates import MultilabelHinge
 from surface.malformed import COUNTS, FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, Later, Parameter, try_all, without
 from surface.test_set_classifier import MATRICES, X
@@ -23,7 +23,7 @@ MODELS = [
 ]
 NAMES = OBJECTS | {"unknown name": "hing", "empty text": ""}
 PARAMETERS_OF_MODELS = {
-    "space": OBJECTS | {"list": ["a", "b"], "class": Finite, "text": "tree"},
+    "space": OBJECTS | {"list": ["a", "b"], "class": FiniteSpace, "text": "tree"},
     "loss": NAMES | {"class": MaxLoss, "of a ranking": "auc"},
     "rescaling": NAMES,
     "surrogate": NAMES | {"class": MultilabelHinge, "loss": MaxLoss(), "of binary decisions": "lovasz"},

@@ -10,17 +10,17 @@ from setwise.losses import CountRange, Jaccard
 from setwise.probabilistic import (
     AllowedPartition,
     BagDivergence,
-    ConcaveOfSize,
+    CallableSetFunction,
+    ConcaveSizeFunction,
     CountLikelihood,
     Cut,
     Energies,
     HiddenLikelihood,
     LFieldLikelihood,
-    LogSupermodular,
+    LogSupermodularDistribution,
     ModularFunction,
     PerturbedLikelihood,
     ProportionLoss,
-    SetFunctionOf,
     base_point,
     exact,
     l_field,
@@ -33,7 +33,7 @@ from setwise.probabilistic import (
 )
 from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Later, Odd, Parameter, numbers, try_all, without
 
-MODEL = LogSupermodular([Cut.grid(2, 2)], np.ones(4))
+MODEL = LogSupermodularDistribution([Cut.grid(2, 2)], np.ones(4))
 IMAGES = (np.random.default_rng(0).random((6, 3, 4)) < 0.5).astype(int)
 BOUNDS = (base_point, exact, l_field, logistic, mean_field, sample, superdifferential, tree_reweighted)
 SIZES = without(COUNTS, "truth") | {"zero": 0}
@@ -78,30 +78,40 @@ def distributions():
         "NaN": [0, np.nan],
         "text": "a",
     }
-    yield Parameter("ConcaveOfSize(table)", ConcaveOfSize, tables | {"None": None, "text": "a", "object": Odd()})
-    yield Parameter("SetFunctionOf(total)", lambda v: SetFunctionOf(v, lambda y: 0.0), SIZES)
+    yield Parameter(
+        "ConcaveSizeFunction(table)", ConcaveSizeFunction, tables | {"None": None, "text": "a", "object": Odd()}
+    )
+    yield Parameter("CallableSetFunction(total)", lambda v: CallableSetFunction(v, lambda y: 0.0), SIZES)
     functions = without(OBJECTS, "class") | {
         "text": lambda y: "a",
         "NaN": lambda y: np.nan,
         "array": lambda y: np.ones(2),
     }
-    yield Parameter("SetFunctionOf(function)", lambda v: SetFunctionOf(2, v), functions)
-    yield Parameter("LogSupermodular(terms)", LogSupermodular, TERMS)
+    yield Parameter("CallableSetFunction(function)", lambda v: CallableSetFunction(2, v), functions)
+    yield Parameter("LogSupermodularDistribution(terms)", LogSupermodularDistribution, TERMS)
     cuts = [Cut(4, pairs), Cut(4, [])]
     signed = without(numbers(4, negative=True), "None")
-    yield Parameter("LogSupermodular(unary)", lambda v: LogSupermodular(cuts, v), signed)
-    yield Parameter("LogSupermodular(weights)", lambda v: LogSupermodular(cuts, None, v), without(numbers(2), "None"))
+    yield Parameter("LogSupermodularDistribution(unary)", lambda v: LogSupermodularDistribution(cuts, v), signed)
     yield Parameter(
-        "LogSupermodular(constant)", lambda v: LogSupermodular(cuts, constant=v), without(NUMBERS, "negative")
+        "LogSupermodularDistribution(weights)",
+        lambda v: LogSupermodularDistribution(cuts, None, v),
+        without(numbers(2), "None"),
     )
-    yield Parameter("LogSupermodular.values(labels)", MODEL.values, LABELS)
-    yield Parameter("LogSupermodular.extension(x)", MODEL.extension, signed)
+    yield Parameter(
+        "LogSupermodularDistribution(constant)",
+        lambda v: LogSupermodularDistribution(cuts, constant=v),
+        without(NUMBERS, "negative"),
+    )
+    yield Parameter("LogSupermodularDistribution.values(labels)", MODEL.values, LABELS)
+    yield Parameter("LogSupermodularDistribution.extension(x)", MODEL.extension, signed)
     fixed = LABELS | {"all": [0, 1, 0, 1], "far": [-2, 0, 1, 1]}
-    yield Parameter("LogSupermodular.condition(fixed)", MODEL.condition, fixed)
-    some = OBJECTS | {"a cut": Cut(4, []), "class": LogSupermodular}
+    yield Parameter("LogSupermodularDistribution.condition(fixed)", MODEL.condition, fixed)
+    some = OBJECTS | {"a cut": Cut(4, []), "class": LogSupermodularDistribution}
     yield Parameter("perturbed_maxima(model)", lambda v: perturbed_maxima(v, np.ones((1, 4))), some)
     for bound in BOUNDS:
-        yield Parameter(f"{bound.__name__}(model)", bound, OBJECTS | {"a cut": Cut(4, []), "class": LogSupermodular})
+        yield Parameter(
+            f"{bound.__name__}(model)", bound, OBJECTS | {"a cut": Cut(4, []), "class": LogSupermodularDistribution}
+        )
     yield Parameter("exact(max_width)", lambda v: exact(MODEL, v), SIZES)
     yield Parameter("l_field(point)", lambda v: l_field(MODEL, v), signed)
     yield Parameter("mean_field(start)", lambda v: mean_field(MODEL, v), signed | {"two": 2 * np.ones(4)})

@@ -14,8 +14,8 @@ from setwise.core.terms import Trait
 from setwise.learners import LEARNERS
 from setwise.losses import (
     LOSSES,
-    AreaWeighted,
-    ClassWeighted,
+    AreaWeightedLoss,
+    ClassWeightedLoss,
     FBeta,
     Jaccard,
     MeanOverClasses,
@@ -148,10 +148,10 @@ def test_names_are_taken_wherever_losses_are(name):
 
 def test_names_are_taken_for_losses_of_areas_and_of_weighted_classes():
     y, guess, areas = [1, 0, 1], [1, 1, 0], [1.0, 2.0, 0.5]
-    assert AreaWeighted("jaccard", areas)(y, guess) == AreaWeighted(Jaccard(), areas)(y, guess)
-    assert ClassWeighted("f1", 2.0, 0.5)(y, guess) == ClassWeighted(FBeta(), 2.0, 0.5)(y, guess)
-    with pytest.raises(Refusal, match=r"AreaWeighted refuses RocArea\(\)"):
-        AreaWeighted("auc", areas)
+    assert AreaWeightedLoss("jaccard", areas)(y, guess) == AreaWeightedLoss(Jaccard(), areas)(y, guess)
+    assert ClassWeightedLoss("f1", 2.0, 0.5)(y, guess) == ClassWeightedLoss(FBeta(), 2.0, 0.5)(y, guess)
+    with pytest.raises(Refusal, match=r"AreaWeightedLoss refuses RocArea\(\)"):
+        AreaWeightedLoss("auc", areas)
     with pytest.raises(Refusal, match=r"MeanOverClasses refuses RocArea\(\): it evaluates scores"):
         MeanOverClasses("auc")
 

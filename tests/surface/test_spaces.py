@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from setwise.spaces import (
-    Finite,
+    FiniteSpace,
     Hierarchy,
     hierarchical_f1,
     hierarchical_precision,
@@ -19,7 +19,7 @@ from setwise.spaces import (
 )
 from surface.malformed import OBJECTS, Odd, Parameter, try_all
 
-FINITE, TREE = Finite(["a", "b"]), Hierarchy({"a": "b"})
+FINITE, TREE = FiniteSpace(["a", "b"]), Hierarchy({"a": "b"})
 LABELS = {
     "None": None, "text": "ab", "number": 1, "empty": [], "twice": ["a", "a"], "NaN": [np.nan], "lists": [["a"]],
     "dict": {"a": 1}, "dicts": [{}], "object": Odd(), "bytes": b"ab", "class": float, "truth": True,
@@ -48,11 +48,11 @@ MATRICES = {
     "sparse": csr_array(np.eye(2)), "object": Odd(), "empty": [],
 }  # fmt: skip
 PARAMETERS = [
-    Parameter("Finite(labels)", Finite, LABELS),
-    Parameter("Finite(features)", partial(Finite, ["a", "b"]), FEATURES),
+    Parameter("FiniteSpace(labels)", FiniteSpace, LABELS),
+    Parameter("FiniteSpace(features)", partial(FiniteSpace, ["a", "b"]), FEATURES),
     Parameter("Hierarchy(parents)", Hierarchy, PARENTS),
-    Parameter("Finite.encode(Y)", FINITE.encode, SETS),
-    Parameter("Finite.decode(matrix)", FINITE.decode, MATRICES),
+    Parameter("FiniteSpace.encode(Y)", FINITE.encode, SETS),
+    Parameter("FiniteSpace.decode(matrix)", FINITE.decode, MATRICES),
     Parameter("Hierarchy.closed(Y)", TREE.closed, SETS),
     *(
         Parameter(f"{score.__name__}({name})", call, values)

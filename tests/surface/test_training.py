@@ -12,14 +12,14 @@ from setwise.learners import LEARNERS, Checkpoint
 from setwise.models import (
     GraphModel,
     GridModel,
-    Independent,
     JointKernel,
     JointLabels,
     Kernel,
     LandmarkModel,
-    MultiLabel,
+    ModelWithConstant,
+    MultilabelModel,
     RowBlock,
-    WithConstant,
+    RowModel,
 )
 from setwise.risks import DistributedRisk, MeanRisk, RiskWithPlanes, ShiftedRisk
 from setwise.risks.places import LocalObjects, LocalPlaces
@@ -29,8 +29,8 @@ from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, OFFSETS, PARTS, O
 
 X, ENDS = np.arange(12.0).reshape(4, 3), np.array([0, 2, 4])
 MODELS = {
-    "Independent": lambda X=X, offsets=ENDS, **more: Independent(X, offsets, **more),
-    "MultiLabel": lambda X=X, offsets=ENDS, **more: MultiLabel(X, 2, offsets, **more),
+    "RowModel": lambda X=X, offsets=ENDS, **more: RowModel(X, offsets, **more),
+    "MultilabelModel": lambda X=X, offsets=ENDS, **more: MultilabelModel(X, 2, offsets, **more),
     "JointLabels": lambda X=X, offsets=ENDS, **more: JointLabels(X, np.eye(2), offsets, **more),
 }
 MATRICES = {
@@ -46,7 +46,7 @@ HUGE = ("huge", "all huge")
 def features():
     for name, make in MODELS.items():
         model = make()
-        n_scores = 4 if name == "Independent" else 8
+        n_scores = 4 if name == "RowModel" else 8
         base = without(numbers(n_scores, negative=True), "None", *HUGE)
         weights = numbers(model.size, negative=True)
         low, gradients = without(weights, "None", *HUGE), without(numbers(n_scores, negative=True), "NaN", "inf", *HUGE)
@@ -70,11 +70,11 @@ def features():
         yield Parameter(f"{name}(function)", kernel, without(OBJECTS, "class", "function"))
         yield Parameter(f"{name}(rank)", lambda v, kernel=kernel: kernel(max, rank=v), without(COUNTS, "None"))
         yield Parameter(f"{name}(tol)", lambda v, kernel=kernel: kernel(max, tol=v), NUMBERS)
-    yield Parameter("MultiLabel(p)", partial(MultiLabel, X), COUNTS)
-    yield Parameter("MultiLabel(columns)", lambda v: MultiLabel(X, 2, columns=v), FLAGS)
-    columns = MultiLabel(X, 2, columns=True)
-    yield Parameter("MultiLabel by columns: scores(parts)", partial(columns.scores, np.ones(8)), SOME)
-    yield Parameter("MultiLabel by columns: pullback(parts)", partial(columns.pullback, np.ones(4)), SOME)
+    yield Parameter("MultilabelModel(p)", partial(MultilabelModel, X), COUNTS)
+    yield Parameter("MultilabelModel(columns)", lambda v: MultilabelModel(X, 2, columns=v), FLAGS)
+    columns = MultilabelModel(X, 2, columns=True)
+    yield Parameter("MultilabelModel by columns: scores(parts)", partial(columns.scores, np.ones(8)), SOME)
+    yield Parameter("MultilabelModel by columns: pullback(parts)", partial(columns.pullback, np.ones(4)), SOME)
 
 
 def networks():
@@ -105,9 +105,9 @@ def single_labels():
     sequences = SequenceModel(X, ENDS, 1)
     models = {
         "SequenceModel": (sequences, lambda X=X, offsets=ENDS, k=1, **more: SequenceModel(X, offsets, k, **more)),
-        "WithConstant": (
-            WithConstant(sequences, sequences.score_offsets),
-            lambda inner=sequences, offsets=sequences.score_offsets, **more: WithConstant(inner, offsets, **more),
+        "ModelWithConstant": (
+            ModelWithConstant(sequences, sequences.score_offsets),
+            lambda inner=sequences, offsets=sequences.score_offsets, **more: ModelWithConstant(inner, offsets, **more),
         ),
     }
     for name, (model, make) in models.items():
@@ -124,7 +124,9 @@ def single_labels():
         for call in ("pullback", "pullbacks"):
             yield Parameter(f"{name}.{call}(gradient)", getattr(model, call), gradients)
             yield Parameter(f"{name}.{call}(parts)", partial(getattr(model, call), half), SOME)
-    yield Parameter("WithConstant(offsets)", partial(WithConstant, Independent(X, ENDS, 0.0)), OFFSETS | {"None": None})
+    yield Parameter(
+        "ModelWithConstant(offsets)", partial(ModelWithConstant, RowModel(X, ENDS, 0.0)), OFFSETS | {"None": None}
+    )
 
 
 def landmarks():
@@ -181,9 +183,9 @@ def grids():
 
 
 def risks():
-    model, evaluator = Independent(X, ENDS), LovaszHinge("jaccard").on(Sets.rows([[1, 0], [1, 0]]))
+    model, evaluator = RowModel(X, ENDS), LovaszHinge("jaccard").on(Sets.rows([[1, 0], [1, 0]]))
     risk, w, point = MeanRisk(model, evaluator), np.ones(4), numbers(4, negative=True)
-    wrong = OBJECTS | {"another batch": Independent(np.ones((3, 2)))}
+    wrong = OBJECTS | {"another batch": RowModel(np.ones((3, 2)))}
     yield Parameter("MeanRisk(features)", lambda v: MeanRisk(v, evaluator), wrong)
     wrong = OBJECTS | {"surrogate": LovaszHinge("jaccard"), "name": "lovasz"}
     yield Parameter("MeanRisk(evaluator)", partial(MeanRisk, model), wrong)

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from setwise.core.bound_loss import BoundLoss
-from setwise.losses import EqualCosts, GivenCosts, NearestHamming
+from setwise.losses import EqualCosts, GivenCosts, NearestHammingCosts
 from setwise.spaces import (
     ByWindows,
     Overlap,
@@ -83,9 +83,9 @@ def parameters():
     yield Parameter("ByWindows.above(threshold)", partial(maximizer.above, np.ones(4)), limits)
     yield Parameter("ByWindows.above(limit)", partial(maximizer.above, np.ones(4), 0.0), COUNTS)
     yield Parameter("Overlap(threshold)", Overlap, SHARES)
-    for kind in (Overlap, EqualCosts, NearestHamming):
+    for kind in (Overlap, EqualCosts, NearestHammingCosts):
         yield Parameter(f"{kind.__name__}(factor)", lambda v, kind=kind: kind(factor=v), COSTS)
-    yield Parameter("NearestHamming(missed)", NearestHamming, NUMBERS)
+    yield Parameter("NearestHammingCosts(missed)", NearestHammingCosts, NUMBERS)
     yield Parameter("GivenCosts(function)", GivenCosts, without(OBJECTS, "class"))
     yield Parameter("GivenCosts(most)", partial(GivenCosts, len), NUMBERS)
     yield Parameter("WordImage(height)", lambda v: WordImage(v, 4, []), COUNTS)

@@ -7,7 +7,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.surrogate import Piece, evaluated
 from setwise.losses import (
     MCC,
-    AreaWeighted,
+    AreaWeightedLoss,
     BalancedError,
     Cardinality,
     CountFunctionLoss,
@@ -210,7 +210,7 @@ def test_bounds_of_single_bins_hold():
 
 
 def test_refusals():
-    for loss in (AreaWeighted(Jaccard(), [1.0, 2.0]), Hamming([1.0, 2.0]), SetFunctionLoss(lambda A, y: A.any())):
+    for loss in (AreaWeightedLoss(Jaccard(), [1.0, 2.0]), Hamming([1.0, 2.0]), SetFunctionLoss(lambda A, y: A.any())):
         with pytest.raises(Refusal, match=r"refuses pieces of a set"):
             LovaszHinge(loss).in_pieces(5, 5)
     with pytest.raises(Refusal, match="refuses pieces of a set: it asks for a number of decisions"):

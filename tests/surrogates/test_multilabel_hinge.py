@@ -12,8 +12,8 @@ from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
 from setwise.learners import OneSlack
-from setwise.losses import Hamming, Jaccard, MaxLoss, Nearest, SumLoss
-from setwise.models import MultiLabel
+from setwise.losses import Hamming, Jaccard, MaxLoss, NearestCosts, SumLoss
+from setwise.models import MultilabelModel
 from setwise.risks import MeanRisk
 from setwise.surrogates import MarginRescaling, MultilabelHinge, SlackRescaling
 
@@ -70,7 +70,7 @@ SET_LOSSES = [MaxLoss, SumLoss, partial(SumLoss, normalized=True)]
 def test_the_first_principles_of_set_losses(kind):
     # Positivity and monotonicity (MLSP Eq. 3 and 4), for all pairs of sets of four labels.
     distances = np.abs(np.arange(4.0)[:, None] - np.arange(4.0)) / 3 + 0.1
-    for costs in (None, [0.2, 1.0, 0.5, 3.0], lambda truth: 0.5 + truth, Nearest(distances, missed=1.1)):
+    for costs in (None, [0.2, 1.0, 0.5, 3.0], lambda truth: 0.5 + truth, NearestCosts(distances, missed=1.1)):
         loss = kind(costs)
         table = {(y.tobytes(), g.tobytes()): loss(y, g) for y in subsets(4) for g in subsets(4)}
         for y in subsets(4):
@@ -81,7 +81,7 @@ def test_the_first_principles_of_set_losses(kind):
                 for i in np.flatnonzero(~y & ~guess):
                     more = np.arange(4) == i
                     assert table[y.tobytes(), (guess | more).tobytes()] >= value
-                    if not isinstance(costs, Nearest):
+                    if not isinstance(costs, NearestCosts):
                         assert table[(y | more).tobytes(), guess.tobytes()] >= value
 
 
@@ -90,13 +90,13 @@ def test_costs_by_the_nearest_truth_may_fall_with_more_truths():
     distances = np.ones((4, 4))
     distances[1, 2:] = 0.0
     y, more, guess = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1]], dtype=bool)
-    loss = SumLoss(Nearest(distances))
+    loss = SumLoss(NearestCosts(distances))
     assert (loss(y, guess), loss(more, guess)) == (3.0, 2.0)
 
 
 def test_costs_by_the_nearest_truth():
     distances = np.abs(np.arange(4.0)[:, None] - np.arange(4.0)) / 3
-    costs = Nearest(distances)
+    costs = NearestCosts(distances)
     np.testing.assert_allclose(costs(np.array([False, True, False, False])), [1 / 3, 1, 1 / 3, 2 / 3])
     np.testing.assert_allclose(costs(np.zeros(4, bool)), 1.0)
     loss = MaxLoss(costs)
@@ -109,7 +109,7 @@ def test_learners_certify_it_and_it_learns_sets():
     rng = np.random.default_rng(1)
     X, W = rng.standard_normal((60, 4)), rng.standard_normal((4, 5))
     Y, sets = X @ W > 0.5, Sets.rows(X @ W > 0.5)
-    model = MultiLabel(X, 5, np.arange(61))
+    model = MultilabelModel(X, 5, np.arange(61))
     assert Y.any(axis=1).mean() < 1.0
     risk = MeanRisk(model, MultilabelHinge(MaxLoss()).on(sets))
     fit = OneSlack(C=1e3, tol=1e-4, max_iter=3000).minimize(risk)
@@ -129,10 +129,13 @@ def test_what_is_refused():
         (lambda: MaxLoss([1.0, 2.0])([1, 0, 1], [1, 0, 0]), "has 2 weights, one for each place; got a set of 3"),
         (lambda: MaxLoss(lambda truth: np.ones(2))([1, 0, 1], [1, 0, 0]), r"costs\(truth\) must have shape"),
         (lambda: MaxLoss(lambda truth: -1.0 * truth)([1, 0, 1], [1, 0, 0]), r"costs\(truth\) must be 3 numbers"),
-        (lambda: Nearest(np.ones((2, 3))), "distances must have shape"),
-        (lambda: Nearest(-np.ones((2, 2))), "distances must be 0 or above"),
-        (lambda: Nearest(np.ones((2, 2)), missed=-1.0), "missed must be"),
-        (lambda: MaxLoss(Nearest(np.ones((2, 2))))([1, 0, 1], [1, 0, 0]), "distances must be those of 3 labels; got 2"),
+        (lambda: NearestCosts(np.ones((2, 3))), "distances must have shape"),
+        (lambda: NearestCosts(-np.ones((2, 2))), "distances must be 0 or above"),
+        (lambda: NearestCosts(np.ones((2, 2)), missed=-1.0), "missed must be"),
+        (
+            lambda: MaxLoss(NearestCosts(np.ones((2, 2))))([1, 0, 1], [1, 0, 0]),
+            "distances must be those of 3 labels; got 2",
+        ),
         (lambda: SumLoss(normalized=2), "normalized must be"),
         (lambda: Jaccard() and MultilabelHinge(SumLoss()).on(Sets.single([1, 0])), "MultilabelHinge refuses SumLoss"),
     ):

@@ -12,7 +12,7 @@ from rounds import rounds
 from setwise.core import enumerate as brute
 from setwise.core.batch import Classes, Sets
 from setwise.core.exceptions import Refusal
-from setwise.inference import Greedy, WorstRanking
+from setwise.inference import GreedySearch, WorstRanking
 from setwise.losses import BreakEven, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass, PrecisionAtK
 from setwise.surrogates import Difference, MarginRescaling, Ramp
 
@@ -152,8 +152,8 @@ def test_with_inexact_inference_the_bound_is_that_of_the_first_less_the_value_of
     for _ in range(60):
         y, s = rng.random(8) < 0.4, rng.standard_normal(8)
         for loss in (Jaccard(), FBeta()):
-            found, (ramp, predicted) = Ramp(loss, Greedy())(y, s), of_labels(loss, y, s)
-            first = MarginRescaling(loss, Greedy())(y, s)
+            found, (ramp, predicted) = Ramp(loss, GreedySearch())(y, s), of_labels(loss, y, s)
+            first = MarginRescaling(loss, GreedySearch())(y, s)
             # The second maximum is that of independent decisions, which is known.
             second = np.maximum(s, 0).sum() - s[y].sum()
             assert found.upper == pytest.approx(max(first.upper - second, 0.0))
@@ -164,7 +164,10 @@ def test_with_inexact_inference_the_bound_is_that_of_the_first_less_the_value_of
 
 def test_the_bound_of_a_difference_leaves_out_what_the_second_may_lack():
     sets, s = Sets.single([1, 0, 1, 0, 0, 1]), np.random.default_rng(6).standard_normal(6)
-    first, second = MarginRescaling(2.0 * FBeta(), Greedy()).on(sets), MarginRescaling(FBeta(), Greedy()).on(sets)
+    first, second = (
+        MarginRescaling(2.0 * FBeta(), GreedySearch()).on(sets),
+        MarginRescaling(FBeta(), GreedySearch()).on(sets),
+    )
     a, b, found = first(s), second(s), Difference(first, second)(s)
     assert b.upper[0] > b.values[0]
     assert found.upper[0] == a.upper[0] - b.values[0]

@@ -7,12 +7,12 @@ from rounds import rounds
 from setwise.core import enumerate as brute
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
-from setwise.inference import ByCardinality, BySubmodularMinimum, Enumeration, Greedy, Modular
-from setwise.losses import Cardinality, Hamming, Jaccard, Saturating, SetFunctionLoss, Trait, ZeroOne
+from setwise.inference import ByCardinality, BySubmodularMinimum, Enumeration, GreedySearch, ModularMaximum
+from setwise.losses import Cardinality, Hamming, Jaccard, SaturatingLoss, SetFunctionLoss, Trait, ZeroOne
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling, is_extension, margin_scale
 
 PAIRS = [(MarginRescaling, brute.margin_rescaling), (SlackRescaling, brute.slack_rescaling)]
-METHODS = [None, Modular(), ByCardinality(), BySubmodularMinimum(), Enumeration(), Greedy()]
+METHODS = [None, ModularMaximum(), ByCardinality(), BySubmodularMinimum(), Enumeration(), GreedySearch()]
 
 
 @pytest.mark.slow
@@ -31,7 +31,7 @@ def test_certificates_hold_for_every_loss_and_every_method_that_takes_it(problem
                     continue
                 assert bound.value <= truth + slack, (loss, method)
                 assert bound.upper >= truth - slack, (loss, method)
-                if bound.exact or not isinstance(method, Greedy):
+                if bound.exact or not isinstance(method, GreedySearch):
                     assert bound.exact
                     assert bound.value == pytest.approx(truth, rel=1e-9, abs=slack), (loss, method)
 
@@ -44,7 +44,7 @@ def test_gradient_is_a_plane_below_even_when_greedy(problem):
     other = scores + rng.standard_normal(len(y))
     for loss in submodular_losses(len(y)):
         for kind, truth_of in PAIRS:
-            for method in (None, Greedy()):
+            for method in (None, GreedySearch()):
                 here = kind(loss, method)(y, scores)
                 plane = here.value + here.gradient @ (other - scores)
                 assert truth_of(loss, y, other) >= plane - 1e-9 * (1 + np.abs(scores).sum())
@@ -77,7 +77,7 @@ def test_slack_rescaling_is_an_extension_iff_the_loss_increases(p):
 @pytest.mark.parametrize("p", [2, 3, 4])
 def test_margin_rescaling_is_an_extension_up_to_the_scale_of_proposition_2(p):
     rng = np.random.default_rng(p)
-    for loss in (Jaccard(), 3 * ZeroOne(), Saturating(0.5, rng.random(p)), Cardinality(np.arange(p + 1.0) ** 2)):
+    for loss in (Jaccard(), 3 * ZeroOne(), SaturatingLoss(0.5, rng.random(p)), Cardinality(np.arange(p + 1.0) ** 2)):
         y = rng.random(p) < 0.5
         g = margin_scale(loss, y)
         assert 0 < g < np.inf
@@ -135,12 +135,12 @@ def test_supermodular_losses_are_exact_on_forty_decisions():
     y, scores = rng.random(40) < 0.5, rng.standard_normal(40)
     bound = MarginRescaling(loss)(y, scores)
     assert bound.exact
-    assert bound.value >= MarginRescaling(loss, Greedy())(y, scores).value
+    assert bound.value >= MarginRescaling(loss, GreedySearch())(y, scores).value
 
 
 def test_a_method_that_does_not_fit_is_refused_in_a_sentence():
     for method, words in (
-        (Modular(), "Modular refuses Jaccard"),
+        (ModularMaximum(), "ModularMaximum refuses Jaccard"),
         (ByCardinality(), "ByCardinality refuses Jaccard"),
         (BySubmodularMinimum(), "BySubmodularMinimum refuses Jaccard"),
     ):

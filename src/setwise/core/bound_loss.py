@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch, Orders, Sets, check_orders
 from setwise.core.checks import Bools, Ints, Values, as_array, as_factor, as_kind, shown
-from setwise.core.counts import Bend, Ceiling, Counts, Formula
+from setwise.core.counts import Ceiling, Counts, Curvature, Formula
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import LOSSES, SUMS
 from setwise.core.terms import SHAPES, Mistakes, MistakesTerm, SetFunction, Term, Trait
@@ -179,7 +179,9 @@ class BoundLoss:
             return replace(counts, promises=self.traits | (counts.promises & kinds), linear=linear, quotient=None)
         P, N = self.batch.count(1), self.batch.count(0)
         # The mixed differences of a linear function are 0, so it has the Monge property.
-        return Counts((), P, N, self.traits | kinds, linear=linear, monge=True, affine=True, diluted=True, bends=())
+        return Counts(
+            (), P, N, self.traits | kinds, linear=linear, monge=True, affine=True, diluted=True, curvatures=()
+        )
 
     def __add__(self, other: object) -> "BoundLoss":
         if not isinstance(other, BoundLoss):
@@ -303,7 +305,7 @@ def flip_back(sets: Sets, structure: BoundLoss) -> BoundLoss:
                 None if term.quotient is None else (term.quotient[0][:, [0, 2, 1]], term.quotient[1][:, [0, 2, 1]])
             )
             formulas = tuple((c, _exchanged(f)) for c, f in term.formulas)
-            ceilings, bends = term.ceilings, term.bends
+            ceilings, curvatures = term.ceilings, term.curvatures
             terms.append(
                 replace(
                     term,
@@ -312,7 +314,9 @@ def flip_back(sets: Sets, structure: BoundLoss) -> BoundLoss:
                     N=term.P,
                     quotient=exchanged,
                     ceilings=None if ceilings is None else tuple((c, _exchanged_ceiling(f)) for c, f in ceilings),
-                    bends=None if bends is None else tuple((c, _exchanged_bend(f)) for c, f in bends),
+                    curvatures=None
+                    if curvatures is None
+                    else tuple((c, _exchanged_curvature(f)) for c, f in curvatures),
                 )
             )
         elif isinstance(term, SetFunction):
@@ -333,13 +337,13 @@ def _exchanged_ceiling(most: Ceiling) -> Ceiling:
     return lambda fn, last_fn, fp, last_fp, P, N: most(fp, last_fp, fn, last_fn, N, P)
 
 
-def _exchanged_bend(bend: Bend) -> Bend:
+def _exchanged_curvature(curvature: Curvature) -> Curvature:
     """The bounds on differences of the formula with the two classes exchanged."""
 
     def exchanged(
         fn: Values, last_fn: Values, fp: Values, last_fp: Values, P: Values, N: Values
     ) -> tuple[Values, Values, Values]:
-        along_fn, along_fp, mixed = bend(fp, last_fp, fn, last_fn, N, P)
+        along_fn, along_fp, mixed = curvature(fp, last_fp, fn, last_fn, N, P)
         return along_fp, along_fn, mixed
 
     return exchanged

@@ -190,10 +190,10 @@ class Checkpoint:
     --------
     >>> from setwise.core.batch import Sets
     >>> from setwise.learners import Checkpoint, OneSlack
-    >>> from setwise.models import Independent
+    >>> from setwise.models import RowModel
     >>> from setwise.risks import MeanRisk
     >>> from setwise.surrogates import LovaszHinge
-    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> risk = MeanRisk(RowModel([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
     >>> first = OneSlack(C=0.5, tol=1e-6, max_iter=1).minimize(risk, checkpoint=Checkpoint("fit.npz").open())
     >>> fit = OneSlack(C=0.5, tol=1e-6).minimize(risk, checkpoint=Checkpoint("fit.npz").open(resume=True))
     >>> first.status, fit.status, fit.history[0] == first.history[0]

@@ -19,7 +19,7 @@ from setwise.kernels.counts import quotient_gains, running_counts
 from setwise.kernels.segments import count_true, differences, running_sums, segment_sums
 from setwise.kernels.thresholds import falling_counts, falling_quotient
 
-Bend = Callable[[Values, Values, Values, Values, Values, Values], tuple[Values, Values, Values]]
+Curvature = Callable[[Values, Values, Values, Values, Values, Values], tuple[Values, Values, Values]]
 """From the first and the last fn, the first and the last fp, P and N: lower bounds of the second differences
 ``f(fn+1) - 2 f(fn) + f(fn-1)``, of those along fp, and upper bounds of the mixed differences
 ``f(fn+1, fp+1) - f(fn+1, fp) - f(fn, fp+1) + f(fn, fp)`` over the ranges. A bound may be infinite, and NaN is none."""
@@ -37,7 +37,7 @@ def convex_monge(
 
 @final
 @dataclass(frozen=True)
-class QuotientBend:
+class QuotientCurvature:
     """Bounds for increasing quotients n / d of linear functions, from their ``coefficients`` of 1, fn, fp, (n, 3) each.
 
     Along fn the first derivative is ``(n1 d - d1 n) / d^2``. Its numerator e1 >= 0 does not depend on fn, and is linear
@@ -52,7 +52,7 @@ class QuotientBend:
     def __call__(
         self, first_fn: Values, last_fn: Values, first_fp: Values, last_fp: Values, P: Values, N: Values
     ) -> tuple[Values, Values, Values]:
-        """The bounds, as those of any :data:`Bend`."""
+        """The bounds, as those of any :data:`Curvature`."""
         found = self.coefficients(np.atleast_1d(P), np.atleast_1d(N))
         assert found is not None
         (n0, n1, n2), (d0, d1, d2) = (part.T for part in found)
@@ -97,8 +97,8 @@ class Counts(MistakesTerm):
         None promises nothing
     ceilings : pairs (factor, bound on a formula over ranges of fn and fp), one for each formula, for sums that do not
         increase; None where a bound is not known
-    bends : pairs (factor, bounds on second differences of a formula over ranges), one for each formula; None where they
-        are not known
+    curvatures : pairs (factor, bounds on second differences of a formula over ranges), one for each formula; None where
+        they are not known
     """
 
     formulas: tuple[tuple[float, Formula], ...]
@@ -113,7 +113,7 @@ class Counts(MistakesTerm):
     affine: bool | None = None
     diluted: bool | None = None
     ceilings: tuple[tuple[float, Ceiling], ...] | None = None
-    bends: tuple[tuple[float, Bend], ...] | None = None
+    curvatures: tuple[tuple[float, Curvature], ...] | None = None
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -143,13 +143,13 @@ class Counts(MistakesTerm):
                 parts.append(np.maximum(costs * count[0], costs * count[1]))
         return reduce(np.add, parts)
 
-    def bent(
+    def curvature(
         self, fn: tuple[Values, Values], fp: tuple[Values, Values], at: Any = slice(None)
     ) -> tuple[Values, Values, Values]:
         """Bounds on the second differences along fn and along fp and on mixed ones, over such ranges, if known."""
-        assert self.bends is not None
+        assert self.curvatures is not None
         none = 0.0 * (fn[0] + fp[0])
-        parts = [(factor, bend(*fn, *fp, self.P[at], self.N[at])) for factor, bend in self.bends]
+        parts = [(factor, curvature(*fn, *fp, self.P[at], self.N[at])) for factor, curvature in self.curvatures]
         along_fn, along_fp, mixed = (sum((c * each[k] for c, each in parts), none) for k in range(3))
         return along_fn, along_fp, mixed
 
@@ -230,7 +230,9 @@ class Counts(MistakesTerm):
             quotient=None if self.quotient is None else (factor * self.quotient[0], self.quotient[1]),
             linear=None if self.linear is None else factor * self.linear,
             ceilings=None if self.ceilings is None else tuple((factor * c, most) for c, most in self.ceilings),
-            bends=None if self.bends is None else tuple((factor * c, bend) for c, bend in self.bends),
+            curvatures=None
+            if self.curvatures is None
+            else tuple((factor * c, curvature) for c, curvature in self.curvatures),
         )
 
     def merged(self, other: Term) -> Term | None:
@@ -250,7 +252,9 @@ class Counts(MistakesTerm):
             affine=True if self.affine and other.affine else None,
             diluted=True if self.diluted and other.diluted else None,
             ceilings=None if self.ceilings is None or other.ceilings is None else self.ceilings + other.ceilings,
-            bends=None if self.bends is None or other.bends is None else self.bends + other.bends,
+            curvatures=None
+            if self.curvatures is None or other.curvatures is None
+            else self.curvatures + other.curvatures,
         )
 
     def take(self, batch: Batch, parts: Ints) -> "Counts":
@@ -268,7 +272,7 @@ class Counts(MistakesTerm):
         if self.predicted is None:
             return None
         return replace(
-            self, formulas=((1.0, _nothing),), quotient=None, monge=None, linear=None, ceilings=None, bends=None
+            self, formulas=((1.0, _nothing),), quotient=None, monge=None, linear=None, ceilings=None, curvatures=None
         )
 
     def zero(self, batch: Batch) -> Term:

@@ -84,7 +84,7 @@ class Solution:
     >>> from setwise import loss_augmented_inference
     >>> found = loss_augmented_inference("hamming", [1, 0], [3.0, 0.5])
     >>> print(found.labels, found.value, found.bound, found.status)  # 1 + 3 + 0.5
-    [ True  True] 4.5 4.5 Modular: exact
+    [ True  True] 4.5 4.5 ModularMaximum: exact
     """
 
     labels: NDArray[Any]
@@ -137,7 +137,7 @@ class Inference(ABC):
     >>> print(CountSearch().refuses(Jaccard().bind(batch)))
     None
     >>> print(CountSearch().refuses(EarlyDetection().bind(batch)))
-    CountSearch refuses EarlyDetection(): it is not a function of (fn, fp, P, N). Use Enumeration or Greedy.
+    CountSearch refuses EarlyDetection(): it is not a function of (fn, fp, P, N). Use Enumeration or GreedySearch.
     """
 
     name: ClassVar[str]
@@ -176,7 +176,7 @@ def check_inference(inference: object) -> None:
     """Refuse what is no inference."""
     if inference is not None and not isinstance(inference, Inference):
         raise TypeError(
-            f"inference must be None or an Inference, as setwise.inference.Greedy(); got {shown(inference)}."
+            f"inference must be None or an Inference, as setwise.inference.GreedySearch(); got {shown(inference)}."
         )
 
 

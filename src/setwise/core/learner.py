@@ -42,10 +42,10 @@ class Record:
     --------
     >>> from setwise.core.batch import Sets
     >>> from setwise.learners import OneSlack
-    >>> from setwise.models import Independent
+    >>> from setwise.models import RowModel
     >>> from setwise.risks import MeanRisk
     >>> from setwise.surrogates import LovaszHinge
-    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> risk = MeanRisk(RowModel([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
     >>> fit = OneSlack(C=0.5, tol=1e-6).minimize(risk)
     >>> first, last = fit.history[0], fit.history[-1]
     >>> first.iteration, first.objective, round(last.objective, 3), last.gap <= 1e-6
@@ -81,10 +81,10 @@ class Fit:
     --------
     >>> from setwise.core.batch import Sets
     >>> from setwise.learners import OneSlack
-    >>> from setwise.models import Independent
+    >>> from setwise.models import RowModel
     >>> from setwise.risks import MeanRisk
     >>> from setwise.surrogates import LovaszHinge
-    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> risk = MeanRisk(RowModel([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
     >>> fit = OneSlack(C=0.5, tol=1e-6).minimize(risk)  # 0.5 w^2 + 0.5 max(0, 1 - w), least at w = 0.5
     >>> print(fit.w.round(3), round(fit.lower_bound, 3), round(fit.upper_bound, 3), fit.status)
     [0.5] 0.375 0.375 converged
@@ -192,10 +192,10 @@ class Learner(ABC):
     --------
     >>> from setwise.core.batch import Sets
     >>> from setwise.learners import OneSlack
-    >>> from setwise.models import Independent
+    >>> from setwise.models import RowModel
     >>> from setwise.risks import MeanRisk
     >>> from setwise.surrogates import LovaszHinge
-    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> risk = MeanRisk(RowModel([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
     >>> rough = OneSlack(C=0.5, tol=0.0).minimize(risk, callback=lambda record, w: record.gap < 0.5)
     >>> rough.status, bool(rough.lower_bound <= 0.375 <= rough.upper_bound)  # the minimum is 0.375, at w = 0.5
     ('callback', True)
@@ -297,7 +297,7 @@ class Learner(ABC):
         if self.needs_convex and not risk.convex:
             raise Refusal(
                 f"{type(self).__name__} refuses a risk that is not convex: its bounds would not hold. Use NRBM or "
-                "ConvexConcave (learner='nrbm' or 'convex_concave').",
+                "ConvexConcaveProcedure (learner='nrbm' or 'convex_concave').",
                 NOT_CONVEX,
             )
         if callback is not None and not callable(callback):

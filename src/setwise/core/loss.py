@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from setwise.core.batch import Batch, Classes, Sets
 from setwise.core.bound_loss import BoundLoss, FunctionOfMistakes, binary_view, lift
 from setwise.core.checks import Values, as_class_labels, as_factor, as_kind, as_labels, as_predictions, as_scores
-from setwise.core.counts import Bend, Ceiling, Counts, Formula, Quotient, QuotientBend
+from setwise.core.counts import Ceiling, Counts, Curvature, Formula, Quotient, QuotientCurvature
 from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.core.networks import Graphs
 from setwise.core.pages import CLASS_LOSSES, NETWORKS_REFUSE, RANKINGS, SUMS
@@ -335,7 +335,7 @@ class CountLoss(Loss):
         return None
 
     @property
-    def bend(self) -> Bend | None:
+    def curvature(self) -> Curvature | None:
         """Bounds on the second differences of f over ranges of fn and fp; None: unknown.
 
         With them large sets in several pieces need few rounds of histograms. For quotients they are known, so only
@@ -377,7 +377,7 @@ class CountLoss(Loss):
         """The formula for sets with these numbers of positives and negatives, (n,) each, as a term."""
         quotient = self.quotient(P, N) if Trait.INCREASING in self.traits else None
         # With fp = fn + a constant, a denominator whose coefficients of fn and fp cancel is a constant.
-        bend = self.bend if quotient is None else QuotientBend(self.quotient)
+        curvature = self.curvature if quotient is None else QuotientCurvature(self.quotient)
         flat = quotient is not None and bool(np.isclose(quotient[1][:, 1], -quotient[1][:, 2], 1e-15, 0.0).all())
         return Counts(
             ((1.0, self.of_counts),),
@@ -390,7 +390,7 @@ class CountLoss(Loss):
             affine=True if flat else self.affine,
             diluted=self.diluted,
             ceilings=None if self.ceiling is None else ((1.0, self.ceiling),),
-            bends=None if bend is None else ((1.0, bend),),
+            curvatures=None if curvature is None else ((1.0, curvature),),
         )
 
     def _costs(self, batch: Sets, P: Values, N: Values) -> Values | None:

@@ -94,10 +94,10 @@ class Risk(ABC):
     Examples
     --------
     >>> from setwise.core.batch import Sets
-    >>> from setwise.models import Independent
+    >>> from setwise.models import RowModel
     >>> from setwise.risks import MeanRisk
     >>> from setwise.surrogates import LovaszHinge
-    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> risk = MeanRisk(RowModel([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
     >>> cut = risk.cut(np.array([0.5]))  # of max(0, 1 - w)
     >>> print(cut.value, cut.slope, cut.offset)  # the plane 1 - w
     0.5 [-1.] 1.0
@@ -151,8 +151,8 @@ class Features(ABC):
 
     Examples
     --------
-    >>> from setwise.models import Independent
-    >>> features = Independent([[1.0, 2.0], [0.0, 3.0]], intercept=0.0)
+    >>> from setwise.models import RowModel
+    >>> features = RowModel([[1.0, 2.0], [0.0, 3.0]], intercept=0.0)
     >>> w, g = np.array([1.0, -1.0]), np.array([1.0, 1.0])
     >>> features.scores(w), features.pullback(g)
     (array([-1., -3.]), array([1., 5.]))

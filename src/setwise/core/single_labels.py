@@ -255,7 +255,7 @@ class EqualCosts(FlipCosts):
 
 @final
 @dataclass(frozen=True)
-class NearestHamming(FlipCosts):
+class NearestHammingCosts(FlipCosts):
     """``missed`` for right labels, and for others the least share of places in which they differ from a right label.
 
     Where no label is right, each costs ``missed``. This is the minimum over Y of a loss of single labels for the
@@ -275,12 +275,12 @@ class NearestHamming(FlipCosts):
     Examples
     --------
     >>> from setwise.spaces.sequences import Sequences
-    >>> from setwise.losses import MaxLoss, NearestHamming
+    >>> from setwise.losses import MaxLoss, NearestHammingCosts
     >>> # Two sequences of two labels are right.
     >>> one = Sequences(lengths=[2], k=3, truths=[[[0, 1], [2, 2]]])
     >>> # Right, one place off, both off.
     >>> named = [np.array(label) + 1 for label in ([0, 1], [2, 1], [1, 0])]
-    >>> loss = MaxLoss(NearestHamming(missed=3.0))
+    >>> loss = MaxLoss(NearestHammingCosts(missed=3.0))
     >>> [loss.values(one, label).item() for label in named]
     [3.0, 0.5, 1.0]
     """

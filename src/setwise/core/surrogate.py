@@ -269,7 +269,7 @@ class Surrogate(ABC):
 
 
 @final
-class Linear(Evaluator):
+class LinearEvaluator(Evaluator):
     """``constant + <s, direction>`` for each set, an affine function of the scores.
 
     Source: this library; the second part of the majorants of :class:`Difference`.
@@ -288,8 +288,8 @@ class Linear(Evaluator):
     Examples
     --------
     >>> from setwise.core.batch import Sets
-    >>> from setwise.surrogates import Linear
-    >>> line = Linear(Sets.single([1, 0]), direction=[1.0, -1.0], constant=[2.0])
+    >>> from setwise.surrogates import LinearEvaluator
+    >>> line = LinearEvaluator(Sets.single([1, 0]), direction=[1.0, -1.0], constant=[2.0])
     >>> line([3.0, 1.0]).values  # 2 + 3 - 1
     array([4.])
     """
@@ -304,10 +304,10 @@ class Linear(Evaluator):
         values = self.constant + segment_sums(scores * self.direction, self.batch.score_offsets)
         return Evaluation(values, self.direction.astype(scores.dtype), values, np.ones(len(values), dtype=bool))
 
-    def take(self, parts: Ints) -> "Linear":
+    def take(self, parts: Ints) -> "LinearEvaluator":
         """The functions of the chosen sets."""
         places = segments(parts, self.batch.score_offsets)
-        return Linear(self.batch.take(parts), self.direction[places], self.constant[parts])
+        return LinearEvaluator(self.batch.take(parts), self.direction[places], self.constant[parts])
 
 
 @final
@@ -358,7 +358,7 @@ class Difference(Evaluator):
             raise ValueError("first and second must be evaluators of one batch; they differ in size.")
         self.first, self.second, self.batch, self.floor = first, second, first.batch, floor
         self.nudge = None if nudge is None else as_reals(nudge, "nudge", (self.batch.n_scores,))
-        self.convex = first.convex and isinstance(second, Linear)
+        self.convex = first.convex and isinstance(second, LinearEvaluator)
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         """The difference of the values and of the gradients."""
@@ -390,7 +390,7 @@ class Difference(Evaluator):
         # A convex function lies above its tangent, so subtracting the tangent gives a function above the difference.
         direction = tangent.gradient.astype(np.float64)
         constant = tangent.values - segment_sums(point * direction, self.batch.score_offsets)
-        return Difference(self.first, Linear(self.batch, direction, constant), self.floor)
+        return Difference(self.first, LinearEvaluator(self.batch, direction, constant), self.floor)
 
     def redrawn(self, seed: int) -> "Difference":
         """The difference with new noise in both parts, the same where they had the same."""

@@ -39,7 +39,7 @@ from setwise.estimators.log_supermodular_model import (
 from setwise.kernels.sampling import LOGISTIC
 from setwise.kernels.threads import map_units, thread_limit
 from setwise.losses import as_loss, plain_losses
-from setwise.probabilistic import LogSupermodular, sample
+from setwise.probabilistic import LogSupermodularDistribution, sample
 from setwise.probabilistic.perturbations import perturbed, perturbed_labelings
 from setwise.probabilistic.training import CutLabelings, Rates, Weights, learn
 from setwise.probabilistic.variational_bounds import EPSILON
@@ -112,10 +112,10 @@ class ImageDistribution(NamedTuple):
     """A distribution of an image, and the number of its noise."""
 
     number: int
-    model: LogSupermodular
+    model: LogSupermodularDistribution
 
 
-def numbered(X: Any, models: list[LogSupermodular], seen: Bools) -> list[ImageDistribution]:
+def numbered(X: Any, models: list[LogSupermodularDistribution], seen: Bools) -> list[ImageDistribution]:
     """The distributions with numbers that are functions of what was ``seen`` of images: equal ones have equal noise.
 
     ``seen`` (p,), or (1,), marks the pixels whose observations have a weight.
@@ -498,7 +498,7 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
             )
         return pi, learned
 
-    def _models(self, X: Any) -> tuple[list[LogSupermodular], list[tuple[int, ...]]]:
+    def _models(self, X: Any) -> tuple[list[LogSupermodularDistribution], list[tuple[int, ...]]]:
         """The distribution of the clean image of each noisy one."""
         check_is_fitted(self)
         self._validate_params()
@@ -508,7 +508,7 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
                 raise ValueError(f"X must be images of shape {self._shape}, as in fit; got shape {one.shape}.")
         terms = {one.shape: grid_cuts(one.shape) for one in noisy}
         return [
-            LogSupermodular(
+            LogSupermodularDistribution(
                 terms[one.shape],
                 np.ravel(self.bias_) + self.observation_ * (self._weight * observed(one.astype(np.float64).ravel())),
                 self.coupling_,

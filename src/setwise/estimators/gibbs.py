@@ -33,9 +33,9 @@ class GibbsBound:
     Examples
     --------
     >>> from setwise import MultilabelStructuredPredictor, gibbs_bound
-    >>> from setwise.spaces import Finite
+    >>> from setwise.spaces import FiniteSpace
     >>> X, Y = [[-1.0], [1.0]], [[], ["warm"]]
-    >>> bound = gibbs_bound(MultilabelStructuredPredictor(Finite(["warm"])).fit(X, Y), X, Y)
+    >>> bound = gibbs_bound(MultilabelStructuredPredictor(FiniteSpace(["warm"])).fit(X, Y), X, Y)
     >>> bound.rows, bound.vacuous  # two rows prove nothing
     (2, True)
     """
@@ -109,10 +109,10 @@ def gibbs_bound(
     Examples
     --------
     >>> from setwise import MultilabelStructuredPredictor, gibbs_bound
-    >>> from setwise.spaces import Finite
+    >>> from setwise.spaces import FiniteSpace
     >>> X = np.sign(np.random.default_rng(0).standard_normal((2000, 1)))
     >>> Y = [["warm"] if x > 0 else [] for x in X[:, 0]]
-    >>> bound = gibbs_bound(MultilabelStructuredPredictor(Finite(["warm"])).fit(X, Y), X, Y)
+    >>> bound = gibbs_bound(MultilabelStructuredPredictor(FiniteSpace(["warm"])).fit(X, Y), X, Y)
     >>> bound.margin_loss, round(bound.value, 2)
     (0.0, 0.08)
     """

@@ -46,7 +46,7 @@ from setwise.estimators.linear_training import (
 from setwise.estimators.set_training import SetProblem
 from setwise.estimators.sets import Grouping, group_vector
 from setwise.estimators.splits import row_keys
-from setwise.learners import ConvexConcave
+from setwise.learners import ConvexConcaveProcedure
 from setwise.losses import as_loss
 from setwise.models.kernel_features import PairBasis
 from setwise.spaces import LargeSpace, Space
@@ -407,7 +407,7 @@ class LinearLabelPredictor(LabelPredictor):
         """What is trained on, and the result; where that fails the estimator stays as it was."""
         with self._unchanged_by_errors():
             problem = self._problem(X, Y)
-            return problem, solve(self, problem, None, ConvexConcave)
+            return problem, solve(self, problem, None, ConvexConcaveProcedure)
 
     def _problem(self, X: Any, Y: Any) -> LabelProblem | LargeLabelProblem:
         """What is trained on; the arguments of fit are checked here."""

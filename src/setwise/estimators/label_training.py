@@ -25,7 +25,7 @@ from setwise.estimators.linear_training import LinearFit, Training, certain
 from setwise.estimators.set_training import SetProblem, scaled
 from setwise.inference.auto import Auto
 from setwise.learners import OneSlack
-from setwise.models import Independent, JointLabels, MultiLabel
+from setwise.models import JointLabels, MultilabelModel, RowModel
 from setwise.models.kernel_features import JointKernel, Kernel, PairBasis, RowBasis
 from setwise.risks import MeanRisk
 from setwise.spaces.large_space import LargeSpace, Scored
@@ -66,10 +66,10 @@ class LabelModel:
         """The model where these are known."""
         p = len(self.names)
         if isinstance(self.basis, PairBasis):
-            return Independent(rows, p * np.arange(len(rows) // p + 1), self.intercept)
+            return RowModel(rows, p * np.arange(len(rows) // p + 1), self.intercept)
         ends = np.arange(rows.shape[0] + 1)
         if self.kappa is None and self.bias == 0.0:
-            return MultiLabel(rows, p, ends, intercept=self.intercept)
+            return MultilabelModel(rows, p, ends, intercept=self.intercept)
         kappa = np.eye(p) if self.kappa is None else self.kappa
         return JointLabels(rows, kappa, ends, self.intercept, bias=self.bias)
 
@@ -407,7 +407,7 @@ class LargeLabelProblem(Training):
         """What to do where a bound says nothing, in a few words."""
         return (
             "raise C if it is small, take costs that forgive close labels, as MaxLoss(Overlap()) for windows and "
-            "MaxLoss(NearestHamming()) for sequences, or surrogate='ramp', which descends from here"
+            "MaxLoss(NearestHammingCosts()) for sequences, or surrogate='ramp', which descends from here"
         )
 
     def named(self, name: str) -> Surrogate:
@@ -475,7 +475,7 @@ def refuse_listed_only(model: Any, start: Any) -> None:
     if model.kernel != "linear":
         raise Refusal(
             f"kernel={model.kernel!r} refuses {name}: the features of its labels make the scores that are searched, "
-            "which a kernel has for listed labels alone. Use kernel='linear', or Finite.",
+            "which a kernel has for listed labels alone. Use kernel='linear', or FiniteSpace.",
             LABEL_SPACES,
         )
     if model.label_bias:

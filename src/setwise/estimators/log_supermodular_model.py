@@ -24,7 +24,7 @@ from setwise.probabilistic import (
     BaseFunction,
     Cut,
     LogPartition,
-    LogSupermodular,
+    LogSupermodularDistribution,
     l_field,
     logistic,
     mean_field,
@@ -139,7 +139,7 @@ class LikelihoodTerm(NamedTuple):
     slip: float
 
 
-def sum_of(model: LogSupermodular, samples: int, seed: int) -> Sum:
+def sum_of(model: LogSupermodularDistribution, samples: int, seed: int) -> Sum:
     """The estimate by perturbed labelings, and the bounds by independent labels and by trees."""
     found, freedom = logistic(model, samples, level=LEVEL, random_state=seed), max((samples + 1) // 2 - 1, 1)
     width = max(found.interval[1] - found.value, found.value - found.interval[0])
@@ -149,12 +149,14 @@ def sum_of(model: LogSupermodular, samples: int, seed: int) -> Sum:
     return Sum(found.value, error, freedom, low.value, high.value)
 
 
-def part_of(model: LogSupermodular, labels: Bools) -> LikelihoodTerm:
+def part_of(model: LogSupermodularDistribution, labels: Bools) -> LikelihoodTerm:
     """``-f(labels)``."""
     return LikelihoodTerm(-float(model.values(labels)[0]), EPSILON * model.largest * (model.total + 4))
 
 
-def given_labels(model: LogSupermodular, labels: Values) -> tuple[LikelihoodTerm, LogSupermodular | None]:
+def given_labels(
+    model: LogSupermodularDistribution, labels: Values
+) -> tuple[LikelihoodTerm, LogSupermodularDistribution | None]:
     """``log sum exp(-f(y))`` over the labelings that agree with ``labels`` (p,), -1 for those that are free.
 
     It is the number and ``A`` of the distribution of the free labels, None where none is free.
@@ -168,7 +170,10 @@ def given_labels(model: LogSupermodular, labels: Values) -> tuple[LikelihoodTerm
 
 
 def estimated(
-    parts: Sequence[LikelihoodTerm], wanted: Sequence[tuple[float, LogSupermodular, int]], seed: int, total: int
+    parts: Sequence[LikelihoodTerm],
+    wanted: Sequence[tuple[float, LogSupermodularDistribution, int]],
+    seed: int,
+    total: int,
 ) -> LogLikelihood:
     """The mean over labels of the parts and of sums: factors, distributions and numbers of samples, with new noise."""
     # Training and marginals draw from the seed itself and from the next one.
@@ -213,8 +218,9 @@ class LogSupermodularModel(DensityMixin, VersionedEstimator):
 
     Parameters
     ----------
-    terms : the base functions f_k, a list of :class:`setwise.probabilistic.Cut`, ``ConcaveOfSize``, ``SetFunctionOf``;
-        None takes the edges of an image to the right and downwards, with a weight for each of these two directions
+    terms : the base functions f_k, a list of :class:`setwise.probabilistic.Cut`, ``ConcaveSizeFunction``,
+        ``CallableSetFunction``; None takes the edges of an image to the right and downwards, with a weight for each of
+        these two directions
     steps : the number of steps of training
     ridge : the regularizers of t and of alpha, ``0.5 ridge |.|^2`` beside the mean log-likelihood of a row; one number
         of at least 0, or two
@@ -227,7 +233,7 @@ class LogSupermodularModel(DensityMixin, VersionedEstimator):
     ----------
     bias_ : t, of the shape of a row or an image
     coupling_ : alpha, (K,)
-    model_ : the distribution, a :class:`setwise.probabilistic.LogSupermodular`
+    model_ : the distribution, a :class:`setwise.probabilistic.LogSupermodularDistribution`
     n_iter_ : the number of steps
 
     Raises
@@ -305,7 +311,7 @@ class LogSupermodularModel(DensityMixin, VersionedEstimator):
         found = learn([joint(terms, rows)], rates, start=start)
         self._shape, self._seed, self.n_iter_ = shape, seed, found.steps
         self.bias_, self.coupling_ = found.weights.unary.reshape(shape), found.weights.couplings
-        self.model_ = LogSupermodular(terms, found.weights.unary, found.weights.couplings)
+        self.model_ = LogSupermodularDistribution(terms, found.weights.unary, found.weights.couplings)
         if found.interrupted:
             words = f"LogSupermodularModel was interrupted after {found.steps} steps."
             warnings.warn(words + AFTER_A_FIT.see, RuntimeWarning, stacklevel=2)

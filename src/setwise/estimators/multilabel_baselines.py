@@ -74,11 +74,11 @@ class IndependentSVMs(LinearBaseline):
     Examples
     --------
     >>> from setwise import IndependentSVMs
-    >>> from setwise.spaces import Finite
+    >>> from setwise.spaces import FiniteSpace
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> Y = [[], ["warm"], ["warm"], ["warm", "hot"]]
 
-    >>> model = IndependentSVMs(Finite(["warm", "hot"]), C=100.0).fit(X, Y)
+    >>> model = IndependentSVMs(FiniteSpace(["warm", "hot"]), C=100.0).fit(X, Y)
     >>> model.predict([[0.2], [1.4], [3.2]])
     [[], ['warm'], ['warm', 'hot']]
     """
@@ -145,7 +145,7 @@ class PowersetSSVM(LinearBaseline):
 
     Parameters
     ----------
-    space : the labels and their features, as :class:`setwise.spaces.Finite`
+    space : the labels and their features, as :class:`setwise.spaces.FiniteSpace`
     loss : ``"max"`` or ``"sum"``, ``MaxLoss(costs)`` or ``SumLoss(costs)``, or another loss of labels
     learner, C, tol, max_iter, fit_intercept, intercept_scaling, label_bias, kernel, n_jobs, random_state, verbose :
         as in :class:`setwise.MultilabelStructuredPredictor`
@@ -166,10 +166,10 @@ class PowersetSSVM(LinearBaseline):
     Where labels share nothing, the sum loss trains each label alone:
 
     >>> from setwise import IndependentSVMs, PowersetSSVM
-    >>> from setwise.spaces import Finite
+    >>> from setwise.spaces import FiniteSpace
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> Y = [[], ["warm"], ["warm"], ["warm", "hot"]]
-    >>> space = Finite(["warm", "hot"])
+    >>> space = FiniteSpace(["warm", "hot"])
     >>> joint = PowersetSSVM(space, loss="sum", C=100.0, tol=1e-6).fit(X, Y)
     >>> alone = IndependentSVMs(space, C=100.0, tol=1e-6).fit(X, Y)
     >>> bool(np.isclose(joint.objective_, alone.objective_, rtol=1e-5))
@@ -295,10 +295,10 @@ class SSVM(LinearBaseline):
 
     Parameters
     ----------
-    space : the labels and their features, as :class:`setwise.spaces.Finite`; or a large space, as
+    space : the labels and their features, as :class:`setwise.spaces.FiniteSpace`; or a large space, as
         :class:`setwise.spaces.LabelSequences`
     loss : the loss of labels that :meth:`score` measures. ``loss(Y, y')`` is the cost of one false label: 1 for
-        ``"max"`` and ``"sum"``; ``MaxLoss(Nearest(distances))`` has the distance to the nearest true one
+        ``"max"`` and ``"sum"``; ``MaxLoss(NearestCosts(distances))`` has the distance to the nearest true one
     learner, C, tol, max_iter, fit_intercept, intercept_scaling, label_bias, kernel, n_jobs, random_state, verbose :
         as in :class:`setwise.MultilabelStructuredPredictor`
 
@@ -316,9 +316,9 @@ class SSVM(LinearBaseline):
     Examples
     --------
     >>> from setwise import SSVM
-    >>> from setwise.spaces import Finite
+    >>> from setwise.spaces import FiniteSpace
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
-    >>> model = SSVM(Finite(["low", "high"]), C=100.0).fit(X, [["low"], ["low"], ["high"], ["high"]])
+    >>> model = SSVM(FiniteSpace(["low", "high"]), C=100.0).fit(X, [["low"], ["low"], ["high"], ["high"]])
     >>> [best[0][0] for best in model.top([[0.5], [2.5]], 1)]
     ['low', 'high']
     """
@@ -345,7 +345,7 @@ class JointKernelSupport(LabelPredictor):
 
     Parameters
     ----------
-    space : the labels and their features, as :class:`setwise.spaces.Finite`
+    space : the labels and their features, as :class:`setwise.spaces.FiniteSpace`
     loss : the loss of labels that :meth:`score` measures; it does not enter the training
     nu : above 0 and below 1; at most this share of the pairs has scores below rho, up to the tolerance
     kernel : ``"linear"``, or a function of rows (n, d) and (m, d) that returns k (n, m), positive semidefinite
@@ -373,10 +373,10 @@ class JointKernelSupport(LabelPredictor):
     Inputs in the direction of the red ones are red, and one between the two directions has no label:
 
     >>> from setwise import JointKernelSupport
-    >>> from setwise.spaces import Finite
+    >>> from setwise.spaces import FiniteSpace
     >>> X = [[0.0, 1.0], [0.0, 1.2], [0.0, 1.4], [1.0, 0.0], [1.2, 0.0], [1.4, 0.0]]
     >>> Y = [["red"]] * 3 + [["blue"]] * 3
-    >>> model = JointKernelSupport(Finite(["red", "blue"]), nu=0.4).fit(X, Y)
+    >>> model = JointKernelSupport(FiniteSpace(["red", "blue"]), nu=0.4).fit(X, Y)
     >>> model.predict([[0.0, 2.0], [2.0, 0.0], [0.5, 0.5]])
     [['red'], ['blue'], []]
     """

@@ -21,8 +21,8 @@ from setwise.core.pages import MORE_CLASSES, SETS, WEIGHTS
 from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
 from setwise.estimators.sets import Grouping
-from setwise.learners import LEARNERS, NRBM, ConvexConcave, OneSlack
-from setwise.losses.combinations import AreaWeighted, MeanOverClasses, OneClass, with_class_weights
+from setwise.learners import LEARNERS, NRBM, ConvexConcaveProcedure, OneSlack
+from setwise.losses.combinations import AreaWeightedLoss, MeanOverClasses, OneClass, with_class_weights
 from setwise.losses.label_sets import MaxLoss
 from setwise.surrogates import SURROGATES
 from setwise.surrogates.lovasz_hinge import LovaszHinge
@@ -156,7 +156,7 @@ def learner_for(
 
     There is none with C = 0, where nothing is learned. ``"auto"`` is OneSlack for convex risks and ``descent`` for
     others. Where the ramp was not asked for, as under ``surrogate="auto"``, the learner that was named minimizes the
-    majorants of ConvexConcave. ``usual`` is what ``C="auto"`` stands for.
+    majorants of ConvexConcaveProcedure. ``usual`` is what ``C="auto"`` stands for.
     """
     if not isinstance(model.learner, str):
         found: Learner = model.learner
@@ -168,7 +168,7 @@ def learner_for(
     kind: Any = LEARNERS.get(model.learner, OneSlack if convex else descent)
     if not convex and kind.needs_convex and model.surrogate == "auto":
         common["inner"] = kind.name
-        kind = ConvexConcave
+        kind = ConvexConcaveProcedure
     if "random_state" in kind.__dataclass_fields__ and model.random_state is not None:
         common["random_state"] = int(check_random_state(model.random_state).randint(2**31 - 1))
     learner: Learner = kind(**common)
@@ -179,13 +179,13 @@ def with_areas(loss: Loss, areas: Values) -> Loss:
     """The loss of areas in place of counts, for the labels of which it is a loss; ``areas`` are those of one batch."""
     if isinstance(loss, MeanOverClasses | OneClass):
         return replace(loss, loss=with_areas(loss.loss, areas))
-    return AreaWeighted(loss, areas)
+    return AreaWeightedLoss(loss, areas)
 
 
 def part_of(loss: Loss, batch: Batch, parts: Ints) -> Loss:
     """The loss for the chosen sets of its batch."""
     if isinstance(loss, MeanOverClasses | OneClass):
         return replace(loss, loss=part_of(loss.loss, batch, parts))
-    if isinstance(loss, AreaWeighted) and len(loss.areas) == batch.total:
-        return AreaWeighted(loss.loss, loss.areas[batch.decisions(parts)])
+    if isinstance(loss, AreaWeightedLoss) and len(loss.areas) == batch.total:
+        return AreaWeightedLoss(loss.loss, loss.areas[batch.decisions(parts)])
     return loss

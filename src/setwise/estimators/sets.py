@@ -13,7 +13,7 @@ from setwise.core.batch import Classes, Sets
 from setwise.core.checks import Values, as_reals, refuse_masked, shown
 from setwise.core.loss import Loss
 from setwise.core.risk import Features
-from setwise.models import Independent, MultiLabel
+from setwise.models import MultilabelModel, RowModel
 
 KINDS = "biufUSOmM"
 """The kinds of NumPy arrays that may hold labels and ids: numbers, text, dates, and objects that are such."""
@@ -182,13 +182,13 @@ class Grouping:
         """The linear model whose scores of the rows of ``X`` are the scores of the sets."""
         rows, p = X if self.order is None else X[self.order], len(self.classes)
         if self.layout == "vector":
-            return Independent(rows, self.batch.offsets, intercept)
+            return RowModel(rows, self.batch.offsets, intercept)
         if self.layout == "classes":
-            return MultiLabel(rows, p, self.batch.offsets, intercept=intercept)
+            return MultilabelModel(rows, p, self.batch.offsets, intercept=intercept)
         if self.layout == "macro":
-            return MultiLabel(rows, p, columns=True, intercept=intercept)
+            return MultilabelModel(rows, p, columns=True, intercept=intercept)
         # Each row of a label matrix holds p decisions of one set.
-        return MultiLabel(rows, p, self.batch.offsets // p, intercept=intercept)
+        return MultilabelModel(rows, p, self.batch.offsets // p, intercept=intercept)
 
     def predictions(self, loss: Loss, scores: NDArray[Any]) -> NDArray[Any]:
         """The predictions that ``loss`` reads, in the order of the sets, for scores in the order of the rows."""

@@ -35,8 +35,8 @@ class ByArea(Inference):
     --------
     >>> from setwise.core.batch import Sets
     >>> from setwise.inference import ByArea
-    >>> from setwise.losses import AreaWeighted, Jaccard
-    >>> loss = AreaWeighted(Jaccard(), [4.0, 1.0, 3.0])
+    >>> from setwise.losses import AreaWeightedLoss, Jaccard
+    >>> loss = AreaWeightedLoss(Jaccard(), [4.0, 1.0, 3.0])
     >>> found = ByArea().prepare(loss.bind(Sets.single([1, 0, 0]))).maximize([2.0, -0.5, -0.1])
     >>> print(found.labels, found.values.round(3), found.exact)  # areas: 3 / (4 + 3) - 0.1
     [ True False  True] [0.329] [ True]
@@ -51,12 +51,12 @@ class ByArea(Inference):
         if why is not None:
             return why
         if slack:
-            return f"ByArea refuses slack rescaling of {structure!r}. Use Greedy."
+            return f"ByArea refuses slack rescaling of {structure!r}. Use GreedySearch."
         counts = structure.split()[1].counts
         if counts is None or counts.areas is None:
             return f"ByArea refuses {structure!r}: its decisions have no areas. Use CountSearch."
         if counts.quotient is None or (counts.quotient[1][:, 1] > 0).any() or (counts.quotient[1][:, 2] < 0).any():
-            return f"ByArea refuses {structure!r}: it is not convex in fn and concave in fp. Use Greedy."
+            return f"ByArea refuses {structure!r}: it is not convex in fn and concave in fp. Use GreedySearch."
         return None
 
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:

@@ -10,19 +10,19 @@ from setwise.core.networks import Network
 from setwise.inference.areas import ByArea
 from setwise.inference.class_decomposition import ByClass, ClassDecomposition
 from setwise.inference.counts import CountSearch
-from setwise.inference.cuts import OneWayCut, SecondBest
+from setwise.inference.cuts import OneWayCut, SecondBestLabeling
 from setwise.inference.dual_decomposition import DualDecomposition
 from setwise.inference.enumeration import Enumeration
 from setwise.inference.factor_decomposition import FactorDecomposition
-from setwise.inference.greedy import Greedy
-from setwise.inference.independent_decisions import ByCardinality, ByLargest, ByRegions, Modular
+from setwise.inference.greedy_search import GreedySearch
+from setwise.inference.independent_decisions import ByCardinality, ByLargest, ByRegions, ModularMaximum
 from setwise.inference.max_flow import MaxFlow
-from setwise.inference.message_passing import TreeMaxProduct, TreeReweighted
+from setwise.inference.message_passing import TreeMaxProduct, TreeReweightedMessages
 from setwise.inference.min_norm_point import BySubmodularMinimum
 from setwise.inference.orders import ByOrder
 from setwise.inference.qpbo import QPBO
 from setwise.inference.rankings import WorstRanking
-from setwise.inference.reductions import ByPieces, KnownLabels, WithoutEdges
+from setwise.inference.reductions import ByPieces, EdgelessReduction, KnownLabels
 
 
 @final
@@ -33,40 +33,40 @@ class Auto(Inference):
     On networks two bounded methods come before the enumeration of more than 2^12 labelings: they take a millisecond
     where it takes fifty, and their bound is mostly met.
 
-    =========================  ======================================  ==================  ====================
-    method                     takes                                   margin rescaling    slack rescaling
-    =========================  ======================================  ==================  ====================
-    ``ByPieces(Auto())``       maxima of linear functions              as for each
-    ``WithoutEdges(Auto())``   graphs of two labels without edges      as for decisions    as for decisions
-    ``Modular``                a cost for each mistake or label        exact, O(p)
-    ``TreeMaxProduct``         the same on chains and trees            exact, O(p)
-    ``MaxFlow``                the same on graphs of two labels        exact
-    ``SecondBest``             the zero-one loss on the same graphs    exact
-    ``OneWayCut``              the same under an order of labels       exact
-    ``ByRegions``              numbers of positives in regions         exact, O(p log p)
-    ``ByCardinality``          the number of mistakes                  exact, O(p log p)   exact, O(p log p)
-    ``ByLargest``              the cost of the worst mistake           exact, O(p log p)   exact, O(p log p)
-    ``CountSearch``            fn, fp, P, N                            exact or bounded    exact or bounded
-    ``WorstRanking``           an order of scores                      exact, O(p log p)
-    ``Enumeration(12)``        any loss of at most 12 decisions        exact               exact
-    ``QPBO``                   costs of labels, if there are two       bounded
-    ``TreeReweighted``         costs of labels on any graphs           bounded
-    ``BySubmodularMinimum``    supermodular losses                     exact to rounding
-    ``DualDecomposition``      fn, fp, P, N, areas on such graphs      bounded
-    ``ClassDecomposition``     losses of k classes on graphs           bounded
-    ``Enumeration(20)``        any loss of at most 20 decisions        exact               exact
-    ``ByArea``                 quotients of areas                      bounded
-    ``FactorDecomposition``    several of counts, boxes and paths      bounded
-    ``DualDecomposition``      any loss there, with ``Greedy``         bounded
-    ``Greedy``                 any loss of binary decisions            bounded             bounded
-    ``ByOrder``                the order of points                     exact or bounded
-    ``BySequences``            one wrong labeling of a sequence        exact or bounded    exact or bounded
-    ``ByMatchings``            one wrong assignment                    exact or bounded    exact or bounded
-    ``ByWindows``              one wrong window of an image            exact               exact
-    ``ByNetworks(Auto())``     one wrong labeling of a network         exact or bounded    exact or bounded
-    ``ByClass(Auto())``        losses of k classes                     exact or bounded
-    ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
-    =========================  ======================================  ==================  ====================
+    =============================  =====================================  =================  =================
+    method                         takes                                  margin rescaling   slack rescaling
+    =============================  =====================================  =================  =================
+    ``ByPieces(Auto())``           maxima of linear functions             as for each
+    ``EdgelessReduction(Auto())``  graphs of two labels without edges     as for decisions   as for decisions
+    ``ModularMaximum``             a cost for each mistake or label       exact, O(p)
+    ``TreeMaxProduct``             the same on chains and trees           exact, O(p)
+    ``MaxFlow``                    the same on graphs of two labels       exact
+    ``SecondBestLabeling``         the zero-one loss on the same graphs   exact
+    ``OneWayCut``                  the same under an order of labels      exact
+    ``ByRegions``                  numbers of positives in regions        exact, O(p log p)
+    ``ByCardinality``              the number of mistakes                 exact, O(p log p)  exact, O(p log p)
+    ``ByLargest``                  the cost of the worst mistake          exact, O(p log p)  exact, O(p log p)
+    ``CountSearch``                fn, fp, P, N                           exact or bounded   exact or bounded
+    ``WorstRanking``               an order of scores                     exact, O(p log p)
+    ``Enumeration(12)``            any loss of at most 12 decisions       exact              exact
+    ``QPBO``                       costs of labels, if there are two      bounded
+    ``TreeReweightedMessages``     costs of labels on any graphs          bounded
+    ``BySubmodularMinimum``        supermodular losses                    exact to rounding
+    ``DualDecomposition``          fn, fp, P, N, areas on such graphs     bounded
+    ``ClassDecomposition``         losses of k classes on graphs          bounded
+    ``Enumeration(20)``            any loss of at most 20 decisions       exact              exact
+    ``ByArea``                     quotients of areas                     bounded
+    ``FactorDecomposition``        several of counts, boxes and paths     bounded
+    ``DualDecomposition``          any loss there, with ``GreedySearch``  bounded
+    ``GreedySearch``               any loss of binary decisions           bounded            bounded
+    ``ByOrder``                    the order of points                    exact or bounded
+    ``BySequences``                one wrong labeling of a sequence       exact or bounded   exact or bounded
+    ``ByMatchings``                one wrong assignment                   exact or bounded   exact or bounded
+    ``ByWindows``                  one wrong window of an image           exact              exact
+    ``ByNetworks(Auto())``         one wrong labeling of a network        exact or bounded   exact or bounded
+    ``ByClass(Auto())``            losses of k classes                    exact or bounded
+    ``KnownLabels(Auto())``        losses with labels that are not known  as for known ones
+    =============================  =====================================  =================  =================
 
     The modular part of a sum moves into the scores first, so the choice depends on what is left of the loss. Batches of
     another kind than independent decisions have labelings that none of these methods knows: they need a method of their
@@ -85,7 +85,7 @@ class Auto(Inference):
     >>> from setwise.losses import Hamming, Jaccard, ZeroOne
     >>> batch = Sets.single([1, 0, 0])
     >>> [type(Auto().choice(loss.bind(batch))).__name__ for loss in (Hamming(), ZeroOne(), Jaccard())]
-    ['Modular', 'ByCardinality', 'CountSearch']
+    ['ModularMaximum', 'ByCardinality', 'CountSearch']
     >>> found = Auto().prepare(Jaccard().bind(batch)).maximize([2.0, 0.5, -2.0])
     >>> print(found.labels, found.values)  # one false positive: 1/2 + 0.5
     [ True  True False] [1.]
@@ -97,7 +97,7 @@ class Auto(Inference):
     def choice(self, structure: BoundLoss, slack: bool = False) -> Inference | None:
         """Returns the method that :meth:`prepare` binds, or None where all refuse."""
         # Those around the table hold an inference for the problems they make, which is this one again.
-        before, after = (ByPieces(self), WithoutEdges(self)), (ByClass(self), KnownLabels(self))
+        before, after = (ByPieces(self), EdgelessReduction(self)), (ByClass(self), KnownLabels(self))
         own: Sequence[Inference] = structure.batch.methods(self)
         for method in (*before, *FIRST, ClassDecomposition(self), *LAST, *own, *after):
             if method.refuses(structure, slack) is None:
@@ -133,10 +133,10 @@ class Auto(Inference):
 
 
 FIRST: tuple[Inference, ...] = (
-    Modular(),
+    ModularMaximum(),
     TreeMaxProduct(),
     MaxFlow(),
-    SecondBest(),
+    SecondBestLabeling(),
     OneWayCut(),
     ByRegions(),
     ByCardinality(),
@@ -145,7 +145,7 @@ FIRST: tuple[Inference, ...] = (
     WorstRanking(),
     Enumeration(12),
     QPBO(),
-    TreeReweighted(),
+    TreeReweightedMessages(),
     BySubmodularMinimum(),
     DualDecomposition(),
 )
@@ -153,8 +153,8 @@ LAST: tuple[Inference, ...] = (
     Enumeration(20),
     ByArea(),
     FactorDecomposition(),
-    DualDecomposition(loss=Greedy()),
-    Greedy(),
+    DualDecomposition(loss=GreedySearch()),
+    GreedySearch(),
     ByOrder(),
 )
 """The methods of the table in their order, without those that hold an :class:`Auto` themselves."""

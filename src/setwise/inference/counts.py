@@ -218,7 +218,8 @@ class CountSearch(Inference):
         counts = (structure if slack else structure.split()[1]).counts
         if counts is None or counts.areas is not None:
             return (
-                f"CountSearch refuses {structure!r}: it is not a function of (fn, fp, P, N). Use Enumeration or Greedy."
+                f"CountSearch refuses {structure!r}: it is not a function of (fn, fp, P, N). "
+                "Use Enumeration or GreedySearch."
             )
         # A bounded function can be pruned, and a given number of positives leaves one diagonal.
         if counts.bounded or counts.predicted is not None:
@@ -230,7 +231,7 @@ class CountSearch(Inference):
         return (
             f"CountSearch refuses {structure!r} on {counts.P[i]:.0f} positives and {counts.N[i]:.0f} negatives: it "
             f"promises nothing, and {cells[i]:.0f} cells are more than budget={self.budget}. Promise Trait.INCREASING "
-            "if it holds, or use Greedy."
+            "if it holds, or use GreedySearch."
         )
 
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:

@@ -22,7 +22,7 @@ from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.terms import Mistakes, Precedence, Trait
 from setwise.inference.components import each_component
 from setwise.inference.max_flow import BLOCK, FlowNetwork, MaxFlow, attracting, block_ends, unfit_for_graphs, wirings
-from setwise.inference.message_passing import PairwiseProblem, TreeReweighted, stronger, unfit_for_networks
+from setwise.inference.message_passing import PairwiseProblem, TreeReweightedMessages, stronger, unfit_for_networks
 from setwise.kernels.cuts import accept, cut, cut_bounds, cut_losses, nest, propose, read_labels
 from setwise.kernels.max_flow import SearchForest, new_forest
 from setwise.kernels.networks import Arcs, arcs
@@ -32,7 +32,7 @@ from setwise.kernels.threads import map_units
 
 @final
 @dataclass(frozen=True)
-class SecondBest(Inference):
+class SecondBestLabeling(Inference):
     """``max_y c [y is not the truth] + l(y) + <s, phi(y)>`` on networks whose edges have scores of 0 or above.
 
     This is the constant margin (HOL Eq. 1), the zero-one loss times c, with a sum l of costs of single mistakes if
@@ -50,10 +50,10 @@ class SecondBest(Inference):
     Examples
     --------
     >>> from setwise.core.networks import Graphs
-    >>> from setwise.inference import SecondBest
+    >>> from setwise.inference import SecondBestLabeling
     >>> from setwise.losses import ZeroOne
     >>> image = Graphs.images([np.array([[True, True, False]])])
-    >>> found = SecondBest().prepare(ZeroOne().bind(image)).maximize([2.0, 0.75, -2.0, 0.5, 0.5])
+    >>> found = SecondBestLabeling().prepare(ZeroOne().bind(image)).maximize([2.0, 0.75, -2.0, 0.5, 0.5])
     >>> print(found.labels, found.values)  # the truth scores 3.25, its best rival 2.5 and wins 1 for being wrong
     [ True False False] [0.25]
     """
@@ -66,11 +66,13 @@ class SecondBest(Inference):
         if why is not None:
             return why
         if margins(structure) is None:
-            return f"SecondBest refuses {structure!r}: not all labelings with a mistake cost the same. Use Auto()."
+            return (
+                f"SecondBestLabeling refuses {structure!r}: not all labelings with a mistake cost the same. Use Auto()."
+            )
         return None
 
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _SecondBest(self, structure)
+        return _SecondBestLabeling(self, structure)
 
 
 def margins(structure: BoundLoss) -> Values | None:
@@ -91,8 +93,8 @@ def margins(structure: BoundLoss) -> Values | None:
 
 
 @final
-class _SecondBest(Maximizer):
-    def __init__(self, method: SecondBest, structure: BoundLoss) -> None:
+class _SecondBestLabeling(Maximizer):
+    def __init__(self, method: SecondBestLabeling, structure: BoundLoss) -> None:
         self.method, self.structure, self.slack = method, structure, False
         costs = structure.split()[0]
         modular = () if costs is None else (Mistakes(costs),)
@@ -228,7 +230,7 @@ class AlphaExpansion(Inference):
     [0 0 0] [3.] [ True]
     """
 
-    bound: Inference | None = field(default_factory=lambda: TreeReweighted(50))
+    bound: Inference | None = field(default_factory=lambda: TreeReweightedMessages(50))
     max_iter: int = 20
 
     name: ClassVar[str] = "alpha_expansion"
@@ -237,7 +239,7 @@ class AlphaExpansion(Inference):
 
     def __post_init__(self) -> None:
         if self.bound is not None:
-            as_kind(self.bound, "bound", Inference, "TreeReweighted()")
+            as_kind(self.bound, "bound", Inference, "TreeReweightedMessages()")
         as_count(self.max_iter, "max_iter")
 
     def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:

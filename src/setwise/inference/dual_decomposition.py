@@ -499,7 +499,7 @@ class DualDecomposition(Inference):
             return f"DualDecomposition refuses {structure!r}: it is a sum of one cost per mistake. Use MaxFlow."
         if self.loss is None:
             if self._fit_for(loss) is None:
-                return f"DualDecomposition refuses {structure!r}: it is no function of counts. Use loss=Greedy()."
+                return f"DualDecomposition refuses {structure!r}: it is no function of counts. Use loss=GreedySearch()."
         else:
             why = self.loss.refuses(loss)
         return why or self._cut.refuses(network)

@@ -72,7 +72,10 @@ class Enumeration(Inference):
             return "Enumeration refuses slack rescaling: the scores of unknown labels multiply the loss there."
         largest = int(structure.batch.sizes.max())
         if largest > self.limit:
-            return f"Enumeration refuses a set of {largest} decisions: 2^{largest} labelings are too many. Use Greedy."
+            return (
+                f"Enumeration refuses a set of {largest} decisions: 2^{largest} labelings are too many. "
+                "Use GreedySearch."
+            )
         return None
 
     def _refuses_network(self, batch: Network, slack: bool) -> str | None:

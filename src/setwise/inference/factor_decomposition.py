@@ -23,7 +23,7 @@ from setwise.core.terms import MaximumOfSums, Mistakes, PathOrders, RegionCounts
 from setwise.inference.components import each_component
 from setwise.inference.counts import CountSearch
 from setwise.inference.descent import DualPoint, PerSetMaximizer, SetDescent, each_set, size_of
-from setwise.inference.independent_decisions import Modular
+from setwise.inference.independent_decisions import ModularMaximum
 from setwise.inference.max_flow import MaxFlow
 from setwise.kernels.networks import Arcs, arcs, climb_paths, flip_gains, move_count
 from setwise.kernels.paths import path_marginals, path_maxima
@@ -181,7 +181,7 @@ class FactorGraph:
 
 def network_for(batch: Sets | Graphs) -> Inference:
     """The exact method for modular losses of a batch."""
-    return MaxFlow() if isinstance(batch, Graphs) else Modular()
+    return MaxFlow() if isinstance(batch, Graphs) else ModularMaximum()
 
 
 def _factor(batch: Sets | Graphs, term: Term, source: object) -> Factor:

@@ -99,7 +99,7 @@ def unfit(method: Inference, structure: BoundLoss, slack: bool, unknown: bool = 
 
 @final
 @dataclass(frozen=True)
-class Modular(Inference):
+class ModularMaximum(Inference):
     """``max_y sum_i c_i(y_i) + s_i(y_i)``: each decision takes the label of its own greatest cost plus score.
 
     Exact, O(p k) for k labels. Labels that are not known cost nothing, so their decisions follow the scores.
@@ -113,9 +113,9 @@ class Modular(Inference):
     Examples
     --------
     >>> from setwise.core.batch import Sets
-    >>> from setwise.inference import Modular
+    >>> from setwise.inference import ModularMaximum
     >>> from setwise.losses import Hamming
-    >>> found = Modular().prepare(Hamming().bind(Sets.single([1, 0, 0]))).maximize([0.5, 0.5, -2.0])
+    >>> found = ModularMaximum().prepare(Hamming().bind(Sets.single([1, 0, 0]))).maximize([0.5, 0.5, -2.0])
     >>> print(found.labels, found.values)  # margin errors above 0 add up: (1 - 0.5) + (1 + 0.5)
     [False  True False] [2.]
     """
@@ -125,20 +125,25 @@ class Modular(Inference):
 
     def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         if slack:
-            return "Modular refuses slack rescaling: the product does not split. Use ByCardinality or Enumeration."
+            return (
+                "ModularMaximum refuses slack rescaling: the product does not split. Use ByCardinality or Enumeration."
+            )
         if not all(isinstance(term, Mistakes | LabelCosts) for term in structure.terms):
-            return f"Modular refuses {structure!r}: the loss is not a sum of one cost per mistake. Use Greedy."
+            return (
+                f"ModularMaximum refuses {structure!r}: the loss is not a sum of one cost per mistake. "
+                "Use GreedySearch."
+            )
         return None if isinstance(structure.batch, Classes) else unfit(self, structure, slack, unknown=True)
 
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
         if not isinstance(structure.batch, Classes):
-            return _Modular(self, structure, ReducedProblem.of(structure, slack).shift)
+            return _ModularMaximum(self, structure, ReducedProblem.of(structure, slack).shift)
         costs = [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
-        return _Modular(self, structure, reduce(np.add, costs).ravel() if costs else None)
+        return _ModularMaximum(self, structure, reduce(np.add, costs).ravel() if costs else None)
 
 
 @final
-class _Modular(Maximizer):
+class _ModularMaximum(Maximizer):
     """Adds the costs ``shift`` (n_scores,) to the scores and decides by them; None adds nothing."""
 
     def __init__(self, method: Inference, structure: BoundLoss, shift: Values | None) -> None:
@@ -149,7 +154,7 @@ class _Modular(Maximizer):
     def take(self, parts: Ints) -> Maximizer:
         places = segments(parts, self.structure.batch.score_offsets)
         shift = None if self._shift is None else self._shift[places]
-        return _Modular(self.method, self.structure.take(parts), shift)
+        return _ModularMaximum(self.method, self.structure.take(parts), shift)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         moved = scores if self._shift is None else scores + self._shift
@@ -197,7 +202,7 @@ class ByCardinality(Inference):
         counts = (structure if slack else structure.split()[1]).counts
         if counts is None or Trait.CARDINALITY not in counts.traits or counts.areas is not None:
             reason = "it depends on more than the number of mistakes"
-            return f"ByCardinality refuses {structure!r}: {reason}. Use Enumeration or Greedy."
+            return f"ByCardinality refuses {structure!r}: {reason}. Use Enumeration or GreedySearch."
         return None
 
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:

@@ -167,7 +167,7 @@ class BeliefPropagation(Inference):
     what follows from the others plus ``damping`` times the old one. On trees this is exact; with cycles the messages
     need not settle, and the labels are the best ones seen. Labels are decided one after another in each sweep, and
     improved node by node. Any messages give a bound, for what they add to nodes they take from edges; a few sweeps of
-    :class:`setwise.inference.TreeReweighted` that begin with them lower it.
+    :class:`setwise.inference.TreeReweightedMessages` that begin with them lower it.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class _BeliefPropagation(MessagePassing):
 
 @final
 @dataclass(frozen=True)
-class TreeReweighted(Inference):
+class TreeReweightedMessages(Inference):
     """``max_y l(y) + sum_i s_i(y_i) + sum_e s_e(y_a, y_b)`` with a bound, on any network, for modular losses l.
 
     TRW-S (Kolmogorov 2006): the edges are divided into chains along the order of the nodes, and each node shares its
@@ -250,9 +250,10 @@ class TreeReweighted(Inference):
     --------
     >>> from setwise.core.networks import ClassGraphs
     >>> from setwise.core.bound_loss import BoundLoss
-    >>> from setwise.inference import TreeReweighted
+    >>> from setwise.inference import TreeReweightedMessages
     >>> cycle = ClassGraphs(np.array([1, 1, 1]), np.array([0, 3]), np.array([[0, 1], [1, 2], [0, 2]]), k=2)
-    >>> found = TreeReweighted().prepare(BoundLoss(cycle)).maximize([3.0, 0.0, 0.5, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+    >>> messages = TreeReweightedMessages().prepare(BoundLoss(cycle))
+    >>> found = messages.maximize([3.0, 0.0, 0.5, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
     >>> print(found.labels, found.values.round(6))  # all 0 score 6.5, all 1, the truth, 4
     [0 0 0] [2.5]
     """
@@ -270,13 +271,13 @@ class TreeReweighted(Inference):
         return unfit_for_networks(self, structure, slack)
 
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return each_component(structure, lambda parts: _TreeReweighted(self, parts))
+        return each_component(structure, lambda parts: _TreeReweightedMessages(self, parts))
 
 
 @final
-class _TreeReweighted(MessagePassing):
+class _TreeReweightedMessages(MessagePassing):
     def search(self, nodes: Values, pairs: Values, tol: Values, bounds: Values) -> None:
-        assert isinstance(self.method, TreeReweighted)
+        assert isinstance(self.method, TreeReweightedMessages)
         reweighted(nodes, pairs, self.problem.links, self.messages, tol, self.method.max_iter, self.found, bounds)
 
 
@@ -316,7 +317,10 @@ class TreeMaxProduct(Inference):
             return why
         assert isinstance(structure.batch, Network)
         if not structure.batch.forest.all():
-            return "TreeMaxProduct refuses graphs with a cycle. Use TreeReweighted, which bounds the maximum there."
+            return (
+                "TreeMaxProduct refuses graphs with a cycle. "
+                "Use TreeReweightedMessages, which bounds the maximum there."
+            )
         return None
 
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:

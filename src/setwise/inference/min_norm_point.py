@@ -207,9 +207,11 @@ class BySubmodularMinimum(Inference):
         if why is not None:
             return why
         if slack:
-            return "BySubmodularMinimum refuses slack rescaling: the product is not supermodular. Use Greedy."
+            return "BySubmodularMinimum refuses slack rescaling: the product is not supermodular. Use GreedySearch."
         if Trait.SUPERMODULAR not in structure.split()[1].traits:
-            return f"BySubmodularMinimum refuses {structure!r}: it does not promise to be supermodular. Use Greedy."
+            return (
+                f"BySubmodularMinimum refuses {structure!r}: it does not promise to be supermodular. Use GreedySearch."
+            )
         return None
 
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:

@@ -179,7 +179,7 @@ class CachedMaximizer(Maximizer):
 
 @final
 @dataclass(frozen=True)
-class WithoutEdges(Inference):
+class EdgelessReduction(Inference):
     """``inner`` for the nodes of networks of two labels that have no edges; as exact and as fast as it is.
 
     Source: this library.
@@ -197,10 +197,10 @@ class WithoutEdges(Inference):
     Examples
     --------
     >>> from setwise.core.networks import Graphs
-    >>> from setwise.inference import Auto, WithoutEdges
+    >>> from setwise.inference import Auto, EdgelessReduction
     >>> from setwise.losses import Jaccard
     >>> nodes = Graphs(np.array([True, False, False]), np.array([0, 3]), np.zeros((0, 2), dtype=np.int64))
-    >>> found = WithoutEdges(Auto()).prepare(Jaccard().bind(nodes)).maximize([2.0, 0.5, -2.0])
+    >>> found = EdgelessReduction(Auto()).prepare(Jaccard().bind(nodes)).maximize([2.0, 0.5, -2.0])
     >>> print(found.labels, found.values)  # one false positive: 1/2 + 0.5
     [ True  True False] [1.]
     """
@@ -216,13 +216,13 @@ class WithoutEdges(Inference):
 
     def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
         if not isinstance(structure.batch, Graphs):
-            return f"WithoutEdges refuses {type(structure.batch).__name__}: it knows Graphs. Use Auto()."
+            return f"EdgelessReduction refuses {type(structure.batch).__name__}: it knows Graphs. Use Auto()."
         if len(structure.batch.edges):
-            return f"WithoutEdges refuses {structure!r} on graphs with edges. Use Auto()."
+            return f"EdgelessReduction refuses {structure!r} on graphs with edges. Use Auto()."
         return self.inner.refuses(_on_sets(structure), slack)
 
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _WithoutEdges(self, structure, self.inner.prepare(_on_sets(structure), slack))
+        return _EdgelessReduction(self, structure, self.inner.prepare(_on_sets(structure), slack))
 
 
 def _on_sets(structure: BoundLoss) -> BoundLoss:
@@ -232,14 +232,14 @@ def _on_sets(structure: BoundLoss) -> BoundLoss:
 
 
 @final
-class _WithoutEdges(Maximizer):
+class _EdgelessReduction(Maximizer):
     """Hands the scores on."""
 
     def __init__(self, method: Inference, structure: BoundLoss, inner: Maximizer) -> None:
         self.method, self.structure, self.slack, self._inner = method, structure, inner.slack, inner
 
     def take(self, parts: Ints) -> Maximizer:
-        return _WithoutEdges(self.method, self.structure.take(parts), self._inner.take(parts))
+        return _EdgelessReduction(self.method, self.structure.take(parts), self._inner.take(parts))
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         return self._inner.solve(scores, tol)

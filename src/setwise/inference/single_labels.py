@@ -14,7 +14,7 @@ from setwise.core.checks import Floats, Ints, Values, as_scores
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer, Solution, Solutions, rounding
 from setwise.core.pages import FORCED_LABELS
-from setwise.core.single_labels import EqualCosts, FlipCosts, Flips, NearestHamming
+from setwise.core.single_labels import EqualCosts, FlipCosts, Flips, NearestHammingCosts
 
 Falling = Iterator[tuple[float, Ints]]
 """Labels (width,) with numbers that fall, or stay equal, from each one to the next."""
@@ -128,19 +128,19 @@ class RankedMaximizer(Maximizer):
     def _outside(self, i: int, own: Values, worst: WorstMistake, tol: float) -> None:
         """The worst label that is not right."""
         truths = self.flips.truths[i]
-        if isinstance(self.costs, NearestHamming) and len(truths):
+        if isinstance(self.costs, NearestHammingCosts) and len(truths):
             weights = self._weights(i, own, worst, tol)
             if worst.bound - worst.value > tol:
                 self._descend(i, own, self.falling(i, own, weights, 4), self._ceiling(weights.sum()), worst, tol)
             return
-        even, most = isinstance(self.costs, EqualCosts | NearestHamming | None), self.factor * self._most(i)
+        even, most = isinstance(self.costs, EqualCosts | NearestHammingCosts | None), self.factor * self._most(i)
         ceiling: Callable[[float], float] = (lambda f: most * (1.0 + f)) if self.slack else (lambda f: most + f)
         many = len(truths) + (2 if even else 8)
         self._descend(i, own, self.falling(i, own, many=many), ceiling, worst, tol)
 
     def _most(self, i: int) -> float:
         """No label of input i that is not right costs more, before the factor."""
-        if isinstance(self.costs, NearestHamming):
+        if isinstance(self.costs, NearestHammingCosts):
             # Without right labels every label is missed.
             return 1.0 if len(self.flips.truths[i]) else self.costs.missed
         return 0.0 if self.costs is None else self.costs.most

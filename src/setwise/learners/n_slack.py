@@ -50,10 +50,10 @@ class NSlack(Learner):
     --------
     >>> from setwise.core.batch import Sets
     >>> from setwise.learners import NSlack
-    >>> from setwise.models import Independent
+    >>> from setwise.models import RowModel
     >>> from setwise.risks import MeanRisk
     >>> from setwise.surrogates import LovaszHinge
-    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> risk = MeanRisk(RowModel([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
     >>> fit = NSlack(C=0.5, tol=1e-3).minimize(risk)
     >>> print(fit.w.round(2), round(fit.objective, 3), fit.status)  # 0.5 w^2 + 0.5 max(0, 1 - w)
     [0.5] 0.375 converged

@@ -45,10 +45,10 @@ class NRBM(Learner):
     --------
     >>> from setwise.core.batch import Sets
     >>> from setwise.learners import NRBM
-    >>> from setwise.models import Independent
+    >>> from setwise.models import RowModel
     >>> from setwise.risks import MeanRisk
     >>> from setwise.surrogates import Ramp
-    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), Ramp("hamming").on(Sets.single([1])))
+    >>> risk = MeanRisk(RowModel([[1.0]], intercept=0.0), Ramp("hamming").on(Sets.single([1])))
     >>> fit = NRBM(C=2.0, tol=1e-6).minimize(risk, w0=np.array([0.5]))
     >>> print(fit.w.round(3), round(fit.objective, 3), fit.status)  # the ramp is 1 - w from 0 to 1, and else flat
     [1.] 0.5 local

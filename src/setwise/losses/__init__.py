@@ -10,9 +10,9 @@ from typing import Any
 from setwise.core.checks import shown
 from setwise.core.loss import Loss
 from setwise.core.registry import discover
-from setwise.core.single_labels import EqualCosts, GivenCosts, NearestHamming
+from setwise.core.single_labels import EqualCosts, GivenCosts, NearestHammingCosts
 from setwise.core.terms import Trait
-from setwise.losses.label_sets import Nearest
+from setwise.losses.label_sets import NearestCosts
 from setwise.losses.names import called, form_of, losses_of
 
 LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
@@ -27,7 +27,7 @@ LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
 globals().update({kind.__name__: kind for kind in LOSSES.values()})
 
 __all__ = [
-    "LOSSES", "EqualCosts", "GivenCosts", "Loss", "Nearest", "NearestHamming", "Trait",
+    "LOSSES", "EqualCosts", "GivenCosts", "Loss", "NearestCosts", "NearestHammingCosts", "Trait",
     "as_loss", "loss_forms", "parse_losses", "plain_losses",
     *(kind.__name__ for kind in LOSSES.values()),
 ]  # fmt: skip

@@ -43,7 +43,7 @@ def is_quotient(loss: Loss) -> bool:
 
 @final
 @dataclass(frozen=True)
-class ClassWeighted(CountLoss):
+class ClassWeightedLoss(CountLoss):
     """``f(b fn, a fp, b P, a N)``: the loss as if each negative occurred a times and each positive b times.
 
     The loss f must be a quotient of linear functions of the counts, as the Jaccard loss is. Range, conventions for sets
@@ -65,12 +65,12 @@ class ClassWeighted(CountLoss):
 
     Examples
     --------
-    >>> from setwise.losses import ClassWeighted, Jaccard
+    >>> from setwise.losses import ClassWeightedLoss, Jaccard
     >>> y_true, y_pred = [1, 1, 1, 0], [1, 1, 1, 1]
     >>> Jaccard()(y_true, y_pred)  # one false alarm, four positive or predicted
     0.25
     >>> # As if there were three false alarms.
-    >>> ClassWeighted("jaccard", negative=3.0, positive=1.0)(y_true, y_pred)
+    >>> ClassWeightedLoss("jaccard", negative=3.0, positive=1.0)(y_true, y_pred)
     0.5
     """
 
@@ -92,12 +92,12 @@ class ClassWeighted(CountLoss):
             )
 
     @classmethod
-    def examples(cls, p: int) -> "list[ClassWeighted]":
+    def examples(cls, p: int) -> "list[ClassWeightedLoss]":
         return [
-            ClassWeighted(Jaccard(), 0.5, 2.0),
-            ClassWeighted(Jaccard("fraction"), 0.01, 0.02),
-            ClassWeighted(BalancedError(), 0.1, 0.03),
-            ClassWeighted(FBeta(zero_division=0.5), 3.0, 1.0),
+            ClassWeightedLoss(Jaccard(), 0.5, 2.0),
+            ClassWeightedLoss(Jaccard("fraction"), 0.01, 0.02),
+            ClassWeightedLoss(BalancedError(), 0.1, 0.03),
+            ClassWeightedLoss(FBeta(zero_division=0.5), 3.0, 1.0),
         ]
 
     @property
@@ -133,12 +133,12 @@ def with_class_weights(loss: Loss, negative: float, positive: float) -> Loss:
     """The loss with weighted classes: weighted mistakes for ``Hamming()``, weighted counts for a quotient of counts."""
     if isinstance(loss, Hamming) and loss.weights is None:
         return ClassWeightedHamming(negative, positive)
-    return ClassWeighted(loss, negative, positive)
+    return ClassWeightedLoss(loss, negative, positive)
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class AreaWeighted(Loss):
+class AreaWeightedLoss(Loss):
     """``f(fn, fp, P, N)`` of areas instead of counts: ``fn`` is the area of the false negatives, and so on.
 
     The loss f must be Hamming or a quotient of linear functions of the counts, as Jaccard, F_beta, Tversky and the
@@ -163,8 +163,8 @@ class AreaWeighted(Loss):
 
     Examples
     --------
-    >>> from setwise.losses import AreaWeighted
-    >>> loss = AreaWeighted("jaccard", areas=[9, 1, 5])
+    >>> from setwise.losses import AreaWeightedLoss
+    >>> loss = AreaWeightedLoss("jaccard", areas=[9, 1, 5])
     >>> # An area of 1 is wrong, of 10 that are positive or predicted.
     >>> loss([1, 0, 0], [1, 1, 0])
     0.1
@@ -184,15 +184,15 @@ class AreaWeighted(Loss):
         if not plain and not is_quotient(self.loss):
             why = "it is not a quotient of linear functions of the counts, so areas have no meaning for it"
             raise Refusal(
-                f"AreaWeighted refuses {self.loss!r}: {why}. Use Jaccard, FBeta, Tversky, ErrorRate or Hamming.",
+                f"AreaWeightedLoss refuses {self.loss!r}: {why}. Use Jaccard, FBeta, Tversky, ErrorRate or Hamming.",
                 QUOTIENTS,
             )
 
     @classmethod
-    def examples(cls, p: int) -> "list[AreaWeighted]":
+    def examples(cls, p: int) -> "list[AreaWeightedLoss]":
         areas = example_weights(p) + 0.25
         inner = (Jaccard(), FBeta(), FBeta(zero_division=0.3), Hamming())
-        return [*(AreaWeighted(loss, areas) for loss in inner), AreaWeighted(BalancedError(), areas / 100)]
+        return [*(AreaWeightedLoss(loss, areas) for loss in inner), AreaWeightedLoss(BalancedError(), areas / 100)]
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -229,7 +229,7 @@ class AreaWeighted(Loss):
         return BoundLoss(batch, (Counts(formulas, P, N, self.traits, areas, quotient),))
 
     def __repr__(self) -> str:
-        return f"AreaWeighted({self.loss!r}, {weights_repr(self.areas).replace('weights', 'areas')})"
+        return f"AreaWeightedLoss({self.loss!r}, {weights_repr(self.areas).replace('weights', 'areas')})"
 
 
 @final

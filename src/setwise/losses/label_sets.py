@@ -77,7 +77,7 @@ def costs_repr(costs: Any) -> str:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Nearest:
+class NearestCosts:
     """``lambda(Y, y) = min over true labels of distances[true, y]`` where y is false, ``missed`` where it is true.
 
     A false label costs ``missed`` too where no label is true. MLSP 5.2 has distances of 0 between boxes that overlap
@@ -98,8 +98,8 @@ class Nearest:
 
     Examples
     --------
-    >>> from setwise.losses import MaxLoss, Nearest
-    >>> costs = Nearest([[0, 1, 2], [1, 0, 1], [2, 1, 0]], missed=5.0)
+    >>> from setwise.losses import MaxLoss, NearestCosts
+    >>> costs = NearestCosts([[0, 1, 2], [1, 0, 1], [2, 1, 0]], missed=5.0)
     >>> costs(np.array([True, False, False])).tolist()  # label 0 is true
     [5.0, 1.0, 2.0]
     >>> # Labels 1 and 2 are false; the worse one counts.
@@ -142,8 +142,9 @@ class MaxLoss(Loss):
     Parameters
     ----------
     costs : lambda, the cost of a mistake on each label: None for 1; (p,) of 0 or above, where all sets have p labels;
-        or a function of the truth (p,) of a set that returns (p,) such numbers, as :class:`setwise.losses.Nearest`.
-        Labels that are too many to list take :class:`setwise.losses.NearestHamming` and its like, or None
+        or a function of the truth (p,) of a set that returns (p,) such numbers, as
+        :class:`setwise.losses.NearestCosts`. Labels that are too many to list take
+        :class:`setwise.losses.NearestHammingCosts` and its like, or None
 
     Raises
     ------

@@ -10,7 +10,7 @@ from typing import ClassVar, Self, final
 import numpy as np
 
 from setwise.core.checks import Values, as_factor
-from setwise.core.counts import Bend, Ceiling, Formula, convex_monge
+from setwise.core.counts import Ceiling, Curvature, Formula, convex_monge
 from setwise.core.loss import CountLoss
 from setwise.core.terms import CURVATURES, Trait
 from setwise.losses.mistakes import ErrorRate
@@ -52,7 +52,7 @@ class PrevalenceLoss(CountLoss):
         return True
 
     @property
-    def bend(self) -> Bend:
+    def curvature(self) -> Curvature:
         """A convex function of ``fp - fn`` is convex along both, and Monge."""
         return convex_monge
 

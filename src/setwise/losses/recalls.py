@@ -6,7 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.checks import Values
-from setwise.core.counts import Bend, convex_monge
+from setwise.core.counts import Curvature, convex_monge
 from setwise.core.loss import CountLoss
 from setwise.core.terms import CURVATURES, Trait
 
@@ -69,12 +69,12 @@ class MCC(CountLoss):
         return known - (tp * tn - fp * fn) / np.where(scale > 0, scale, 1.0)
 
     @property
-    def bend(self) -> Bend:
+    def curvature(self) -> Curvature:
         """Bounds from the ranges of two factors: one is linear, the other depends on the number predicted alone."""
-        return _bend
+        return _curvature
 
 
-def _bend(
+def _curvature(
     fn: Values, last_fn: Values, fp: Values, last_fp: Values, P: Values, N: Values
 ) -> tuple[Values, Values, Values]:
     """Bounds on the second derivatives of ``1 - n h`` with the linear ``n = P N - N fn - P fp`` and a convex h of q.
@@ -176,7 +176,7 @@ class GMean(CountLoss):
         return True
 
     @property
-    def bend(self) -> Bend:
+    def curvature(self) -> Curvature:
         """The loss is convex along fn and fp, as the root is concave, and Monge."""
         return convex_monge
 
@@ -231,6 +231,6 @@ class HMean(CountLoss):
         return True
 
     @property
-    def bend(self) -> Bend:
+    def curvature(self) -> Curvature:
         """The loss is convex along fn and fp, as the harmonic mean is concave in each recall, and Monge."""
         return convex_monge

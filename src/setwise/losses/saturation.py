@@ -19,7 +19,7 @@ from setwise.losses.functions import check_weights, example_weights, weights_rep
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Capped(Loss):
+class CappedLoss(Loss):
     """``min(cap, sum_(i in A) weights_i)``: beyond the cap further mistakes cost nothing; in [0, cap].
 
     The loss is submodular and increasing.
@@ -38,8 +38,8 @@ class Capped(Loss):
 
     Examples
     --------
-    >>> from setwise.losses import Capped
-    >>> loss = Capped([1.0, 0.5, 0.2], cap=1.3)  # the weights and the cap of LH 6.3
+    >>> from setwise.losses import CappedLoss
+    >>> loss = CappedLoss([1.0, 0.5, 0.2], cap=1.3)  # the weights and the cap of LH 6.3
     >>> loss([1, 1, 1], [1, 0, 0])  # 0.5 + 0.2
     0.7
     >>> loss([1, 1, 1], [0, 0, 0])  # 1.7 is above the cap
@@ -56,9 +56,9 @@ class Capped(Loss):
         object.__setattr__(self, "cap", as_number(self.cap, "cap", low=0.0, open_low=True))
 
     @classmethod
-    def examples(cls, p: int) -> "list[Capped]":
+    def examples(cls, p: int) -> "list[CappedLoss]":
         weights = example_weights(p)
-        return [Capped(weights, 1.5), Capped(weights, 1e3), Capped(np.full(p, 0.5), 0.75)]
+        return [CappedLoss(weights, 1.5), CappedLoss(weights, 1e3), CappedLoss(np.full(p, 0.5), 0.75)]
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -106,12 +106,12 @@ class Capped(Loss):
         return segment_sums(np.where(mistakes, np.asarray(self.weights)[sets.places], 0.0), sets.offsets)
 
     def __repr__(self) -> str:
-        return f"Capped({weights_repr(self.weights)}, cap={self.cap:g})"
+        return f"CappedLoss({weights_repr(self.weights)}, cap={self.cap:g})"
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Saturating(Loss):
+class SaturatingLoss(Loss):
     """``1 - exp(-alpha |A|) + sum_(i in A) weights_i``: each further mistake adds less, plus a cost of its own.
 
     The loss is submodular and increasing, and in [0, 1 + sum of weights).
@@ -131,8 +131,8 @@ class Saturating(Loss):
 
     Examples
     --------
-    >>> from setwise.losses import Saturating
-    >>> loss = Saturating(alpha=np.log(2))  # 1 - 2^(-|A|)
+    >>> from setwise.losses import SaturatingLoss
+    >>> loss = SaturatingLoss(alpha=np.log(2))  # 1 - 2^(-|A|)
     >>> predicted = [1, 0, 0], [1, 1, 0], [1, 1, 1]
     >>> [round(loss([0, 0, 0], wrong), 3) for wrong in predicted]
     [0.5, 0.75, 0.875]
@@ -149,8 +149,8 @@ class Saturating(Loss):
             object.__setattr__(self, "weights", as_weights(self.weights))
 
     @classmethod
-    def examples(cls, p: int) -> "list[Saturating]":
-        return [Saturating(), Saturating(0.3, example_weights(p)), Saturating(2.0, np.full(p, 0.5))]
+    def examples(cls, p: int) -> "list[SaturatingLoss]":
+        return [SaturatingLoss(), SaturatingLoss(0.3, example_weights(p)), SaturatingLoss(2.0, np.full(p, 0.5))]
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -176,7 +176,7 @@ class Saturating(Loss):
                 batch.count(0),
                 promises,
                 diluted=True,
-                bends=((1.0, self._bend),),
+                curvatures=((1.0, self._curvature),),
             ),
         )
         if self.weights is not None:
@@ -187,7 +187,7 @@ class Saturating(Loss):
         # ``expm1`` keeps the digits of a small exponent, which ``1 - exp`` would lose.
         return -np.expm1(-self.alpha * (fn + fp))
 
-    def _bend(
+    def _curvature(
         self, fn: Values, last_fn: Values, fp: Values, last_fp: Values, P: Values, N: Values
     ) -> tuple[Values, Values, Values]:
         # Second and mixed derivatives are equal, at most 0, and least where there are fewest mistakes.
@@ -196,7 +196,7 @@ class Saturating(Loss):
 
     def __repr__(self) -> str:
         tail = f", {weights_repr(self.weights)}" if self.weights is not None else ""
-        return f"Saturating(alpha={self.alpha:g}{tail})"
+        return f"SaturatingLoss(alpha={self.alpha:g}{tail})"
 
 
 @final

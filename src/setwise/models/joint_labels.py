@@ -22,7 +22,7 @@ from setwise.core.checks import (
 )
 from setwise.core.risk import Features, as_base, as_lower
 from setwise.kernels.segments import chosen_offsets
-from setwise.models.rows import MultiLabel
+from setwise.models.rows import MultilabelModel
 
 
 @final
@@ -30,7 +30,7 @@ class JointLabels(Features):
     """``f(x, y) = kappa(y)^T (W x + intercept b) + bias c_y``, for each row x and label y (MLSP 5.1).
 
     Labels that share features share weights: in a hierarchy kappa(y) marks the nodes of the path to y. With the
-    identity, and without a bias, this is :class:`MultiLabel`.
+    identity, and without a bias, this is :class:`MultilabelModel`.
 
     ``w`` holds the rows of ``[W | b]``, one for each feature of labels, one after another, and then c, if there is one.
 
@@ -39,7 +39,7 @@ class JointLabels(Features):
     X : (rows, features) float64, dense or CSR
     kappa : (p, q) the features of the p labels, finite
     offsets : (n+1,) set i has the rows ``offsets[i]:offsets[i+1]`` with all their labels; None makes all rows one set
-    intercept : value of a constant feature of rows, as in :class:`setwise.models.Independent`
+    intercept : value of a constant feature of rows, as in :class:`setwise.models.RowModel`
     base : (rows p,) fixed scores, None for none
     lower : (d,) least values of the weights, None for none
     bias : value, at least 0, of a constant feature that each label has alone; 0 for none
@@ -72,7 +72,7 @@ class JointLabels(Features):
         if self.kappa.ndim != 2 or not self.kappa.size:
             raise ValueError(f"kappa must have shape (labels, features of labels); got shape {self.kappa.shape}.")
         p, q = self.kappa.shape
-        self._nodes = MultiLabel(X, q, offsets, intercept=intercept)
+        self._nodes = MultilabelModel(X, q, offsets, intercept=intercept)
         self.bias = as_number(bias, "bias", low=0.0)
         rows, self.size = int(self._nodes.X.shape[0]), self._nodes.size + (p if self.bias else 0)
         self.base, self.lower = as_base(base, rows * p), as_lower(lower, self.size)
@@ -112,7 +112,7 @@ class JointLabels(Features):
 
 
 @final
-class WithConstant(Features):
+class ModelWithConstant(Features):
     """The scores of ``inner``, and behind those of each set the score ``constant * c``, whose weight c comes last in w.
 
     Batches of single labels, as :class:`setwise.spaces.sequences.Sequences`, have such a score: the threshold above
@@ -135,8 +135,8 @@ class WithConstant(Features):
 
     Examples
     --------
-    >>> from setwise.models import Independent, WithConstant
-    >>> model = WithConstant(Independent([[1.0], [2.0], [3.0]], intercept=0.0), offsets=[0, 2, 3])
+    >>> from setwise.models import RowModel, ModelWithConstant
+    >>> model = ModelWithConstant(RowModel([[1.0], [2.0], [3.0]], intercept=0.0), offsets=[0, 2, 3])
     >>> model.scores(np.array([1.0, -0.5]))  # two sets, each with the weight of the constant behind it
     array([ 1. ,  2. , -0.5,  3. , -0.5])
     """
@@ -144,7 +144,7 @@ class WithConstant(Features):
     def __init__(
         self, inner: Features, offsets: Ints, constant: float = 1.0, base: Values | None = None, lower: Any = None
     ) -> None:
-        self.inner: Features = as_kind(inner, "inner", Features, "Independent(X)")
+        self.inner: Features = as_kind(inner, "inner", Features, "RowModel(X)")
         if inner.base is not None:
             raise ValueError("inner must have no fixed scores; give them as base.")
         self.inner_offsets = as_offsets(offsets, len(inner.row_lengths))
@@ -174,9 +174,9 @@ class WithConstant(Features):
         slopes = self.inner.pullbacks(own, parts)
         return np.column_stack([slopes, self.constant * last]) if self.constant else slopes
 
-    def based(self, base: Values | None, lower: Values | None) -> "WithConstant":
+    def based(self, base: Values | None, lower: Values | None) -> "ModelWithConstant":
         free = np.full(self.size, -np.inf) if lower is None else lower
-        return WithConstant(self.inner, self.inner_offsets, self.constant, base, free)
+        return ModelWithConstant(self.inner, self.inner_offsets, self.constant, base, free)
 
     def _ends(self, parts: Ints | None) -> Ints:
         """Where the scores of the chosen sets end among those of ``inner``."""

@@ -49,7 +49,7 @@ class GraphModel(Features):
     X : (nodes, features) float64, dense or CSR
     Z : (edges, edge features) float64, dense or CSR; 0 or above where the edges have no tables
     graphs : the batch with these nodes and edges, of which the layout is read
-    intercept : value of a constant feature of nodes, as in :class:`setwise.models.Independent`
+    intercept : value of a constant feature of nodes, as in :class:`setwise.models.RowModel`
     base : (n_scores,) fixed scores that are added, None for none
     lower : (d,) least values of the weights; None is 0 for those of edges without tables, and none for the others
 
@@ -199,7 +199,7 @@ class GridModel(Features):
         :class:`setwise.core.networks.Grids`, a list of arrays, one for each image. For 4 neighbors these are first
         (H, W - 1, d_e), to the right, then (H - 1, W, d_e), down; for 8 also down to the right and down to the left,
         (H - 1, W - 1, d_e) each
-    intercept : value of a constant feature of pixels, as in :class:`setwise.models.Independent`
+    intercept : value of a constant feature of pixels, as in :class:`setwise.models.RowModel`
     base : (n_scores,) fixed scores that are added, None for none
     lower : (d,) least values of the weights; None is 0 for those of edges, and none for the others
 

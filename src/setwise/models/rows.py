@@ -69,7 +69,7 @@ def with_constant(rows: Any, intercept: float) -> Values:
 
 
 @final
-class Independent(Features):
+class RowModel(Features):
     """``s_i = <w, x_i> + intercept b`` for decision i, whose features x_i are row i of ``X``.
 
     Source: this library; one linear function of the features.
@@ -90,8 +90,8 @@ class Independent(Features):
 
     Examples
     --------
-    >>> from setwise.models import Independent
-    >>> model = Independent([[1.0, 2.0], [0.0, 3.0]], intercept=1.0)
+    >>> from setwise.models import RowModel
+    >>> model = RowModel([[1.0, 2.0], [0.0, 3.0]], intercept=1.0)
     >>> model.scores(np.array([1.0, -1.0, 0.5]))  # 1 - 2 + 0.5 and 0 - 3 + 0.5
     array([-0.5, -2.5])
     """
@@ -131,12 +131,12 @@ class Independent(Features):
             scaled = np.column_stack([scaled, self.intercept * gradient])
         return np.add.reduceat(scaled, offsets[:-1], axis=0)
 
-    def based(self, base: Values | None, lower: Values | None) -> "Independent":
-        return Independent(self.X, self.offsets, self.intercept, base, lower)
+    def based(self, base: Values | None, lower: Values | None) -> "RowModel":
+        return RowModel(self.X, self.offsets, self.intercept, base, lower)
 
 
 @final
-class MultiLabel(Features):
+class MultilabelModel(Features):
     """``S = X W^T + intercept b``, one score for each row and label; label j has the weights ``W_j, b_j``.
 
     A set is a run of rows with all their labels: each row of a label matrix, the whole matrix, or the rows of one group
@@ -154,7 +154,7 @@ class MultiLabel(Features):
     p : number of labels
     offsets : (n+1,) set i has the rows ``offsets[i]:offsets[i+1]``; not used with ``columns``
     columns : whether each label is a set
-    intercept : value of a constant feature, as in :class:`setwise.models.Independent`
+    intercept : value of a constant feature, as in :class:`setwise.models.RowModel`
     base : fixed scores in the layout of the sets, None for none
     lower : (d,) least values of the weights, None for none
 
@@ -166,8 +166,8 @@ class MultiLabel(Features):
 
     Examples
     --------
-    >>> from setwise.models import MultiLabel
-    >>> model = MultiLabel([[1.0], [2.0]], p=2, intercept=0.0)  # two rows with two labels
+    >>> from setwise.models import MultilabelModel
+    >>> model = MultilabelModel([[1.0], [2.0]], p=2, intercept=0.0)  # two rows with two labels
     >>> model.scores(np.array([1.0, 10.0])).reshape(2, 2)
     array([[ 1., 10.],
            [ 2., 20.]])
@@ -227,8 +227,8 @@ class MultiLabel(Features):
             return row_slopes
         return np.add.reduceat(row_slopes, offsets[:-1], axis=0)
 
-    def based(self, base: Values | None, lower: Values | None) -> "MultiLabel":
-        return MultiLabel(self.X, self.p, self.offsets, self.columns, self.intercept, base, lower)
+    def based(self, base: Values | None, lower: Values | None) -> "MultilabelModel":
+        return MultilabelModel(self.X, self.p, self.offsets, self.columns, self.intercept, base, lower)
 
     def _chosen(self, parts: Ints | None) -> tuple[Any, Ints | None]:
         """Returns the rows of the chosen sets, and their labels, or None where these are all labels."""

@@ -38,8 +38,9 @@ class ConditionalFunction(NamedTuple):
 class BaseFunction(ABC):
     """A submodular function f of p labels, ``f(y) + f(z) >= f(min(y, z)) + f(max(y, z))``, with ``f(0) = 0``.
 
-    These are the f_k of :class:`setwise.probabilistic.LogSupermodular` (LSM 2.1 and 4). A function of one's own is a
-    :class:`setwise.probabilistic.SetFunctionOf`, or derives from this class.
+    These are the f_k of :class:`setwise.probabilistic.LogSupermodularDistribution` (LSM 2.1 and 4). A function of one's
+    own is a
+    :class:`setwise.probabilistic.CallableSetFunction`, or derives from this class.
 
     Attributes
     ----------
@@ -241,7 +242,7 @@ class Cut(BaseFunction):
 
 @final
 @dataclass(frozen=True, eq=False)
-class ConcaveOfSize(BaseFunction):
+class ConcaveSizeFunction(BaseFunction):
     """``f(y) = h(sum_i y_i) - h(0)`` for a concave h (LSM 2.1).
 
     Parameters
@@ -256,13 +257,13 @@ class ConcaveOfSize(BaseFunction):
 
     Examples
     --------
-    >>> from setwise.probabilistic import ConcaveOfSize
-    >>> function = ConcaveOfSize(np.sqrt(np.arange(5)))  # of four labels
+    >>> from setwise.probabilistic import ConcaveSizeFunction
+    >>> function = ConcaveSizeFunction(np.sqrt(np.arange(5)))  # of four labels
     >>> function.values(np.array([[True, False, False, False], [True, True, True, True]]))
     array([1., 2.])
-    >>> ConcaveOfSize([0.0, 1.0, 3.0])
+    >>> ConcaveSizeFunction([0.0, 1.0, 3.0])
     Traceback (most recent call last):
-    setwise.core.exceptions.Refusal: ConcaveOfSize refuses this table: it is not concave at 1, by 1, so f would not ...
+    setwise.core.exceptions.Refusal: ConcaveSizeFunction refuses this table: it is not concave at 1, by 1, so ...
     """
 
     table: Any
@@ -280,8 +281,8 @@ class ConcaveOfSize(BaseFunction):
         if len(bent) and bent.max() > SLIP * np.abs(table).max():
             k = int(bent.argmax()) + 1
             raise Refusal(
-                f"ConcaveOfSize refuses this table: it is not concave at {k}, by {bent.max():.3g}, so f would not be "
-                "submodular.",
+                f"ConcaveSizeFunction refuses this table: it is not concave at {k}, by {bent.max():.3g}, "
+                "so f would not be submodular.",
                 DISTRIBUTIONS,
             )
         object.__setattr__(self, "table", table)
@@ -293,9 +294,9 @@ class ConcaveOfSize(BaseFunction):
         largest: float = self.__dict__["_largest"]
         return largest
 
-    def _part(self, first: int, last: int) -> "ConcaveOfSize":
+    def _part(self, first: int, last: int) -> "ConcaveSizeFunction":
         """The function of ``first``, .., ``last`` ones, less its first value; its rounding is that of the whole."""
-        made = object.__new__(ConcaveOfSize)
+        made = object.__new__(ConcaveSizeFunction)
         object.__setattr__(made, "table", self.table[first : last + 1] - self.table[first])
         object.__setattr__(made, "_largest", self.largest)
         return made
@@ -337,9 +338,9 @@ class ModularFunction(BaseFunction):
 
     Examples
     --------
-    >>> from setwise.probabilistic import Cut, LogSupermodular, ModularFunction
+    >>> from setwise.probabilistic import Cut, LogSupermodularDistribution, ModularFunction
     >>> observed = np.array([1.0, -1.0, 1.0])  # 1 where a pixel was seen as positive, and -1
-    >>> model = LogSupermodular([Cut.grid(1, 3), ModularFunction(-observed)], weights=[1.0, 2.0])
+    >>> model = LogSupermodularDistribution([Cut.grid(1, 3), ModularFunction(-observed)], weights=[1.0, 2.0])
     >>> model.minimum().labels.tolist()  # seen as negative: 2 to change, and 2 edges to keep
     [True, False, True]
     """
@@ -375,7 +376,7 @@ class ModularFunction(BaseFunction):
 
 @final
 @dataclass(frozen=True, eq=False)
-class SetFunctionOf(BaseFunction):
+class CallableSetFunction(BaseFunction):
     """``f(y) = function(y) - function(0)`` for a function that its user knows to be submodular.
 
     Nothing checks that it is. Minima are found by evaluations of it alone, which takes longer than minimum cuts.
@@ -393,14 +394,14 @@ class SetFunctionOf(BaseFunction):
 
     Examples
     --------
-    >>> from setwise.probabilistic import LogSupermodular, SetFunctionOf, exact
+    >>> from setwise.probabilistic import LogSupermodularDistribution, CallableSetFunction, exact
     >>> covered = [{0, 1}, {1, 2}, {5}]  # what each of three sensors sees
     >>> def coverage(labels):
     ...     return len(set().union(*(seen for seen, on in zip(covered, labels) if on)))
-    >>> function = SetFunctionOf(3, coverage)
+    >>> function = CallableSetFunction(3, coverage)
     >>> function.values(np.array([[True, False, False], [True, True, True]]))
     array([2., 4.])
-    >>> exact(LogSupermodular([function])).marginals.round(2)
+    >>> exact(LogSupermodularDistribution([function])).marginals.round(2)
     array([0.14, 0.14, 0.27])
     """
 
@@ -428,7 +429,7 @@ class SetFunctionOf(BaseFunction):
 
         constant = float(self.values(base[None])[0])
         count = int(free.sum())
-        return ConditionalFunction(SetFunctionOf(count, rest), np.zeros(count), constant)
+        return ConditionalFunction(CallableSetFunction(count, rest), np.zeros(count), constant)
 
 
 def as_sizes(values: Any, size: int, name: str) -> Values:

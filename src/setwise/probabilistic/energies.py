@@ -26,7 +26,7 @@ from setwise.kernels.max_flow import new_forest
 from setwise.kernels.sampling import perturbed_cuts
 from setwise.kernels.threads import map_units
 from setwise.probabilistic.base_functions import BaseFunction, CutNetwork, ModularFunction, as_rows, wiring_of
-from setwise.probabilistic.log_supermodular import LogSupermodular
+from setwise.probabilistic.log_supermodular_distribution import LogSupermodularDistribution
 from setwise.probabilistic.perturbations import noise_of
 
 Terms = tuple[BaseFunction, ...]
@@ -38,7 +38,7 @@ ROUNDING = 1e-12
 class Design(NamedTuple):
     """The map from the weights ``[u | alpha]`` to the scores of a batch, and the least values of the weights, (d + K,).
 
-    ``setwise.models.Independent(rows, batch.score_offsets, intercept=0.0, lower=lower)`` is the model.
+    ``setwise.models.RowModel(rows, batch.score_offsets, intercept=0.0, lower=lower)`` is the model.
     """
 
     rows: csr_matrix
@@ -204,10 +204,10 @@ class Energies(Batch):
             )
         return np.maximum(alpha, 0.0)
 
-    def model(self, i: int, scores: Floats) -> LogSupermodular:
+    def model(self, i: int, scores: Floats) -> LogSupermodularDistribution:
         """The distribution of set ``i`` for the scores of the whole batch."""
         unary = scores[self.node_places[self.offsets[i] : self.offsets[i + 1]]]
-        return LogSupermodular(self.terms[i], unary, self.couplings(i, scores))
+        return LogSupermodularDistribution(self.terms[i], unary, self.couplings(i, scores))
 
 
 def as_terms(terms: Any) -> Terms:

@@ -12,7 +12,7 @@ from setwise.core.checks import Ints, Values, as_count, as_kind
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import DISTRIBUTIONS
-from setwise.probabilistic.log_supermodular import LogSupermodular
+from setwise.probabilistic.log_supermodular_distribution import LogSupermodularDistribution
 from setwise.probabilistic.variational_bounds import EXAMPLE, LogPartition, certain
 
 Scope = tuple[int, ...]
@@ -131,7 +131,7 @@ ENUMERATED = 20
 """Up to so many labels all labelings are listed."""
 
 
-def exact(model: LogSupermodular, max_width: int = 21) -> LogPartition:
+def exact(model: LogSupermodularDistribution, max_width: int = 21) -> LogPartition:
     """``A(f) = log sum_y exp(-f(y))``, and the marginals ``p(y_i = 1)`` (LSM 2.2).
 
     Up to 20 labels by enumeration, O(2^p). Otherwise by elimination of one label after another (Dechter 1999), for cuts
@@ -154,14 +154,14 @@ def exact(model: LogSupermodular, max_width: int = 21) -> LogPartition:
 
     Examples
     --------
-    >>> from setwise.probabilistic import Cut, LogSupermodular, exact
-    >>> found = exact(LogSupermodular([Cut(2, [[0, 1]])], unary=[1.0, 0.0]))
+    >>> from setwise.probabilistic import Cut, LogSupermodularDistribution, exact
+    >>> found = exact(LogSupermodularDistribution([Cut(2, [[0, 1]])], unary=[1.0, 0.0]))
     >>> print(round(found.value, 6), found.marginals.round(3))
     1.626523 [0.731 0.607]
     >>> print(round(np.log(1 + np.exp(1 - 1) + np.exp(0 - 1) + np.exp(1)), 6))  # labels 00, 10, 01 and 11
     1.626523
     """
-    as_kind(model, "model", LogSupermodular, EXAMPLE)
+    as_kind(model, "model", LogSupermodularDistribution, EXAMPLE)
     most = as_count(max_width, "max_width")
     if model.total <= ENUMERATED:
         return _enumerated(model)
@@ -187,7 +187,7 @@ def exact(model: LogSupermodular, max_width: int = 21) -> LogPartition:
     return certain(found.log_z, "exact", found.marginals())
 
 
-def _enumerated(model: LogSupermodular) -> LogPartition:
+def _enumerated(model: LogSupermodularDistribution) -> LogPartition:
     """By all labelings, a block after another."""
     p, low = model.total, min(model.total, 12)
     # The first labels change slowest: each block fixes them.

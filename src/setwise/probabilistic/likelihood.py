@@ -15,7 +15,7 @@ from setwise.core.pages import LIKELIHOOD
 from setwise.core.surrogate import Difference, Evaluation, Evaluator, Surrogate
 from setwise.probabilistic.base_functions import ModularFunction
 from setwise.probabilistic.energies import Energies, MeanMaxima, Source, mean_maxima_of
-from setwise.probabilistic.log_supermodular import LogSupermodular
+from setwise.probabilistic.log_supermodular_distribution import LogSupermodularDistribution
 from setwise.probabilistic.perturbations import kind_of, seed_of
 from setwise.probabilistic.variational_bounds import entropy, l_field
 
@@ -173,7 +173,7 @@ class _LField(Evaluator):
         return "the L-Field likelihood of Energies"
 
 
-def _extensions(model: LogSupermodular, m: Values) -> Values:
+def _extensions(model: LogSupermodularDistribution, m: Values) -> Values:
     """The Lovász extension of each base function at m, (K,)."""
     order = np.argsort(-m, kind="stable")
     return np.array([one.gains(order) @ m[order] for one in model.terms])
@@ -190,8 +190,8 @@ class HiddenLikelihood(Surrogate):
     A label y_d is seen with ``p(x_d | y_d) ~ exp(c q_d y_d)``: for q of -1 and 1 it is seen flipped with the
     probability ``1 / (1 + exp(c))``. Both A are the bound by perturb-and-MAP with the same frozen noise, so that this
     is an estimate of -log p, and neither above nor below it. It is a difference of convex functions of t, alpha and c.
-    :class:`setwise.learners.ConvexConcave` descends on it; that is expectation maximization, whose expectations are
-    means over perturbed labelings. The weight c is learned, or fixed by the base of the model.
+    :class:`setwise.learners.ConvexConcaveProcedure` descends on it; that is expectation maximization, whose
+    expectations are means over perturbed labelings. The weight c is learned, or fixed by the base of the model.
 
     Parameters
     ----------

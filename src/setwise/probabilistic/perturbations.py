@@ -28,7 +28,7 @@ from setwise.kernels.cuts import cut_many
 from setwise.kernels.max_flow import new_forest
 from setwise.kernels.sampling import GAUSSIAN, LOGISTIC, draws, perturbed_cuts
 from setwise.kernels.threads import available, share_units
-from setwise.probabilistic.log_supermodular import LogSupermodular
+from setwise.probabilistic.log_supermodular_distribution import LogSupermodularDistribution
 from setwise.probabilistic.variational_bounds import EXAMPLE, LogPartition, base_point
 
 Noise = Literal["logistic", "gaussian"]
@@ -93,8 +93,8 @@ class Maxima(NamedTuple):
 
     Examples
     --------
-    >>> from setwise.probabilistic import Cut, LogSupermodular, perturbed_maxima
-    >>> found = perturbed_maxima(LogSupermodular([Cut(2, [[0, 1]])]), [[3.0, 0.5], [3.0, -2.0]])
+    >>> from setwise.probabilistic import Cut, LogSupermodularDistribution, perturbed_maxima
+    >>> found = perturbed_maxima(LogSupermodularDistribution([Cut(2, [[0, 1]])]), [[3.0, 0.5], [3.0, -2.0]])
     >>> print(found.values, found.marginals)  # labels (1, 1), and (1, 0), which cuts the edge
     [3.5 2. ] [1.  0.5]
     """
@@ -103,7 +103,7 @@ class Maxima(NamedTuple):
     marginals: Values
 
 
-def perturbed_maxima(model: LogSupermodular, noise: ArrayLike) -> Maxima:
+def perturbed_maxima(model: LogSupermodularDistribution, noise: ArrayLike) -> Maxima:
     """``max_y <z, y> - f(y)`` for each row z of ``noise``, and the mean of the labels y that attain it.
 
     The mean of the values has the mean of the labels as its gradient by the unary terms, so that both are value and
@@ -125,13 +125,13 @@ def perturbed_maxima(model: LogSupermodular, noise: ArrayLike) -> Maxima:
 
     Examples
     --------
-    >>> from setwise.probabilistic import Cut, LogSupermodular, perturbed_maxima
-    >>> model = LogSupermodular([Cut(2, [[0, 1]])], unary=[1.0, 0.0])
+    >>> from setwise.probabilistic import Cut, LogSupermodularDistribution, perturbed_maxima
+    >>> model = LogSupermodularDistribution([Cut(2, [[0, 1]])], unary=[1.0, 0.0])
     >>> found = perturbed_maxima(model, [[0.0, 0.0], [-2.0, -2.0], [1.0, 1.0]])
     >>> print(found.values, found.marginals.round(2))  # labels (1, 1), (0, 0) and (1, 1)
     [1. 0. 3.] [0.67 0.67]
     """
-    as_kind(model, "model", LogSupermodular, EXAMPLE)
+    as_kind(model, "model", LogSupermodularDistribution, EXAMPLE)
     rows = np.ascontiguousarray(as_reals(noise, "noise"))
     if rows.size and not np.abs(rows).max() <= LARGEST / model.total:
         raise OverflowError(f"noise is too large, up to {np.abs(rows).max():.3g}: sums of it leave float64.")
@@ -142,12 +142,14 @@ def perturbed_maxima(model: LogSupermodular, noise: ArrayLike) -> Maxima:
     return Maxima(found.values, found.ones / len(rows))
 
 
-def perturbed(model: LogSupermodular, samples: int, kind: int, seed: np.uint64, point: Values, unit: int = 0) -> Draws:
+def perturbed(
+    model: LogSupermodularDistribution, samples: int, kind: int, seed: np.uint64, point: Values, unit: int = 0
+) -> Draws:
     """Samples in pairs of opposite noise, which depend on (seed, unit, sample) alone; threads share them."""
     return _shared(model, samples, point, np.zeros((0, model.total)), kind, seed, unit)
 
 
-def perturbed_labelings(model: LogSupermodular, samples: int, seed: np.uint64, unit: int = 0) -> Bools:
+def perturbed_labelings(model: LogSupermodularDistribution, samples: int, seed: np.uint64, unit: int = 0) -> Bools:
     """``argmax_y <z, y> - f(y)`` for the noise z that :func:`perturbed` has, (samples, p), for cuts.
 
     They are labelings of the perturb-and-MAP model, and no samples of ``exp(-f) / Z``.
@@ -160,7 +162,13 @@ def perturbed_labelings(model: LogSupermodular, samples: int, seed: np.uint64, u
 
 
 def _shared(
-    model: LogSupermodular, samples: int, point: Values, given: Values, kind: int, seed: np.uint64, unit: int
+    model: LogSupermodularDistribution,
+    samples: int,
+    point: Values,
+    given: Values,
+    kind: int,
+    seed: np.uint64,
+    unit: int,
 ) -> Draws:
     """The samples, whose noise is given or else drawn."""
     values, controls = np.empty(samples), np.empty(samples)
@@ -209,7 +217,7 @@ POSITIVE = {LOGISTIC: float(np.log(2.0)), GAUSSIAN: float(1.0 / np.sqrt(2.0 * np
 
 
 def logistic(
-    model: LogSupermodular,
+    model: LogSupermodularDistribution,
     samples: int = 100,
     *,
     noise: str = "logistic",
@@ -244,16 +252,16 @@ def logistic(
 
     Examples
     --------
-    >>> from setwise.probabilistic import Cut, LogSupermodular, exact, logistic
-    >>> model = LogSupermodular([Cut.grid(3, 3)], unary=np.linspace(-1, 1, 9))
+    >>> from setwise.probabilistic import Cut, LogSupermodularDistribution, exact, logistic
+    >>> model = LogSupermodularDistribution([Cut.grid(3, 3)], unary=np.linspace(-1, 1, 9))
     >>> found = logistic(model, 1000, random_state=0)
     >>> print(found.kind, bool(exact(model).value < found.interval[0]))
     estimate True
-    >>> alone = LogSupermodular([Cut(2, [])], unary=[1.0, 0.0])  # without edges the control variate tells all
+    >>> alone = LogSupermodularDistribution([Cut(2, [])], unary=[1.0, 0.0])  # no edges: the control variate tells all
     >>> print(round(logistic(alone, random_state=0).value, 3), round(exact(alone).value, 3))
     2.006 2.006
     """
-    as_kind(model, "model", LogSupermodular, EXAMPLE)
+    as_kind(model, "model", LogSupermodularDistribution, EXAMPLE)
     as_count(samples, "samples", low=2)
     level = as_number(level, "level", low=0.0, high=1.0, open_low=True, open_high=True)
     kind, seed = kind_of(noise), seed_of(random_state)

@@ -13,7 +13,7 @@ from setwise.inference.max_flow import wirings
 from setwise.kernels.networks import Lattice
 from setwise.kernels.sampling import MOST, continued, couple, couple_by_table, thresholds
 from setwise.kernels.threads import map_units
-from setwise.probabilistic.log_supermodular import LogSupermodular
+from setwise.probabilistic.log_supermodular_distribution import LogSupermodularDistribution
 from setwise.probabilistic.perturbations import seed_of
 from setwise.probabilistic.variational_bounds import EXAMPLE
 
@@ -31,8 +31,8 @@ class Samples(NamedTuple):
 
     Examples
     --------
-    >>> from setwise.probabilistic import Cut, LogSupermodular, sample
-    >>> drawn = sample(LogSupermodular([Cut.grid(4, 4)]), 100, random_state=0)
+    >>> from setwise.probabilistic import Cut, LogSupermodularDistribution, sample
+    >>> drawn = sample(LogSupermodularDistribution([Cut.grid(4, 4)]), 100, random_state=0)
     >>> drawn.labels.shape, drawn.sweeps.shape, drawn.marginals.shape
     ((100, 16), (100,), (16,))
     """
@@ -106,7 +106,7 @@ class Coupling:
 
 
 def sample(
-    model: LogSupermodular,
+    model: LogSupermodularDistribution,
     size: int = 1,
     *,
     chains: int | None = None,
@@ -141,13 +141,13 @@ def sample(
 
     Examples
     --------
-    >>> from setwise.probabilistic import Cut, LogSupermodular, exact, sample
-    >>> model = LogSupermodular([Cut.grid(3, 3)], unary=np.linspace(-1, 1, 9))
+    >>> from setwise.probabilistic import Cut, LogSupermodularDistribution, exact, sample
+    >>> model = LogSupermodularDistribution([Cut.grid(3, 3)], unary=np.linspace(-1, 1, 9))
     >>> drawn = sample(model, 2000, random_state=0)
     >>> bool(np.abs(drawn.marginals - exact(model).marginals).max() < 0.05)
     True
     """
-    as_kind(model, "model", LogSupermodular, EXAMPLE)
+    as_kind(model, "model", LogSupermodularDistribution, EXAMPLE)
     as_count(size, "size")
     as_count(budget, "budget")
     as_count(gap, "gap")

@@ -14,7 +14,7 @@ from setwise.core.pages import LIKELIHOOD_OF_IMAGES
 from setwise.kernels.max_flow import new_forest
 from setwise.kernels.sampling import LOGISTIC, LabelingData, State, StepPlan, descend, move
 from setwise.probabilistic.base_functions import BaseFunction, Cut, joined, wiring_of
-from setwise.probabilistic.log_supermodular import LogSupermodular
+from setwise.probabilistic.log_supermodular_distribution import LogSupermodularDistribution
 from setwise.probabilistic.perturbations import noise_of
 from setwise.probabilistic.sampling import Coupling
 
@@ -132,7 +132,7 @@ class GeneralLabelings:
         for h, i in enumerate(order.tolist(), first):
             unary = np.broadcast_to(state.unary[0], (p,))
             z = noise_of(plan.kind, plan.seed, 2 * i, h, 1, p, False)[0]
-            model = LogSupermodular(self.terms, unary + z, state.weights[0])
+            model = LogSupermodularDistribution(self.terms, unary + z, state.weights[0])
             labels = model.minimum().labels
             functions = model.base_values(labels)[0]
             move(self.data, plan, i, h, labels * 1.0, functions, self.data.labels[i], self.data.functions[i], state)

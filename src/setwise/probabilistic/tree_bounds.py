@@ -14,7 +14,7 @@ from setwise.core.checks import Ints, Values, as_count, as_kind
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import DISTRIBUTIONS
 from setwise.kernels.messages import forest_sum
-from setwise.probabilistic.log_supermodular import LogSupermodular
+from setwise.probabilistic.log_supermodular_distribution import LogSupermodularDistribution
 from setwise.probabilistic.variational_bounds import EPSILON, EXAMPLE, LogPartition, certain
 
 
@@ -62,7 +62,7 @@ def _rooted(tree: coo_array, edges: Ints, p: int) -> LabelForest:
     return LabelForest(order, parents, own)
 
 
-def tree_reweighted(model: LogSupermodular, max_iter: int = 500) -> LogPartition:
+def tree_reweighted(model: LogSupermodularDistribution, max_iter: int = 500) -> LogPartition:
     """``A(f) <= mean_T A(f_T)`` for functions ``f_T`` of trees whose mean is f, the least one that is found.
 
     A is convex, so every such mean is an upper bound, whether or not the search has ended; on a forest it is A(f). The
@@ -86,14 +86,14 @@ def tree_reweighted(model: LogSupermodular, max_iter: int = 500) -> LogPartition
 
     Examples
     --------
-    >>> from setwise.probabilistic import Cut, LogSupermodular, exact, l_field, tree_reweighted
-    >>> chain, square = (LogSupermodular([Cut.grid(*shape)]) for shape in ((1, 9), (3, 3)))
+    >>> from setwise.probabilistic import Cut, LogSupermodularDistribution, exact, l_field, tree_reweighted
+    >>> chain, square = (LogSupermodularDistribution([Cut.grid(*shape)]) for shape in ((1, 9), (3, 3)))
     >>> print(round(tree_reweighted(chain).value, 4), round(exact(chain).value, 4))  # on a tree it is A(f)
     3.1992 3.1992
     >>> print(exact(square).value < tree_reweighted(square).value < l_field(square).value)
     True
     """
-    as_kind(model, "model", LogSupermodular, EXAMPLE)
+    as_kind(model, "model", LogSupermodularDistribution, EXAMPLE)
     as_count(max_iter, "max_iter")
     if model.pairwise is None:
         raise Refusal(
@@ -114,7 +114,7 @@ def tree_reweighted(model: LogSupermodular, max_iter: int = 500) -> LogPartition
 class _Mixture:
     """The mean over the forests, as a function of what they exchange: (forests, 2 p), for labels and their edges."""
 
-    def __init__(self, model: LogSupermodular) -> None:
+    def __init__(self, model: LogSupermodularDistribution) -> None:
         pairs = model.pairwise
         assert pairs is not None
         edges, cuts = pairs.active

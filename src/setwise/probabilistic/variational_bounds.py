@@ -16,7 +16,7 @@ from setwise.core.pages import DISTRIBUTIONS
 from setwise.inference.cuts import nested
 from setwise.kernels.count_partition import climb, number_of_ones
 from setwise.kernels.networks import arcs
-from setwise.probabilistic.log_supermodular import LogSupermodular
+from setwise.probabilistic.log_supermodular_distribution import LogSupermodularDistribution
 from setwise.probabilistic.minimizers import least_norm_of
 
 Kind = Literal["upper", "lower", "exact", "estimate"]
@@ -38,8 +38,8 @@ class LogPartition:
 
     Examples
     --------
-    >>> from setwise.probabilistic import Cut, LogSupermodular, l_field, mean_field
-    >>> model = LogSupermodular([Cut.grid(3, 3)], weights=[0.2])
+    >>> from setwise.probabilistic import Cut, LogSupermodularDistribution, l_field, mean_field
+    >>> model = LogSupermodularDistribution([Cut.grid(3, 3)], weights=[0.2])
     >>> low, high = mean_field(model), l_field(model)
     >>> print(low.kind, round(low.value, 2), high.kind, round(high.value, 2))
     lower 5.04 upper 6.24
@@ -68,7 +68,7 @@ def entropy(q: Values) -> float:
     return -float((q[inner] * np.log(q[inner]) + (1.0 - q[inner]) * np.log1p(-q[inner])).sum())
 
 
-EXAMPLE = "LogSupermodular([Cut.grid(5, 5)])"
+EXAMPLE = "LogSupermodularDistribution([Cut.grid(5, 5)])"
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -94,7 +94,7 @@ class BasePoint(NamedTuple):
         return float(parts.sum()) * (1.0 + len(z) * EPSILON) + self.slip + EPSILON * float(np.abs(z).sum())
 
 
-def base_point(model: LogSupermodular) -> BasePoint:
+def base_point(model: LogSupermodularDistribution) -> BasePoint:
     """The point of least norm in the base polytope of f, which is also that of the least L-Field bound.
 
     For cuts it is found by minimum cuts for all biases: ``s_i`` is the bias at which label i becomes 1. The flow of
@@ -112,16 +112,16 @@ def base_point(model: LogSupermodular) -> BasePoint:
 
     Raises
     ------
-    TypeError : for anything but a :class:`setwise.probabilistic.LogSupermodular`
+    TypeError : for anything but a :class:`setwise.probabilistic.LogSupermodularDistribution`
 
     Examples
     --------
-    >>> from setwise.probabilistic import Cut, LogSupermodular, base_point
-    >>> model = LogSupermodular([Cut(2, [[0, 1]])], unary=[1.0, 0.0])
+    >>> from setwise.probabilistic import Cut, LogSupermodularDistribution, base_point
+    >>> model = LogSupermodularDistribution([Cut(2, [[0, 1]])], unary=[1.0, 0.0])
     >>> base_point(model).point  # its sum is f(1, 1) = -1, and <s, y> <= f(y) holds: -0.5 <= 0 and -0.5 <= 1
     array([-0.5, -0.5])
     """
-    as_kind(model, "model", LogSupermodular, EXAMPLE)
+    as_kind(model, "model", LogSupermodularDistribution, EXAMPLE)
     pairs, p = model.pairwise, model.total
     if pairs is None:
         point = least_norm_of(model.oracle())
@@ -133,7 +133,7 @@ def base_point(model: LogSupermodular) -> BasePoint:
     return BasePoint(point, 4.0 * EPSILON * float(((degrees + 2) * sizes).sum()))
 
 
-def l_field(model: LogSupermodular, point: Values | None = None) -> LogPartition:
+def l_field(model: LogSupermodularDistribution, point: Values | None = None) -> LogPartition:
     """``A(f) <= sum_d log(1 + exp(-s_d))`` for the s of the base polytope with the least such sum (LSM Eq. 1).
 
     That is the point of least norm. The marginals are ``1 / (1 + exp(s_d))``. The bound is certain: rounding is added.
@@ -155,8 +155,8 @@ def l_field(model: LogSupermodular, point: Values | None = None) -> LogPartition
 
     Examples
     --------
-    >>> from setwise.probabilistic import Cut, LogSupermodular, exact, l_field
-    >>> model = LogSupermodular([Cut(2, [[0, 1]])], unary=[1.0, 0.0])
+    >>> from setwise.probabilistic import Cut, LogSupermodularDistribution, exact, l_field
+    >>> model = LogSupermodularDistribution([Cut(2, [[0, 1]])], unary=[1.0, 0.0])
     >>> found = l_field(model)  # 2 log(1 + exp(0.5)), from the base point (-0.5, -0.5)
     >>> print(found.kind, round(found.value, 3), found.marginals.round(3), round(exact(model).value, 3))
     upper 1.948 [0.622 0.622] 1.627
@@ -167,7 +167,7 @@ def l_field(model: LogSupermodular, point: Values | None = None) -> LogPartition
     return certain(value, "upper", sigmoid(-found.point))
 
 
-def _proved(model: LogSupermodular, point: Values) -> BasePoint:
+def _proved(model: LogSupermodularDistribution, point: Values) -> BasePoint:
     """The point with what it is above f somewhere, which must be rounding."""
     above = max(-model.minimizer(model.scores + point).bound, 0.0)
     whole = float(model.values(np.ones(model.total, dtype=bool))[0])
@@ -199,7 +199,7 @@ class ModularUpperBound(NamedTuple):
         return sigmoid(-self.gains)
 
 
-def superdifferential(model: LogSupermodular) -> LogPartition:
+def superdifferential(model: LogSupermodularDistribution) -> LogPartition:
     """``max_X -f(X) + sum_(j in X) log(1 + exp f(j | V-j)) + sum_(j not in X) log(1 + exp(-f(j)))``, below A(f).
 
     The maximum is one submodular minimization. At its X the same bound is taken for the grow function, which has
@@ -217,12 +217,12 @@ def superdifferential(model: LogSupermodular) -> LogPartition:
 
     Raises
     ------
-    TypeError : for anything but a :class:`setwise.probabilistic.LogSupermodular`
+    TypeError : for anything but a :class:`setwise.probabilistic.LogSupermodularDistribution`
 
     Examples
     --------
-    >>> from setwise.probabilistic import Cut, LogSupermodular, exact, superdifferential
-    >>> model = LogSupermodular([Cut(2, [[0, 1]])], unary=[1.0, 0.0])
+    >>> from setwise.probabilistic import Cut, LogSupermodularDistribution, exact, superdifferential
+    >>> model = LogSupermodularDistribution([Cut(2, [[0, 1]])], unary=[1.0, 0.0])
     >>> found = superdifferential(model)  # at X = V: 1 + log(1 + exp(-2)) + log(1 + exp(-1))
     >>> print(found.kind, round(found.value, 3), found.marginals.round(3), round(exact(model).value, 3))
     lower 1.44 [0.881 0.731] 1.627
@@ -231,9 +231,9 @@ def superdifferential(model: LogSupermodular) -> LogPartition:
     return certain(rounded_down(model, best.bound), "lower", best.probabilities)
 
 
-def best_touching(model: LogSupermodular) -> ModularUpperBound:
+def best_touching(model: LogSupermodularDistribution) -> ModularUpperBound:
     """The modular function above f with the largest sum of ``exp(-g)`` among the three at the best X."""
-    as_kind(model, "model", LogSupermodular, EXAMPLE)
+    as_kind(model, "model", LogSupermodularDistribution, EXAMPLE)
     first, last = model.singles
     # For each X the bound is -f(X) and a sum over labels, so the best X is the minimum of f with other unary terms.
     moved = model.scores + np.logaddexp(0.0, last) - np.logaddexp(0.0, -first)
@@ -246,7 +246,7 @@ def best_touching(model: LogSupermodular) -> ModularUpperBound:
     return max((ModularUpperBound(X, value, np.where(X, a, b)) for a, b in ways), key=lambda one: one.bound)
 
 
-def rounded_down(model: LogSupermodular, value: float) -> float:
+def rounded_down(model: LogSupermodularDistribution, value: float) -> float:
     """The value less what rounding may have added."""
     size = model.largest + abs(value) + model.total
     return value - 8.0 * EPSILON * size * (2 + model.total.bit_length())
@@ -256,7 +256,9 @@ CLOSE = 1e-13
 """The ascent ends where a sweep gains no more than this share."""
 
 
-def mean_field(model: LogSupermodular, start: ArrayLike | None = None, max_iter: int = 1000) -> LogPartition:
+def mean_field(
+    model: LogSupermodularDistribution, start: ArrayLike | None = None, max_iter: int = 1000
+) -> LogPartition:
     """``max_q H(q) - E_q f``, the lower bound by independent labels of probabilities q, climbed label by label.
 
     It begins at the independent labels of :func:`superdifferential`, and is never below that bound. A sweep sets each
@@ -280,13 +282,13 @@ def mean_field(model: LogSupermodular, start: ArrayLike | None = None, max_iter:
 
     Examples
     --------
-    >>> from setwise.probabilistic import Cut, LogSupermodular, exact, mean_field
-    >>> model = LogSupermodular([Cut(2, [[0, 1]])], unary=[1.0, 0.0])
+    >>> from setwise.probabilistic import Cut, LogSupermodularDistribution, exact, mean_field
+    >>> model = LogSupermodularDistribution([Cut(2, [[0, 1]])], unary=[1.0, 0.0])
     >>> found = mean_field(model)
     >>> print(found.kind, round(found.value, 3), found.marginals.round(3), round(exact(model).value, 3))
     lower 1.539 [0.781 0.637] 1.627
     """
-    as_kind(model, "model", LogSupermodular, EXAMPLE)
+    as_kind(model, "model", LogSupermodularDistribution, EXAMPLE)
     as_count(max_iter, "max_iter")
     if model.table is None:
         raise Refusal(
@@ -317,7 +319,7 @@ def mean_field(model: LogSupermodular, start: ArrayLike | None = None, max_iter:
     return certain(max(rounded_down(model, best), floor), "lower", q)
 
 
-def _bound(model: LogSupermodular, q: Values) -> float:
+def _bound(model: LogSupermodularDistribution, q: Values) -> float:
     """``H(q) - E_q f``."""
     (edges, weights), table = model.cuts.active, model.table
     a, b = q[edges].T

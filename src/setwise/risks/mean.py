@@ -45,11 +45,11 @@ class MeanRisk(Risk):
     Examples
     --------
     >>> from setwise.core.batch import Sets
-    >>> from setwise.models import Independent
+    >>> from setwise.models import RowModel
     >>> from setwise.risks import MeanRisk
     >>> from setwise.surrogates import LovaszHinge
     >>> sets = Sets(np.array([True, False]), offsets=np.array([0, 1, 2]))  # two sets of one decision
-    >>> features = Independent([[1.0], [1.0]], offsets=sets.offsets, intercept=0.0)
+    >>> features = RowModel([[1.0], [1.0]], offsets=sets.offsets, intercept=0.0)
     >>> risk = MeanRisk(features, LovaszHinge("hamming").on(sets), weights=[3.0, 1.0])
     >>> cut = risk.cut(np.array([0.5]))  # 3/4 max(0, 1 - w) + 1/4 max(0, 1 + w)
     >>> print(cut.value, cut.slope)
@@ -63,7 +63,7 @@ class MeanRisk(Risk):
         self, features: Features, evaluator: Evaluator, weights: ArrayLike | None = None, n_jobs: int = 1
     ) -> None:
         if not isinstance(features, Features):
-            raise TypeError(f"features must be Features, as setwise.models.Independent(X, offsets); got {features!r}.")
+            raise TypeError(f"features must be Features, as setwise.models.RowModel(X, offsets); got {features!r}.")
         if not isinstance(evaluator, Evaluator):
             raise TypeError(
                 f"evaluator must be a surrogate bound to a batch, as surrogate.on(sets); got {evaluator!r}."
@@ -186,10 +186,10 @@ class ShiftedRisk(Risk):
     Examples
     --------
     >>> from setwise.core.batch import Sets
-    >>> from setwise.models import Independent
+    >>> from setwise.models import RowModel
     >>> from setwise.risks import MeanRisk, ShiftedRisk
     >>> from setwise.surrogates import LovaszHinge
-    >>> inner = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> inner = MeanRisk(RowModel([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
     >>> risk = ShiftedRisk(inner, origin=[2.0])
     >>> inner.cut(np.array([0.5])).value, risk.cut(np.array([-1.5])).value  # both at w = 0.5
     (0.5, 0.5)
@@ -241,10 +241,10 @@ class RiskWithPlanes(Risk):
     --------
     >>> from setwise.core.batch import Sets
     >>> from setwise.learners import OneSlack
-    >>> from setwise.models import Independent
+    >>> from setwise.models import RowModel
     >>> from setwise.risks import MeanRisk, RiskWithPlanes
     >>> from setwise.surrogates import LovaszHinge
-    >>> inner = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> inner = MeanRisk(RowModel([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
     >>> risk = RiskWithPlanes(inner)
     >>> risk.keep(OneSlack(C=0.5).minimize(risk).w)
     >>> warm, cold = OneSlack(C=0.6).minimize(risk), OneSlack(C=0.6).minimize(inner)

@@ -9,7 +9,7 @@ from setwise.spaces.large_space import Candidates, LargeSpace
 from setwise.spaces.matchings import ByMatchings, Matchings
 from setwise.spaces.network_labelings import ByNetworks, NetworkLabelings
 from setwise.spaces.sequences import BySequences, LabelSequences, SequenceModel
-from setwise.spaces.spaces import Finite, Space
+from setwise.spaces.spaces import FiniteSpace, Space
 from setwise.spaces.window_scores import window_average_precision, window_f1, window_precision, window_recall
 from setwise.spaces.windows import Windows, WordImage
 
@@ -28,7 +28,7 @@ __all__ = [
     "BySequences",
     "ByWindows",
     "Candidates",
-    "Finite",
+    "FiniteSpace",
     "Hierarchy",
     "LabelSequences",
     "LargeSpace",

@@ -92,7 +92,7 @@ class Hierarchy(Space):
         return np.asarray(self.encode(Y).astype(np.float64) @ self.kappa > 0.0)
 
     def distances(self) -> Values:
-        """(p, p) the numbers of edges on the shortest paths between nodes, for :class:`setwise.losses.Nearest`.
+        """(p, p) the numbers of edges on the shortest paths between nodes, for :class:`setwise.losses.NearestCosts`.
 
         Paths may go up and down. Roots are joined by one more node above them, so that all distances are finite.
         """

@@ -38,8 +38,8 @@ def label_precision(space: Space, Y: Any, predictions: Any, average: str = "rows
 
     Examples
     --------
-    >>> from setwise.spaces import Finite, label_precision
-    >>> space = Finite(["a", "b", "c"])
+    >>> from setwise.spaces import FiniteSpace, label_precision
+    >>> space = FiniteSpace(["a", "b", "c"])
     >>> # 2 of 4.
     >>> predicted = [["a"], ["a", "b", "c"]]
     >>> label_precision(space, [["a"], ["b"]], predicted, average="pooled")
@@ -80,8 +80,8 @@ def label_recall(space: Space, Y: Any, predictions: Any, average: str = "rows") 
 
     Examples
     --------
-    >>> from setwise.spaces import Finite, label_recall
-    >>> space = Finite(["a", "b", "c"])
+    >>> from setwise.spaces import FiniteSpace, label_recall
+    >>> space = FiniteSpace(["a", "b", "c"])
     >>> label_recall(space, [["a"], ["b", "c"]], [["a"], ["b"]])  # (1 + 1/2) / 2
     0.75
     """
@@ -118,8 +118,8 @@ def label_f1(space: Space, Y: Any, predictions: Any, average: str = "rows") -> f
 
     Examples
     --------
-    >>> from setwise.spaces import Finite, label_f1
-    >>> space = Finite(["a", "b", "c"])
+    >>> from setwise.spaces import FiniteSpace, label_f1
+    >>> space = FiniteSpace(["a", "b", "c"])
     >>> label_f1(space, [["a"], ["b"]], [["a"], ["a"]])  # (1 + 0) / 2
     0.5
     >>> label_f1(space, [[]], [[]]), label_f1(space, [[]], [[]], average="pooled")
@@ -155,14 +155,14 @@ def mean_average_precision(space: Space, Y: Any, scores: Any) -> float:
 
     Examples
     --------
-    >>> from setwise.spaces import Finite, mean_average_precision
-    >>> space = Finite(["a", "b", "c"])
+    >>> from setwise.spaces import FiniteSpace, mean_average_precision
+    >>> space = FiniteSpace(["a", "b", "c"])
     >>> # (1 + 1/2) / 2.
     >>> scores = [[3.0, 1.0, 2.0], [3.0, 1.0, 2.0]]
     >>> mean_average_precision(space, [["a"], ["c"]], scores)
     0.75
     """
-    as_kind(space, "space", Space, "Finite(['a', 'b'])")
+    as_kind(space, "space", Space, "FiniteSpace(['a', 'b'])")
     truth = space.encode(Y)
     s = as_reals(scores, "scores", truth.shape)
     some = truth.any(axis=1)
@@ -185,7 +185,7 @@ def _average_precision(truth: Bools, s: Values) -> Values:
 
 def _sizes(space: Space, Y: Any, predictions: Any, average: str) -> tuple[Ints, Ints, Ints]:
     """The numbers of labels that are true and predicted, predicted, and true: of each row, or of all together."""
-    as_kind(space, "space", Space, "Finite(['a', 'b'])")
+    as_kind(space, "space", Space, "FiniteSpace(['a', 'b'])")
     as_choice(average, "average", AVERAGES)
     true, predicted = space.encode(Y), space.encode(predictions, "predictions")
     if len(true) != len(predicted):

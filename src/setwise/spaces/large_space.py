@@ -16,7 +16,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Ints, Values, as_reals, shown
 from setwise.core.risk import Features
 from setwise.inference.auto import Auto
-from setwise.models.rows import Independent
+from setwise.models.rows import RowModel
 from setwise.spaces.spaces import members
 
 Scored = tuple[Any, float]
@@ -161,7 +161,7 @@ class Candidates(LargeSpace):
         for i, rows in enumerate(as_right(Y, len(arrays))):
             chosen = _as_places(rows, len(arrays[i]), f"Y[{i}]")
             right[offsets[i] + np.array(chosen, dtype=np.int64)] = True
-        return Sets(right, offsets), Independent(np.concatenate(arrays), offsets, constant)
+        return Sets(right, offsets), RowModel(np.concatenate(arrays), offsets, constant)
 
     def best(self, batch: Any, scores: Values, limit: int, threshold: float = -np.inf) -> list[list[Scored]]:
         rows = [scores[a:b] for a, b in pairwise(batch.offsets.tolist())]

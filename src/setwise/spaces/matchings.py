@@ -13,8 +13,8 @@ from setwise.core.risk import Features
 from setwise.core.single_labels import Flips
 from setwise.inference.single_labels import Falling, RankedMaximizer, farther, unfit_for_flips
 from setwise.kernels.sequences import best_assignments
-from setwise.models.joint_labels import WithConstant
-from setwise.models.rows import Independent
+from setwise.models.joint_labels import ModelWithConstant
+from setwise.models.rows import RowModel
 from setwise.spaces.large_space import LargeSpace, as_arrays, as_numbers, as_right, as_written, named, offsets_of
 from setwise.spaces.sequences import as_truths
 
@@ -124,7 +124,7 @@ class Matchings(LargeSpace):
         ]
         offsets = offsets_of([x.shape[0] * x.shape[1] for x in arrays])
         rows = np.concatenate([x.reshape(-1, x.shape[2]) for x in arrays])
-        features = WithConstant(Independent(rows, offsets, intercept=0.0), offsets, constant)
+        features = ModelWithConstant(RowModel(rows, offsets, intercept=0.0), offsets, constant)
         return Assignments(np.array([x.shape[:2] for x in arrays]), truths), features
 
     def decode(self, labels: NDArray[Any]) -> Ints | None:

@@ -18,7 +18,7 @@ from setwise.core.single_labels import Flips
 from setwise.graphs.graph import Graph
 from setwise.inference.single_labels import Falling, RankedMaximizer, farther, unfit_for_flips
 from setwise.kernels.segments import segment_sums
-from setwise.models.joint_labels import WithConstant
+from setwise.models.joint_labels import ModelWithConstant
 from setwise.models.networks import GraphModel
 from setwise.spaces.large_space import LargeSpace, as_numbers, as_right, as_written, named, offsets_of
 from setwise.spaces.sequences import as_truths
@@ -132,7 +132,7 @@ class NetworkLabelings(LargeSpace):
         networks = self._networks(graphs)
         nodes, edges = (np.concatenate(parts) for parts in zip(*((x.X, x.Z) for x in graphs), strict=True))
         model = GraphModel(nodes, edges, networks, intercept=0.0)
-        return Labelings(networks, truths), WithConstant(model, networks.score_offsets, constant)
+        return Labelings(networks, truths), ModelWithConstant(model, networks.score_offsets, constant)
 
     def widths(self, X: Any) -> tuple[int, ...]:
         return X[0].X.shape[1], X[0].Z.shape[1]

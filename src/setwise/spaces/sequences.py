@@ -22,7 +22,7 @@ from setwise.core.single_labels import Flips
 from setwise.inference.single_labels import Falling, RankedMaximizer, farther, unfit_for_flips
 from setwise.kernels.segments import chosen_offsets
 from setwise.kernels.sequences import best_by_distance, best_sequences
-from setwise.models.joint_labels import WithConstant
+from setwise.models.joint_labels import ModelWithConstant
 from setwise.models.rows import check_rows
 from setwise.spaces.large_space import LargeSpace, as_arrays, as_right, as_written, named, offsets_of
 from setwise.spaces.spaces import as_distinct, code_of, members
@@ -324,7 +324,7 @@ class LabelSequences(LargeSpace):
             for i, (rows, T) in enumerate(zip(as_right(Y, len(arrays)), lengths, strict=True))
         ]
         model = SequenceModel(np.concatenate(arrays), offsets_of(lengths), k)
-        return Sequences(lengths, k, truths), WithConstant(model, model.score_offsets, constant)
+        return Sequences(lengths, k, truths), ModelWithConstant(model, model.score_offsets, constant)
 
     def decode(self, labels: NDArray[Any]) -> list[Any] | None:
         codes = named(labels)

@@ -15,14 +15,14 @@ class Space(ABC):
     """p labels, of which any number may be right for an input, none included.
 
     Labels are any hashable objects. They are compared by ``==``, as the keys of a dict. A subclass names the labels and
-    gives their features, kappa; :class:`Finite` and :class:`Hierarchy` are such.
+    gives their features, kappa; :class:`FiniteSpace` and :class:`Hierarchy` are such.
 
     Source: MLSP 2.
 
     Examples
     --------
-    >>> from setwise.spaces import Finite, Space
-    >>> space: Space = Finite(["sun", "rain"])
+    >>> from setwise.spaces import FiniteSpace, Space
+    >>> space: Space = FiniteSpace(["sun", "rain"])
     >>> len(space), space.places["rain"]
     (2, 1)
     >>> # In the order of the columns.
@@ -129,7 +129,7 @@ def members(values: Any, name: str, what: str) -> list[Any]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Finite(Space):
+class FiniteSpace(Space):
     """The labels of a list, each of which is right or wrong for an input: ``f(x, y) = x^T W kappa(y)``.
 
     Source: MLSP 2 and 5.1.
@@ -147,8 +147,8 @@ class Finite(Space):
 
     Examples
     --------
-    >>> from setwise.spaces import Finite
-    >>> space = Finite(["cat", "dog", "car"])
+    >>> from setwise.spaces import FiniteSpace
+    >>> space = FiniteSpace(["cat", "dog", "car"])
     >>> # Two rows, of which the second has no label.
     >>> space.encode([["dog", "cat"], []]).astype(int).tolist()
     [[1, 1, 0], [0, 0, 0]]

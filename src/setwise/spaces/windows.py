@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Ints, Values, as_array, as_count, as_kind, as_number, shown
 from setwise.core.inference import Solution
-from setwise.models.rows import Independent
+from setwise.models.rows import RowModel
 from setwise.spaces.boxes import LARGEST_SIDE, Boxes, ByWindows, as_lists, check_boxes
 from setwise.spaces.large_space import LargeSpace, Scored, named
 
@@ -115,7 +115,7 @@ class Windows(LargeSpace):
         as_count(self.stride, "stride", high=LARGEST_SIDE)
         as_number(self.overlap, "overlap", low=0.0, high=1.0, open_low=True)
 
-    def bind(self, X: Any, Y: Any = None, constant: float = 1.0) -> tuple[Boxes, Independent]:
+    def bind(self, X: Any, Y: Any = None, constant: float = 1.0) -> tuple[Boxes, RowModel]:
         """The batch of the right windows of n images, and the model of the scores of their points.
 
         Parameters
@@ -144,7 +144,7 @@ class Windows(LargeSpace):
         )
         return batch, self._features(images, batch, as_number(constant, "constant", low=0.0))
 
-    def _features(self, images: list[WordImage], batch: Boxes, constant: float) -> Independent:
+    def _features(self, images: list[WordImage], batch: Boxes, constant: float) -> RowModel:
         """A row for each point, which has a 1 at its word, and a row for the constant of each image."""
         columns = np.concatenate([np.append(image.points[:, 2], self.n_words) for image in images])
         values = np.ones(len(columns))
@@ -155,7 +155,7 @@ class Windows(LargeSpace):
         starts = np.arange(len(columns) + 1)
         X = csr_array((values, columns, starts), shape=(len(columns), self.n_words + bool(constant)))
         X.eliminate_zeros()
-        return Independent(X, batch.score_offsets, intercept=0.0)
+        return RowModel(X, batch.score_offsets, intercept=0.0)
 
     def widths(self, X: Any) -> tuple[int, ...]:
         """The number of words."""

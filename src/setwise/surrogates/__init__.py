@@ -7,7 +7,7 @@ classes.
 from typing import Any
 
 from setwise.core.registry import discover
-from setwise.core.surrogate import Difference, Evaluation, Evaluator, Linear, SetEvaluation, Surrogate
+from setwise.core.surrogate import Difference, Evaluation, Evaluator, LinearEvaluator, SetEvaluation, Surrogate
 from setwise.surrogates.extension import is_extension, margin_scale
 from setwise.surrogates.rescaling import Slack, Support
 
@@ -27,7 +27,7 @@ __all__ = [
     "Difference",
     "Evaluation",
     "Evaluator",
-    "Linear",
+    "LinearEvaluator",
     "SetEvaluation",
     "Slack",
     "Support",

@@ -232,7 +232,7 @@ class MarginRescaling(Surrogate):
     ----------
     loss : any loss, or the name of one. A loss of a ranking is maximized over rankings; a swapped pair of a positive i
         and a negative j loses ``(s_i - s_j) / (P N g)``
-    inference : None chooses by the loss; an object forces one, e.g. ``Greedy()`` as in LH 6.1
+    inference : None chooses by the loss; an object forces one, e.g. ``GreedySearch()`` as in LH 6.1
     scale : g > 0, or ``"size"`` for the number of decisions of each set. The scores of a large set add up while a loss
         like F1 stays below 1, so at g = 1 tiny scores would be enough. ``"size"`` compares the loss with the mean
         score, as SVM^perf does, whose C is the C of setwise divided by 100. For a loss of a ranking ``"size"`` is 1,

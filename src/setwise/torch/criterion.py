@@ -27,9 +27,9 @@ from setwise.torch.arguments import (
     warn_of_probabilities,
     worded,
 )
-from setwise.torch.distributed import ScoreRows, Sync, as_sync, group_of, shared
 from setwise.torch.layout import as_scores, lay, lay_scores
 from setwise.torch.operators import NO_SECOND, Form, array_of, registered, totals_of
+from setwise.torch.process_groups import ScoreRows, Sync, as_sync, group_of, shared
 
 Reduction = Literal["none", "mean", "sum"]
 

@@ -14,10 +14,10 @@ from setwise.probabilistic.perturbations import seed_of
 from setwise.surrogates.rescaling import check_scale
 from setwise.torch.arguments import Arguments, Empty, as_call, named, refuse_tracing
 from setwise.torch.criterion import Reduction, counted, reduced
-from setwise.torch.distributed import ScoreRows, Sync, as_sync, group_of, shared
 from setwise.torch.grid_operators import GridForm, LikelihoodForm, MarginForm, evaluate_grids
 from setwise.torch.layout import as_scores, lay
 from setwise.torch.operators import registered
+from setwise.torch.process_groups import ScoreRows, Sync, as_sync, group_of, shared
 
 RandomState = int | torch.Generator | None
 

@@ -18,10 +18,10 @@ from setwise.kernels.threads import thread_limit
 from setwise.torch import operators
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode, named, refuse_tracing
 from setwise.torch.criterion import Criterion, CriterionOptions, Reduction, is_eager, once
-from setwise.torch.distributed import Sync
 from setwise.torch.host_forms import Errors, LovaszForm
 from setwise.torch.layout import as_scores, channels_of, check_sums
 from setwise.torch.operators import registered
+from setwise.torch.process_groups import Sync
 
 
 def folded_sigmoid(logits: Tensor) -> Tensor:

@@ -26,9 +26,9 @@ from setwise.torch.arguments import (
     warn_of_probabilities,
 )
 from setwise.torch.criterion import as_class_weight, counted, summed, unrounded, weights_of
-from setwise.torch.distributed import Sync, as_sync, exchanged, group_of
 from setwise.torch.layout import LABELS, codes_of, kind_of, lay, numbers_of, ragged
 from setwise.torch.operators import array_of
+from setwise.torch.process_groups import Sync, as_sync, exchanged, group_of
 
 
 def decided(preds: Tensor, mode: Mode, num_classes: int | None, threshold: float) -> tuple[Tensor, Tensor]:

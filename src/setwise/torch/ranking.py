@@ -9,8 +9,8 @@ from setwise.losses import AveragePrecision, RocArea
 from setwise.surrogates import MarginRescaling
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.criterion import Criterion, CriterionOptions, Reduction
-from setwise.torch.distributed import Sync
 from setwise.torch.host_forms import SurrogateForm
+from setwise.torch.process_groups import Sync
 
 
 @final

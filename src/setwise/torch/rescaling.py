@@ -9,8 +9,8 @@ from setwise.core.loss import Loss
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode, named
 from setwise.torch.criterion import Criterion, CriterionOptions, Reduction
-from setwise.torch.distributed import Sync
 from setwise.torch.host_forms import SurrogateForm
+from setwise.torch.process_groups import Sync
 
 
 @final

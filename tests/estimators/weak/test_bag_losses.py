@@ -17,7 +17,7 @@ from setwise.estimators.weak.bags import Bagging
 from setwise.estimators.weak.knowledge import Knowledge, Posterior
 from setwise.estimators.weak.methods import Completions
 from setwise.estimators.weak.problem import CONSTANT_FEATURE, BagProblem, FitProgress, FitSettings, descend_by_bundles
-from setwise.losses import MCC, AreaWeighted, BoxFullness, CountRange, FBeta, Hamming, PrecisionAtK
+from setwise.losses import MCC, AreaWeightedLoss, BoxFullness, CountRange, FBeta, Hamming, PrecisionAtK
 from setwise.risks import MeanRisk
 from setwise.surrogates import LovaszHinge, MarginRescaling, MultilabelHinge, Ramp, SlackRescaling
 
@@ -331,8 +331,8 @@ def test_refusals():
         fit(LovaszHinge(CountRange(1) + Hamming()))
     with pytest.raises(Refusal, match="SlackRescaling refuses labels that are not known"):
         fit(SlackRescaling(CountRange(1)))
-    with pytest.raises(Refusal, match="method refuses AreaWeighted.*it numbers all decisions in one order"):
-        fit(MarginRescaling(AreaWeighted("jaccard", np.ones(400))))
+    with pytest.raises(Refusal, match="method refuses AreaWeightedLoss.*it numbers all decisions in one order"):
+        fit(MarginRescaling(AreaWeightedLoss("jaccard", np.ones(400))))
     with pytest.raises(ValueError, match="nothing is known of 10 of 400 rows: leave them out, or give counts"):
         fit(MarginRescaling(CountRange(1)), counts=dict(enumerate(counts[1:], 1)))
     with pytest.raises(ValueError, match="nothing is known of 9 of 400 rows"):

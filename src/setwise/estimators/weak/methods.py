@@ -19,7 +19,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.learner import plain_interrupts
 from setwise.core.loss import Loss
 from setwise.core.pages import BAGS_AS_A_WHOLE
-from setwise.core.surrogate import Difference, Evaluator, Linear, Surrogate
+from setwise.core.surrogate import Difference, Evaluator, LinearEvaluator, Surrogate
 from setwise.estimators.weak.knowledge import Knowledge, Posterior
 from setwise.estimators.weak.problem import (
     TOL,
@@ -43,7 +43,7 @@ def fit_soft_labels(problem: BagProblem, start: Values | None, settings: FitSett
 def fit_to(problem: BagProblem, targets: Values, start: Values | None, settings: FitSettings) -> LinearModel:
     """The same for other shares of a positive, (total,): the supervised step of EM and of alternations."""
     sets = problem.knowledge.sets
-    loss = Difference(AllowedPartition(BoundLoss(sets)), Linear(sets, targets, np.zeros(len(sets))))
+    loss = Difference(AllowedPartition(BoundLoss(sets)), LinearEvaluator(sets, targets, np.zeros(len(sets))))
     flat = np.append(np.zeros(int(problem.X.shape[1])), problem.knowledge.log_odds)
     begin = flat if start is None else start
     return descend_by_lbfgs(problem.risk(loss, settings.n_jobs), begin, settings)

@@ -23,7 +23,7 @@ from setwise.core.risk import Risk
 from setwise.core.surrogate import Evaluator, Surrogate
 from setwise.estimators.weak.knowledge import Knowledge
 from setwise.learners import NRBM
-from setwise.models import Independent
+from setwise.models import RowModel
 from setwise.probabilistic import CountLikelihood
 from setwise.risks import MeanRisk
 
@@ -102,7 +102,7 @@ class BagProblem:
         """The mean over bags of a surrogate, as a function of d weights and the constant, which is the last."""
         sets = self.knowledge.sets
         evaluator = surrogate if isinstance(surrogate, Evaluator) else surrogate.on(sets)
-        return MeanRisk(Independent(self.X, sets.offsets), evaluator, n_jobs=n_jobs)
+        return MeanRisk(RowModel(self.X, sets.offsets), evaluator, n_jobs=n_jobs)
 
 
 @final
@@ -314,7 +314,7 @@ def descend_by_bundles(problem: BagProblem, evaluator: Evaluator, start: Values,
     The minimum is local where the surrogate is not convex. The objective is never above that of the start.
     """
     known, scale = problem.knowledge, np.append(np.ones(len(start) - 1), CONSTANT_FEATURE)
-    risk = MeanRisk(Independent(problem.X, known.sets.offsets, CONSTANT_FEATURE), evaluator, n_jobs=settings.n_jobs)
+    risk = MeanRisk(RowModel(problem.X, known.sets.offsets, CONSTANT_FEATURE), evaluator, n_jobs=settings.n_jobs)
     learner = NRBM(settings.C * len(known), max(settings.tol, TOL), min(settings.max_iter, STEPS))
 
     def show(record: Record, _: Values) -> None:

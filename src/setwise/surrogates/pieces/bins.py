@@ -309,7 +309,7 @@ def bound_of_counts(loss: Loss, negatives: int, positives: int) -> CountBound:
     Refusal : for a loss that is no function of (fn, fp, P, N), fixes the number predicted, or has no bound
     """
     term = structure_of_totals(loss, negatives, positives)[1]
-    if term.bends is None and not term.bounded:
+    if term.curvatures is None and not term.bounded:
         raise Refusal(
             f"{loss!r} refuses pieces of a set: nothing bounds it. Promise Trait.INCREASING if it holds.", PLACES_REFUSE
         )

@@ -12,9 +12,9 @@ tangents, ``A(a0 + t) >= L(t) = max(A(a0) + low t, A(a1) - high (v - t))``: a fu
 at least ``low``, the least margin among those in the range, and one before a1 at most ``high``, the largest. The
 minimum of L is at an end, or where the tangents cross.
 
-**Second order**, where :meth:`Counts.bent` is known: numbers ``k``, ``l`` and ``m``, all at least 0, so that no second
-difference of D along fn is below -k, none along fp below -l, and no mixed difference above m. The sum of the mixed
-differences ``D(i+1, j+1) - D(i+1, j) - D(i, j+1) + D(i, j)`` over the cells between (a0, b0) and (a, b) is
+**Second order**, where :meth:`Counts.curvature` is known: numbers ``k``, ``l`` and ``m``, all at least 0, so that no
+second difference of D along fn is below -k, none along fp below -l, and no mixed difference above m. The sum of the
+mixed differences ``D(i+1, j+1) - D(i+1, j) - D(i, j+1) + D(i, j)`` over the cells between (a0, b0) and (a, b) is
 ``D(a, b) - D(a, b0) - D(a0, b) + D(a0, b0)``, so
 
     D(a, b) <= D(a, b0) + D(a0, b) - D(a0, b0) + m v w
@@ -102,11 +102,11 @@ class CountBound:
             if self.term.bounded:
                 most = self.term.above((x.first, x.last), (y.first, y.last), 0)
                 out = np.fmin(out, most - x.least_lost - y.least_lost)
-            return out if self.term.bends is None else np.fmin(out, self._second_order(x, y))
+            return out if self.term.curvatures is None else np.fmin(out, self._second_order(x, y))
 
     def _second_order(self, x: Side, y: Side) -> Values:
         corner, v, w = self(x.first, y.first), x.width, y.width
-        along_x, along_y, mixed = self.term.bent((x.first, x.last), (y.first, y.last), 0)
+        along_x, along_y, mixed = self.term.curvature((x.first, x.last), (y.first, y.last), 0)
         won = x.most_won(corner, self(x.last, y.first)) + y.most_won(corner, self(x.first, y.last)) - corner
         # A side of one mistake has no second differences, and one of none no mixed ones; then bounds may be infinite.
         for extra, size, there in (

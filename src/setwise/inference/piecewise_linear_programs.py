@@ -25,7 +25,7 @@ ROWS = 1 << 20
 
 @final
 @dataclass(frozen=True)
-class PiecewiseLinear(Inference):
+class PiecewiseLinearPrograms(Inference):
     """``max_y l(y) + <s, phi(y)>`` for losses of counts on networks, by one linear program for each piece of the loss.
 
     The baseline that DD compares with. The counts (fn, fp) are divided into ``n_pieces`` rectangles. On each of them a
@@ -56,11 +56,11 @@ class PiecewiseLinear(Inference):
     Examples
     --------
     >>> from setwise.core.networks import Graphs
-    >>> from setwise.inference import PiecewiseLinear
+    >>> from setwise.inference import PiecewiseLinearPrograms
     >>> from setwise.losses import Jaccard
     >>> image = Graphs.images([np.array([[True, True, False, False]])])
     >>> scores = [2.0, 0.5, 0.0, -2.0] + [0.25] * 3  # of four pixels, then of three edges
-    >>> found = PiecewiseLinear().prepare(Jaccard().bind(image)).maximize(scores)
+    >>> found = PiecewiseLinearPrograms().prepare(Jaccard().bind(image)).maximize(scores)
     >>> print(found.labels, found.values.round(4), bool(found.bounds[0] >= found.values[0]))
     [ True  True  True False] [0.3333] True
     """
@@ -79,24 +79,30 @@ class PiecewiseLinear(Inference):
         if why is not None:
             return why
         if structure.batch.known is not None:
-            return "PiecewiseLinear refuses labels that are not known. Use MaxFlow and Hamming(), or leave them out."
+            return (
+                "PiecewiseLinearPrograms refuses labels that are not known. "
+                "Use MaxFlow and Hamming(), or leave them out."
+            )
         rest = structure.split()[1].terms
         whole = len(rest) == 1 and isinstance(rest[0], Counts) and rest[0].predicted is None
         if not rest:
-            return f"PiecewiseLinear refuses {structure!r}: it is a sum of one cost per mistake. Use MaxFlow."
+            return f"PiecewiseLinearPrograms refuses {structure!r}: it is a sum of one cost per mistake. Use MaxFlow."
         areas = whole and rest[0].areas is not None  # type: ignore[attr-defined]
         if not whole or areas:
             words = ", but one of areas" if areas else ""
-            return f"PiecewiseLinear refuses {structure!r}: it is no function of counts{words}. Use DualDecomposition."
+            return (
+                f"PiecewiseLinearPrograms refuses {structure!r}: it is no function of counts{words}. "
+                "Use DualDecomposition."
+            )
         return None
 
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _PiecewiseLinear(self, structure)
+        return _PiecewiseLinearPrograms(self, structure)
 
 
 @final
-class _PiecewiseLinear(Maximizer):
-    def __init__(self, method: PiecewiseLinear, structure: BoundLoss) -> None:
+class _PiecewiseLinearPrograms(Maximizer):
+    def __init__(self, method: PiecewiseLinearPrograms, structure: BoundLoss) -> None:
         self.method, self.structure, self.slack = method, structure, False
         self._sets = range(len(structure.batch))
         self._units = [PiecesOfSet(structure.take(np.array([i])), method.n_pieces) for i in self._sets]
@@ -168,7 +174,8 @@ class PiecesOfSet:
         least = edges.min() if edges.size else 0.0
         if least < -ROUNDING * np.abs(scores).max(initial=0.0):
             raise ValueError(
-                f"PiecewiseLinear needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0."
+                f"PiecewiseLinearPrograms needs scores of edges from 0 on; got {least:.4g}. "
+                "Bound the weights of edges by 0."
             )
         # To import it takes longer than most calls of the library.
         from scipy.optimize import linprog

@@ -1,4 +1,4 @@
-"""PiecewiseLinear: planes nowhere below the loss, and value, best labeling and bound in their order, by enumeration."""
+"""Piecewise linear programs: planes nowhere below the loss; value, labels and bound in their order, by enumeration."""
 
 from itertools import product
 from types import SimpleNamespace
@@ -9,9 +9,9 @@ import pytest
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
-from setwise.inference import PiecewiseLinear
-from setwise.inference.piecewise_linear import PiecesOfSet
-from setwise.losses import MCC, AreaWeighted, FBeta, Hamming, Jaccard, ZeroOne
+from setwise.inference import PiecewiseLinearPrograms
+from setwise.inference.piecewise_linear_programs import PiecesOfSet
+from setwise.losses import MCC, AreaWeightedLoss, FBeta, Hamming, Jaccard, ZeroOne
 
 
 def grid(height, width):
@@ -42,7 +42,7 @@ def test_value_best_and_bound_on_grids(loss):
     rng, found_best, kinds = np.random.default_rng(0), 0, ("reals", "ties", "zeros", "huge", "no positives", "reals")
     for k, kind in enumerate((*kinds, "no negatives", "reals", "reals")):
         graphs, scores, rows, values = problem(rng, loss, kind)
-        found = PiecewiseLinear((15, 4, 1)[k % 3]).prepare(loss.bind(graphs)).maximize(scores)
+        found = PiecewiseLinearPrograms((15, 4, 1)[k % 3]).prepare(loss.bind(graphs)).maximize(scores)
         best, slip = values.max(), 1e-10 * (1.0 + np.abs(scores).max())
         assert found.values[0] == pytest.approx(values[(rows == found.labels).all(axis=1)][0], abs=slip)
         assert found.values[0] - slip <= best <= found.bounds[0] + slip
@@ -71,14 +71,14 @@ def test_the_rectangles_hold_all_counts_once_under_planes_that_are_not_below_the
 def test_more_pieces_bound_more_closely():
     graphs, scores, _, values = problem(np.random.default_rng(1), Jaccard(), "reals")
     structure = Jaccard().bind(graphs)
-    bounds = [PiecewiseLinear(n).prepare(structure).maximize(scores).bounds[0] for n in (1, 15, 100)]
+    bounds = [PiecewiseLinearPrograms(n).prepare(structure).maximize(scores).bounds[0] for n in (1, 15, 100)]
     assert bounds[0] > bounds[1] > bounds[2] >= values.max() - 1e-12
 
 
 def test_the_bound_needs_no_answer_of_the_solver(monkeypatch):
     loss = Jaccard()
     graphs, scores, _, values = problem(np.random.default_rng(2), loss, "reals")
-    one = PiecewiseLinear().prepare(loss.bind(graphs))
+    one = PiecewiseLinearPrograms().prepare(loss.bind(graphs))
     monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: SimpleNamespace(x=None))
     found = one.maximize(scores)
     assert found.values[0] <= values.max() <= found.bounds[0] < np.inf
@@ -90,7 +90,7 @@ def test_many_sets_are_each_set_alone():
     edges = np.vstack([grid(2, 3), grid(2, 3) + 6])
     graphs = Graphs(rng.random(13) < 0.5, np.array([0, 6, 12, 13]), edges)
     scores = 0.2 * np.abs(rng.standard_normal(graphs.n_scores))
-    whole = PiecewiseLinear().prepare(Jaccard().bind(graphs))
+    whole = PiecewiseLinearPrograms().prepare(Jaccard().bind(graphs))
     found = whole.maximize(scores)
     for i in range(3):
         alone = whole.take(np.array([i])).maximize(scores[slice(*graphs.score_offsets[i : i + 2])])
@@ -103,22 +103,22 @@ def test_what_does_not_fit_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), edges)
     unknown = Graphs(np.array([1, -1], np.int8), np.array([0, 2]), edges)
     for structure, words in (
-        (Jaccard().bind(Sets.single([1, 0])), "PiecewiseLinear refuses Sets: it knows Graphs"),
-        (Jaccard().bind(unknown), "PiecewiseLinear refuses labels that are not known"),
+        (Jaccard().bind(Sets.single([1, 0])), "PiecewiseLinearPrograms refuses Sets: it knows Graphs"),
+        (Jaccard().bind(unknown), "PiecewiseLinearPrograms refuses labels that are not known"),
         (
             Hamming().bind(graphs),
-            r"PiecewiseLinear refuses Hamming\(\): it is a sum of one cost per mistake",
+            r"PiecewiseLinearPrograms refuses Hamming\(\): it is a sum of one cost per mistake",
         ),
         (
-            AreaWeighted(Jaccard(), np.array([1.0, 2.0])).bind(graphs),
+            AreaWeightedLoss(Jaccard(), np.array([1.0, 2.0])).bind(graphs),
             "of counts, but one of areas",
         ),
     ):
         with pytest.raises(Refusal, match=words):
-            PiecewiseLinear().prepare(structure)
-    with pytest.raises(Refusal, match="PiecewiseLinear refuses slack rescaling: the product does not split"):
-        PiecewiseLinear().prepare(Jaccard().bind(graphs), slack=True)
-    with pytest.raises(ValueError, match="PiecewiseLinear needs scores of edges from 0 on"):
-        PiecewiseLinear().prepare(Jaccard().bind(graphs)).maximize(np.array([1.0, 1.0, -0.5]))
+            PiecewiseLinearPrograms().prepare(structure)
+    with pytest.raises(Refusal, match="PiecewiseLinearPrograms refuses slack rescaling: the product does not split"):
+        PiecewiseLinearPrograms().prepare(Jaccard().bind(graphs), slack=True)
+    with pytest.raises(ValueError, match="PiecewiseLinearPrograms needs scores of edges from 0 on"):
+        PiecewiseLinearPrograms().prepare(Jaccard().bind(graphs)).maximize(np.array([1.0, 1.0, -0.5]))
     with pytest.raises(ValueError, match="n_pieces must be"):
-        PiecewiseLinear(0)
+        PiecewiseLinearPrograms(0)

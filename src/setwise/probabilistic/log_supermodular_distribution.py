@@ -17,7 +17,7 @@ from setwise.kernels.max_flow import arcs_of
 from setwise.kernels.networks import Arcs, Lattice
 from setwise.probabilistic.base_functions import (
     BaseFunction,
-    ConcaveOfSize,
+    ConcaveSizeFunction,
     Cut,
     ModularFunction,
     as_rows,
@@ -47,7 +47,7 @@ class CutGraph(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False)
-class LogSupermodular:
+class LogSupermodularDistribution:
     """``p(y) = exp(-f(y)) / Z`` with ``f(y) = sum_k alpha_k f_k(y) - <t, y>``, f_k submodular and alpha >= 0 (LSM 4).
 
     Labels that agree are more probable: f is submodular, and p is log-supermodular. All base functions vanish at 0, so
@@ -55,8 +55,8 @@ class LogSupermodular:
 
     Parameters
     ----------
-    terms : the base functions f_k, one or more: ``Cut``, ``ConcaveOfSize``, ``ModularFunction``, ``SetFunctionOf``
-    unary : t, (p,) finite; None takes 0
+    terms : the base functions f_k, one or more: ``Cut``, ``ConcaveSizeFunction``, ``ModularFunction``,
+    ``CallableSetFunction`` unary : t, (p,) finite; None takes 0
     weights : alpha, (K,) finite, 0 or above; None takes 1 for each
     constant : f(0), in the unit of f (nats), in a larger distribution, from which this one was made by conditioning
 
@@ -68,8 +68,8 @@ class LogSupermodular:
 
     Examples
     --------
-    >>> from setwise.probabilistic import Cut, LogSupermodular
-    >>> model = LogSupermodular([Cut.grid(1, 3)], unary=[2.0, -1.0, 1.0], weights=[0.4])
+    >>> from setwise.probabilistic import Cut, LogSupermodularDistribution
+    >>> model = LogSupermodularDistribution([Cut.grid(1, 3)], unary=[2.0, -1.0, 1.0], weights=[0.4])
     >>> model.values([[1, 0, 1], [1, 1, 1]]).round(1)  # two edges are cut: 2 * 0.4 - 3, and none: -2
     array([-2.2, -2. ])
     >>> model.minimum().labels.tolist()  # the most probable labels
@@ -93,7 +93,8 @@ class LogSupermodular:
         weights = np.ones(len(terms)) if self.weights is None else as_sizes(self.weights, len(terms), "weights")
         if (weights < 0).any():
             raise Refusal(
-                f"LogSupermodular refuses weights below 0; got {weights.min():.4g}: f would not be submodular.",
+                f"LogSupermodularDistribution refuses weights below 0; got {weights.min():.4g}: "
+                "f would not be submodular.",
                 DISTRIBUTIONS,
             )
         constant = as_number(self.constant, "constant")
@@ -112,7 +113,7 @@ class LogSupermodular:
 
     def __repr__(self) -> str:
         kinds = ", ".join(type(one).__name__ for one in self.terms)
-        return f"LogSupermodular({self.total} labels, {kinds})"
+        return f"LogSupermodularDistribution({self.total} labels, {kinds})"
 
     def values(self, labels: ArrayLike) -> Values:
         """The value f of each row of ``labels`` (n, p), (n,), without the constant."""
@@ -147,7 +148,7 @@ class LogSupermodular:
         base[order] = self.gains(order)
         return float(base @ point), base
 
-    def condition(self, fixed: ArrayLike) -> "LogSupermodular":
+    def condition(self, fixed: ArrayLike) -> "LogSupermodularDistribution":
         """The distribution of the labels that are -1 in ``fixed`` (p,), given that the others are 0 and 1 as it says.
 
         Its f is ``f(A + y) - f(A)``, where A are the labels that are fixed to 1, and its constant is f(A) and that of
@@ -163,11 +164,11 @@ class LogSupermodular:
         unary, constant = self.unary[labels < 0], self.constant - float(self.unary @ (labels == 1))
         for weight, part in zip(self.weights, parts, strict=True):
             unary, constant = unary - weight * part.linear, constant + float(weight) * part.constant
-        return LogSupermodular([part.function for part in parts], unary, self.weights, constant)
+        return LogSupermodularDistribution([part.function for part in parts], unary, self.weights, constant)
 
-    def with_unary(self, unary: Values) -> "LogSupermodular":
+    def with_unary(self, unary: Values) -> "LogSupermodularDistribution":
         """The same with other numbers t."""
-        return LogSupermodular(self.terms, unary, self.weights, self.constant)
+        return LogSupermodularDistribution(self.terms, unary, self.weights, self.constant)
 
     @cached_property
     def scores(self) -> Values:
@@ -192,7 +193,7 @@ class LogSupermodular:
         out = np.zeros(self.total + 1)
         for weight, term in zip(self.weights, self.terms, strict=True):
             if weight > 0.0 and not isinstance(term, Cut | ModularFunction):
-                if not isinstance(term, ConcaveOfSize):
+                if not isinstance(term, ConcaveSizeFunction):
                     return None
                 out += weight * term.table
         return out

@@ -40,7 +40,7 @@ def choose(method: Method, train: Problem, loss: Loss, plan: ConstantSearch, adv
 
 @final
 @dataclass(frozen=True)
-class Duel:
+class PairedMean:
     """The mean paired difference ``first - second`` over folds, and the half-width of its 95 % interval.
 
     The interval is that of Student's t; folds share training data, so it is somewhat too narrow.
@@ -55,7 +55,7 @@ class Duel:
         return abs(self.difference) > self.width + 1e-12
 
     @classmethod
-    def of(cls, first: Any, second: Any) -> "Duel":
+    def of(cls, first: Any, second: Any) -> "PairedMean":
         """The paired difference of two sequences of losses, (folds,) each."""
         differences = np.asarray(first) - np.asarray(second)
         error = differences.std(ddof=1) / np.sqrt(len(differences))
@@ -67,7 +67,7 @@ def verdict(first: Any, second: Any, rival: str, ours: str = "ours", less: bool 
 
     More is better, or less.
     """
-    duel = Duel.of(first, second)
+    duel = PairedMean.of(first, second)
     won = ("wins" if (duel.difference < 0) == less else "loses") if duel.clear else "is undecided"
     means = f"{np.mean(first):.1f} and {np.mean(second):.1f} %"
     return f"{ours} {won} against {rival} ({means}, difference {duel.difference:+.1f} ± {duel.width:.1f})."

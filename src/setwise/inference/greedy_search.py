@@ -95,10 +95,10 @@ def _last_gains(structure: BoundLoss, at: Bools) -> Values:
 
 @final
 @dataclass(frozen=True)
-class Greedy(Inference):
+class GreedySearch(Inference):
     """Adds to A the decision that raises the objective most, until none does. Approximate, O(p^2), for any loss.
 
-    The bound comes from the traits of the loss (:func:`setwise.inference.greedy.upper_bounds`): it is finite for
+    The bound comes from the traits of the loss (:func:`setwise.inference.greedy_search.upper_bounds`): it is finite for
     losses that are submodular or increasing and infinite for others. Where it meets the value, the answer is exact.
 
     Source: the greedy search of LH 6.1; the bound is own.
@@ -111,10 +111,10 @@ class Greedy(Inference):
     Examples
     --------
     >>> from setwise.core.batch import Sets
-    >>> from setwise.inference import Greedy
-    >>> from setwise.losses import Capped
-    >>> structure = Capped([1.0, 1.0, 1.0], 1.5).bind(Sets.single([1, 0, 0]))
-    >>> found = Greedy().prepare(structure).maximize([2.0, -0.25, -0.25])
+    >>> from setwise.inference import GreedySearch
+    >>> from setwise.losses import CappedLoss
+    >>> structure = CappedLoss([1.0, 1.0, 1.0], 1.5).bind(Sets.single([1, 0, 0]))
+    >>> found = GreedySearch().prepare(structure).maximize([2.0, -0.25, -0.25])
     >>> print(found.labels, found.values, found.bounds, found.exact)
     [ True  True  True] [1.] [1.] [ True]
     """
@@ -128,16 +128,16 @@ class Greedy(Inference):
         if why is not None:
             return why
         if any(isinstance(term, Counts) and term.predicted is not None for term in structure.terms):
-            return f"Greedy refuses {structure!r}: the number of predicted positives is given. Use CountSearch."
+            return f"GreedySearch refuses {structure!r}: the number of predicted positives is given. Use CountSearch."
         return None
 
     def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _Greedy(self, structure, slack)
+        return _GreedySearch(self, structure, slack)
 
 
 @final
-class _Greedy(Maximizer):
-    def __init__(self, method: Greedy, structure: BoundLoss, slack: bool) -> None:
+class _GreedySearch(Maximizer):
+    def __init__(self, method: GreedySearch, structure: BoundLoss, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
         # The loss is evaluated whole, so nothing moves into the scores, as under slack rescaling.
         self._reduced = ReducedProblem.of(structure, True)

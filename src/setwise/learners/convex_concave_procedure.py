@@ -18,7 +18,7 @@ SHARE = 0.1
 
 @final
 @dataclass(frozen=True)
-class ConvexConcave(Learner):
+class ConvexConcaveProcedure(Learner):
     """``w <- argmin 0.5 |v|^2 + C majorant_w(v)``, with ``majorant_w >= risk`` and equal at w.
 
     This is the procedure of Yuille and Rangarajan (2003). The risk is a difference of convex functions, and the
@@ -49,15 +49,15 @@ class ConvexConcave(Learner):
     Examples
     --------
     >>> from setwise.core.batch import Sets
-    >>> from setwise.learners import ConvexConcave
-    >>> from setwise.models import Independent
+    >>> from setwise.learners import ConvexConcaveProcedure
+    >>> from setwise.models import RowModel
     >>> from setwise.risks import MeanRisk
     >>> from setwise.surrogates import Ramp
-    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), Ramp("hamming").on(Sets.single([1])))
-    >>> fit = ConvexConcave(C=2.0, tol=1e-6).minimize(risk, w0=np.array([0.5]))
+    >>> risk = MeanRisk(RowModel([[1.0]], intercept=0.0), Ramp("hamming").on(Sets.single([1])))
+    >>> fit = ConvexConcaveProcedure(C=2.0, tol=1e-6).minimize(risk, w0=np.array([0.5]))
     >>> print(fit.w.round(3), round(fit.objective, 3), fit.status)  # the ramp is 1 - w from 0 to 1, and else flat
     [1.] 0.5 local
-    >>> worse = ConvexConcave(C=2.0, tol=1e-6).minimize(risk, w0=np.array([-1.0]))
+    >>> worse = ConvexConcaveProcedure(C=2.0, tol=1e-6).minimize(risk, w0=np.array([-1.0]))
     >>> print(round(worse.objective, 3), worse.status)
     2.0 local
     """

@@ -5,7 +5,7 @@ from cases import close, submodular_losses
 from rounds import rounds
 from setwise.core import enumerate as brute
 from setwise.core.batch import Sets
-from setwise.inference.greedy import upper_bounds
+from setwise.inference.greedy_search import upper_bounds
 
 
 @pytest.mark.draw(6)

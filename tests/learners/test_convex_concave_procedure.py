@@ -10,16 +10,19 @@ from rounds import rounds
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.risk import CuttingPlane, PartPlanes, Risk
-from setwise.learners import LEARNERS, NRBM, ConvexConcave, OneSlack
+from setwise.learners import LEARNERS, NRBM, ConvexConcaveProcedure, OneSlack
 from setwise.losses import FBeta, Jaccard
-from setwise.models import Independent
+from setwise.models import RowModel
 from setwise.risks import MeanRisk
 from setwise.surrogates import MarginRescaling, Ramp
 
 CONVEX = sorted(name for name, kind in LEARNERS.items() if kind.needs_convex)
 DESCENT = pytest.mark.parametrize(
     "make",
-    [NRBM, *(lambda inner=name, **more: ConvexConcave(inner=inner, random_state=0, **more) for name in CONVEX)],
+    [
+        NRBM,
+        *(lambda inner=name, **more: ConvexConcaveProcedure(inner=inner, random_state=0, **more) for name in CONVEX),
+    ],
     ids=["nrbm", *CONVEX],
 )
 
@@ -30,7 +33,7 @@ def made_up(seed, n=60, ends=None, loss="jaccard", scale="size", shift=0.5):
     X = rng.standard_normal((n, 2))
     y = X @ [1.5, -1.0] + rng.standard_normal(n) > shift
     sets = Sets(y, np.array([0, n]) if ends is None else ends)
-    risk = MeanRisk(Independent(X, sets.offsets), Ramp(loss, scale=scale).on(sets))
+    risk = MeanRisk(RowModel(X, sets.offsets), Ramp(loss, scale=scale).on(sets))
     return risk, np.array([1.0, -0.5, -shift])
 
 
@@ -79,10 +82,10 @@ def test_the_end_is_near_the_best_of_a_grid():
         X = rng.standard_normal((40, 1))
         y = X[:, 0] + 0.7 * rng.standard_normal(40) > 0.8
         sets = Sets.single(y)
-        risk = MeanRisk(Independent(X, sets.offsets), Ramp("jaccard", scale="size").on(sets))
+        risk = MeanRisk(RowModel(X, sets.offsets), Ramp("jaccard", scale="size").on(sets))
         grid = [np.array([a, b]) for a in np.linspace(-8, 8, 81) for b in np.linspace(-8, 8, 81)]
         best = min(0.5 * w @ w + C * risk.cut(w).value for w in grid)
-        for make in (NRBM, ConvexConcave):
+        for make in (NRBM, ConvexConcaveProcedure):
             fits = [make(C=C, tol=1e-4).minimize(risk, w0=np.array(w)) for w in ([2.0, -1.5], [6.0, -4.0], [3.0, 0.0])]
             assert min(fit.objective for fit in fits) <= 1.1 * best
 
@@ -93,7 +96,7 @@ def test_on_a_convex_risk_it_is_the_inner_learner_with_its_certificate(inner, C)
     for risk in (hamming_risk(n=5, p=3, seed=1), random_risk(4, 6, 3, 0, negative=True)):
         kind = LEARNERS[inner]
         seed = {"random_state": 3} if "random_state" in kind.__dataclass_fields__ else {}
-        ours = ConvexConcave(C=C, tol=1e-2, inner=inner, random_state=3).minimize(risk)
+        ours = ConvexConcaveProcedure(C=C, tol=1e-2, inner=inner, random_state=3).minimize(risk)
         theirs = kind(C=C, tol=1e-2, **seed).minimize(risk)
         np.testing.assert_array_equal(ours.w, theirs.w)
         assert (ours.lower_bound, ours.upper_bound) == (theirs.lower_bound, theirs.upper_bound)
@@ -164,12 +167,12 @@ def test_planes_above_a_risk_that_is_not_convex_accuse_nobody():
         ends.append(np.abs(fit.w + 5.0 * Waves().cut(fit.w).slope).max())
     assert np.median(ends) < 0.05
     with pytest.raises(Refusal, match="Waves has no convex majorant"):
-        ConvexConcave().minimize(Waves())
+        ConvexConcaveProcedure().minimize(Waves())
 
 
 def test_zero_is_where_descent_may_stay_and_another_start_does_not():
     risk, start = made_up(0, n=300, shift=1.5)
-    for make in (NRBM, ConvexConcave):
+    for make in (NRBM, ConvexConcaveProcedure):
         fits = [make(C=1e3).minimize(risk, w0=w) for w in (np.zeros(3), start)]
         assert fits[1].objective < fits[0].objective
 
@@ -177,7 +180,7 @@ def test_zero_is_where_descent_may_stay_and_another_start_does_not():
 def test_a_centred_regularizer_at_a_tiny_weight_stays_at_the_start():
     risk, start = made_up(0)
     centred = MeanRisk(risk.features.centred(start), risk.evaluator)
-    for make in (NRBM, ConvexConcave):
+    for make in (NRBM, ConvexConcaveProcedure):
         fit = make(C=1e-9).minimize(centred)
         np.testing.assert_allclose(fit.w, 0.0, atol=1e-8)
         assert fit.objective == pytest.approx(1e-9 * risk.cut(start).value)
@@ -186,8 +189,8 @@ def test_a_centred_regularizer_at_a_tiny_weight_stays_at_the_start():
 def test_a_ramp_of_zero_is_certified():
     X, y = np.array([[2.0], [3.0], [-2.0], [-4.0]]), np.array([1, 1, 0, 0])
     sets = Sets.single(y)
-    features = Independent(X, sets.offsets).centred(np.array([1.0, 0.0]))
-    for make in (NRBM, ConvexConcave):
+    features = RowModel(X, sets.offsets).centred(np.array([1.0, 0.0]))
+    for make in (NRBM, ConvexConcaveProcedure):
         fit = make().minimize(MeanRisk(features, Ramp("jaccard").on(sets)))
         assert (fit.objective, fit.lower_bound, fit.status) == (0.0, 0.0, "converged")
 
@@ -197,9 +200,9 @@ def test_unknown_labels_under_margin_rescaling_descend_too():
     X = rng.standard_normal((60, 2))
     truth = X[:, 0] + 0.3 * rng.standard_normal(60) > 0
     sets = Sets(np.where(rng.random(60) < 0.5, -1, truth).astype(np.int8), np.arange(0, 61, 6))
-    risk = MeanRisk(Independent(X, sets.offsets), MarginRescaling("jaccard").on(sets))
+    risk = MeanRisk(RowModel(X, sets.offsets), MarginRescaling("jaccard").on(sets))
     start = OneSlack(C=1.0).minimize(risk.majorant(np.zeros(3))).w
-    for make in (NRBM, ConvexConcave):
+    for make in (NRBM, ConvexConcaveProcedure):
         fit = make(C=10.0).minimize(risk, w0=start)
         assert fit.status == "local"
         assert fit.objective <= 0.5 * start @ start + 10.0 * risk.cut(start).value
@@ -215,4 +218,4 @@ def test_convex_learners_refuse_the_ramp(name):
 @pytest.mark.parametrize("bad", ["nrbm", "convex_concave", "one-slack", None, OneSlack, OneSlack()])
 def test_the_inner_learner_is_named(bad):
     with pytest.raises(ValueError, match=r"inner must be the name of a learner for convex risks, .*'one_slack'"):
-        ConvexConcave(inner=bad)
+        ConvexConcaveProcedure(inner=bad)

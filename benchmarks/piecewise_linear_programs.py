@@ -8,11 +8,12 @@ decomposition lies, and its time is multiplied by 15.
 
 *Superpixels.* All images are one set, and all 15 pieces are solved. With the folder of data in SETWISE_DATA these are
 the superpixels of ``papers.dd_superpixels`` and the cows of MSRC: the first ten images with a cow, and all
-591 images. Else they are generated, 10 and 40 images. ``PiecewiseLinear`` refuses areas, so each superpixel counts as
-one here, for both methods.
+591 images. Else they are generated, 10 and 40 images. ``PiecewiseLinearPrograms`` refuses areas, so each superpixel
+counts as one here, for both methods.
 
-``python benchmarks/piecewise_linear.py superpixels`` leaves the grids out, and ``grids`` the superpixels. Columns:
-seconds, bound less value of dual decomposition, and of the pieces also the value less that of dual decomposition.
+``python benchmarks/piecewise_linear_programs.py superpixels`` leaves the grids out, and ``grids`` the superpixels.
+Columns: seconds, bound less value of dual decomposition, and of the pieces also the value less that of dual
+decomposition.
 """
 
 import os
@@ -30,8 +31,8 @@ from papers.hol_images import MSRC_FOLDERS
 from papers.superpixels import SuperpixelImages, generated_part
 from setwise.core.networks import Graphs
 from setwise.datasets import load_labeled_images
-from setwise.inference import DualDecomposition, PiecewiseLinear
-from setwise.inference.piecewise_linear import PiecesOfSet
+from setwise.inference import DualDecomposition, PiecewiseLinearPrograms
+from setwise.inference.piecewise_linear_programs import PiecesOfSet
 from setwise.losses import Jaccard
 from timing import table
 
@@ -95,7 +96,7 @@ def row_of(name, graphs, size, coupling, whole=True):
     ours, seconds = timed(lambda: one.maximize(scores))
     left = f"{ours.bounds[0] - ours.values[0]:.1e}"
     if whole:
-        other = PiecewiseLinear(PIECES).prepare(structure)
+        other = PiecewiseLinearPrograms(PIECES).prepare(structure)
         theirs, theirs_seconds = timed(lambda: other.maximize(scores))
         cells = (
             f"{theirs_seconds:.2f}",

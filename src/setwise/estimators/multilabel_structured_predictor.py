@@ -44,8 +44,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
     Parameters
     ----------
     space : the labels and their features, as :class:`setwise.spaces.FiniteSpace`; or labels that are too many to list,
-    as
-        :class:`setwise.spaces.LabelSequences`, for which :meth:`fit` takes what the space does
+        as :class:`setwise.spaces.LabelSequences`, for which :meth:`fit` takes what the space does
     loss : ``"max"``, or ``MaxLoss(costs)`` with the costs lambda. Other losses of labels, as ``"sum"``, have no hinge
         of single labels
     rescaling : ``"slack"``, or ``"margin"`` for ``max_y lambda(Y, y) - v_y f(x, y)``; equal where lambda is 1

@@ -39,8 +39,7 @@ class BaseFunction(ABC):
     """A submodular function f of p labels, ``f(y) + f(z) >= f(min(y, z)) + f(max(y, z))``, with ``f(0) = 0``.
 
     These are the f_k of :class:`setwise.probabilistic.LogSupermodularDistribution` (LSM 2.1 and 4). A function of one's
-    own is a
-    :class:`setwise.probabilistic.CallableSetFunction`, or derives from this class.
+    own is a :class:`setwise.probabilistic.CallableSetFunction`, or derives from this class.
 
     Attributes
     ----------

@@ -56,7 +56,8 @@ class LogSupermodularDistribution:
     Parameters
     ----------
     terms : the base functions f_k, one or more: ``Cut``, ``ConcaveSizeFunction``, ``ModularFunction``,
-    ``CallableSetFunction`` unary : t, (p,) finite; None takes 0
+        ``CallableSetFunction``
+    unary : t, (p,) finite; None takes 0
     weights : alpha, (K,) finite, 0 or above; None takes 1 for each
     constant : f(0), in the unit of f (nats), in a larger distribution, from which this one was made by conditioning
 

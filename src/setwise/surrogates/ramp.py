@@ -27,10 +27,9 @@ class Ramp(Surrogate):
     The ramp lies between the loss and margin rescaling: ``loss(yhat) <= ramp <= margin rescaling`` for every labeling
     yhat of largest score. So no labeling is predicted whose loss is above the ramp, be it the empty one or any other.
     The ramp is not convex: it is a difference of two convex functions. :class:`setwise.learners.ConvexConcaveProcedure`
-    and
-    :class:`setwise.learners.NRBM` descend on it, and their result depends on the start: begin at logistic regression,
-    for example. At scores of exactly 0 many labelings attain the maxima, and the gradient is that of a point next to
-    them, on the side of the truth.
+    and :class:`setwise.learners.NRBM` descend on it, and their result depends on the start: begin at logistic
+    regression, for example. At scores of exactly 0 many labelings attain the maxima, and the gradient is that of a
+    point next to them, on the side of the truth.
 
     Both maxima go over the labelings that the loss allows: all of them, those with k predicted positives, or rankings.
     Decisions with unknown labels follow their scores in both, and cancel. Where a maximum is only bounded, ``upper`` of

@@ -105,7 +105,7 @@ class BoundCounts:
     sets, counts : the sets and the function
     floor : margins up to this one are not ranked; -inf where all are
     caps : (2n,) the least margins that are not ranked, for the positives and the negatives of each set; inf where all
-    are
+        are
     quotient : coefficients (n, 3) of numerator and denominator and the value (n,) without mistakes; None where the
         function is no quotient of linear functions
     monge : (n,) whether the best number of false positives never rises with that of false negatives

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+import setwise.surrogates.pieces as pieces
 from setwise.core.batch import Batch, Orders, Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_kind, shown
@@ -18,7 +19,6 @@ from setwise.core.terms import Trait
 from setwise.kernels.lovasz import MARGINS, NO_LIMIT, lovasz_values, modular_hinge, quotient_extension
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import as_loss
-from setwise.surrogates import pieces
 
 
 @final

@@ -5,6 +5,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
+import setwise.surrogates.pieces as pieces
 from setwise.core.batch import Batch, Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values
@@ -14,7 +15,6 @@ from setwise.core.single_labels import FlipCosts, Flips
 from setwise.core.surrogate import Difference, Evaluation, Evaluator, PiecedEvaluator, Surrogate
 from setwise.inference.auto import Auto
 from setwise.losses import as_loss
-from setwise.surrogates import pieces
 from setwise.surrogates.rescaling import MarginRescaling, Slack, Support, check_scale, scale_for
 
 

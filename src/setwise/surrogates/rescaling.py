@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
+import setwise.surrogates.pieces as pieces
 from setwise.core.batch import Batch
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_areas, as_choice, as_kind, as_number, as_vector, shown
@@ -23,7 +24,6 @@ from setwise.inference.auto import Auto
 from setwise.inference.independent_decisions import ByLargest
 from setwise.inference.reductions import CachedMaximizer
 from setwise.losses import as_loss
-from setwise.surrogates import pieces
 
 
 @final

@@ -25,6 +25,7 @@ from setwise.core.loss import Loss
 from setwise.core.pages import EXACT_THRESHOLD
 from setwise.core.risk import Features, Risk
 from setwise.core.surrogate import Surrogate
+from setwise.decisions import best_threshold, label_thresholds
 from setwise.estimators.base import as_matrix, largest_number, threads, way_from_constant
 from setwise.estimators.checkpoints import described, of_rows
 from setwise.estimators.linear_training import LinearFit, Training, VacuousBoundWarning, certain, least_constant_loss
@@ -211,9 +212,6 @@ def thresholds(loss: Loss, grouping: Grouping, average: str, scores: NDArray[np.
 
     A threshold that predicts none or all is put beyond the scores by their spread, so that it stays finite.
     """
-    # The package of decisions takes a tenth of the import of SetClassifier, and most fits decide at 0.
-    from setwise.decisions import best_threshold, label_thresholds
-
     if loss.reads != "labels" or grouping.layout == "classes":
         return 0.0
     if not grouping.is_matrix:

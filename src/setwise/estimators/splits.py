@@ -1,7 +1,7 @@
 """Splits of rows into those to train on and those that are held out: stratified, and whole groups."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from setwise.core.checks import Ints, as_array, as_count, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import EXACT_THRESHOLD, MEANING_OF_C
-
-if TYPE_CHECKING:
-    from setwise.decisions.task import Task
+from setwise.decisions.task import Task
 
 FOLDS = 5
 """The number of folds that are held out in turn."""
@@ -117,7 +115,7 @@ Folds = tuple[tuple[Ints, Ints], ...]
 """The training rows and the test rows of each fold."""
 
 
-def folds_of(cv: Any, X: Any, target: Any, task: "Task", groups: Ints | None, seed: int) -> Folds:
+def folds_of(cv: Any, X: Any, target: Any, task: Task, groups: Ints | None, seed: int) -> Folds:
     """The folds of a number, a splitter or an iterable of splits, over the rows of a task.
 
     A number k makes k shuffled folds: stratified for one label a row, and of whole groups where groups are given.
@@ -150,7 +148,7 @@ def folds_of(cv: Any, X: Any, target: Any, task: "Task", groups: Ints | None, se
     return folds
 
 
-def _splitter(cv: Any, task: "Task", groups: Ints | None, seed: int) -> Any:
+def _splitter(cv: Any, task: Task, groups: Ints | None, seed: int) -> Any:
     k = as_count(cv, "cv", low=2)
     if groups is not None:
         number = int(groups.max()) + 1
@@ -166,7 +164,7 @@ def _splitter(cv: Any, task: "Task", groups: Ints | None, seed: int) -> Any:
     return (KFold if task.is_matrix else StratifiedKFold)(k, shuffle=True, random_state=seed)
 
 
-def _refuse_few(k: int, task: "Task") -> None:
+def _refuse_few(k: int, task: Task) -> None:
     largest = len(task.truth) if task.is_matrix else int(np.bincount(task.truth).max())
     if largest < k:
         raise ValueError(f"cv={k} folds need {k} rows or more of a label; the more frequent one has {largest}.")

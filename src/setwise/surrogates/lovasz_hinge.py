@@ -5,7 +5,6 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-import setwise.surrogates.pieces as pieces
 from setwise.core.batch import Batch, Orders, Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_kind, shown
@@ -19,6 +18,8 @@ from setwise.core.terms import Trait
 from setwise.kernels.lovasz import MARGINS, NO_LIMIT, lovasz_values, modular_hinge, quotient_extension
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import as_loss
+from setwise.surrogates.pieces.bins import structure_of_totals
+from setwise.surrogates.pieces.lovasz import LovaszInPieces, of_large_set
 
 
 @final
@@ -98,7 +99,7 @@ class LovaszHinge(Surrogate):
         # Tables may show that a loss increases though it does not promise it, so the bound loss is asked.
         increases = Trait.INCREASING in structure.traits
         whole = LovaszExtension(structure, increases if self.increasing is None else self.increasing)
-        return pieces.of_large_set(self, batch, whole)
+        return of_large_set(self, batch, whole)
 
     def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
         """The surrogate bound to one set in several places, for losses of counts: found from bins of margin errors.
@@ -107,7 +108,7 @@ class LovaszHinge(Surrogate):
         ------
         Refusal : for losses that are no function of (fn, fp, P, N), or where the surrogate is not convex
         """
-        structure, counts = pieces.structure_of_totals(self.loss, negatives, positives)
+        structure, counts = structure_of_totals(self.loss, negatives, positives)
         self._require_submodular(structure)
         increases = Trait.INCREASING in structure.traits
         if self.increasing and not increases:
@@ -116,7 +117,7 @@ class LovaszHinge(Surrogate):
                 "increase, so the surrogate is not convex. Use increasing=None.",
                 NOT_INCREASING,
             )
-        return pieces.LovaszInPieces(counts, increases if self.increasing is None else bool(self.increasing))
+        return LovaszInPieces(counts, increases if self.increasing is None else bool(self.increasing))
 
     def _require_submodular(self, structure: BoundLoss) -> None:
         if Trait.SUBMODULAR not in structure.traits:

@@ -5,7 +5,6 @@ from typing import ClassVar, final
 
 import numpy as np
 
-import setwise.surrogates.pieces as pieces
 from setwise.core.batch import Batch, Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values
@@ -15,6 +14,8 @@ from setwise.core.single_labels import FlipCosts, Flips
 from setwise.core.surrogate import Difference, Evaluation, Evaluator, PiecedEvaluator, Surrogate
 from setwise.inference.auto import Auto
 from setwise.losses import as_loss
+from setwise.surrogates.pieces.lovasz import of_large_set
+from setwise.surrogates.pieces.margins import RampInPieces
 from setwise.surrogates.rescaling import MarginRescaling, Slack, Support, check_scale, scale_for
 
 
@@ -74,7 +75,7 @@ class Ramp(Surrogate):
             return _of_single_labels(structure)
         method, scale = self.inference or Auto(), scale_for(self.scale, structure.batch)
         margin = MarginRescaling(self.loss, self.inference, self.scale)
-        worst = pieces.of_large_set(margin, batch, Support(method.prepare(structure), scale))
+        worst = of_large_set(margin, batch, Support(method.prepare(structure), scale))
         best = Support(_predictor(method, structure.allowed()), scale)
         # The first maximum goes over the predicted labeling too, whose loss is at least 0.
         return Difference(worst, best, floor=0.0, nudge=_toward_truth(structure.batch, scale))
@@ -82,7 +83,7 @@ class Ramp(Surrogate):
     def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
         worst = MarginRescaling(self.loss, self.inference, self.scale).in_pieces(negatives, positives)
         scale = float(negatives + positives) if self.scale == "size" else float(self.scale)
-        return pieces.RampInPieces(worst, scale, NUDGE * scale / max(negatives + positives, 1))
+        return RampInPieces(worst, scale, NUDGE * scale / max(negatives + positives, 1))
 
 
 def _of_single_labels(structure: BoundLoss) -> Evaluator:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-import setwise.surrogates.pieces as pieces
 from setwise.core.batch import Batch
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_areas, as_choice, as_kind, as_number, as_vector, shown
@@ -24,6 +23,9 @@ from setwise.inference.auto import Auto
 from setwise.inference.independent_decisions import ByLargest
 from setwise.inference.reductions import CachedMaximizer
 from setwise.losses import as_loss
+from setwise.surrogates.pieces.bins import bound_of_counts
+from setwise.surrogates.pieces.lovasz import of_large_set, roc_area_in_pieces
+from setwise.surrogates.pieces.margins import CountSearchInPieces
 
 
 @final
@@ -269,7 +271,7 @@ class MarginRescaling(Surrogate):
         worst = Support(method.prepare(structure), scale)
         # If all labels are known, labelings are compared with the truth, and no second maximum is needed.
         if batch.known is None:
-            return pieces.of_large_set(self, batch, worst)
+            return of_large_set(self, batch, worst)
         # The first maximum goes over all labelings, those without a loss included, so the difference is at least 0.
         return Difference(worst, Support(_completions(method, structure.zero()), scale), floor=0.0)
 
@@ -285,14 +287,14 @@ class MarginRescaling(Surrogate):
                 f"{self!r} refuses pieces of a set: its maximum is found from histograms. Leave inference out.",
                 PLACES_REFUSE,
             )
-        pairs = pieces.roc_area_in_pieces(
+        pairs = roc_area_in_pieces(
             self.loss, 1.0 if isinstance(self.scale, str) else float(self.scale), negatives, positives
         )
         if pairs is not None:
             return pairs
         scale = float(negatives + positives) if isinstance(self.scale, str) else float(self.scale)
-        bound = pieces.bound_of_counts(self.loss, negatives, positives)
-        return pieces.CountSearchInPieces(bound, negatives, positives, scale)
+        bound = bound_of_counts(self.loss, negatives, positives)
+        return CountSearchInPieces(bound, negatives, positives, scale)
 
 
 def _completions(method: Inference, least: BoundLoss) -> Maximizer:

@@ -10,11 +10,11 @@ from typing import ClassVar, final
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from setwise import estimators
 from setwise.core.checks import Bools, Values, as_factor
 from setwise.decisions.task import Task
 from setwise.estimators.selection.out_of_fold import ColumnScaling
 from setwise.estimators.selection.strategies import Base, Evidence, Rule, Strategy
+from setwise.estimators.set_classifier import SetClassifier
 
 WIDEST = 200
 """Tables with more columns than this are left out, for they would drown the log-odds."""
@@ -25,7 +25,7 @@ def usable(table: Values | None) -> bool:
     return table is not None and table.shape[1] <= WIDEST
 
 
-def linear_rule(evidence: Evidence, task: Task, model: "estimators.SetClassifier", rows: bool) -> "LinearRule":
+def linear_rule(evidence: Evidence, task: Task, model: SetClassifier, rows: bool) -> "LinearRule":
     """The rule of a linear classifier fitted to the features of :class:`LinearRule`, with usable rows or without.
 
     Its warnings are left out: how far it got, and what that is worth, is judged on rows that it did not see.
@@ -127,7 +127,7 @@ class RampStack(Strategy):
         return None
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
-        model = estimators.SetClassifier(task.loss, "ramp", C=self.C, average=task.average, start=LogisticRegression())
+        model = SetClassifier(task.loss, "ramp", C=self.C, average=task.average, start=LogisticRegression())
         return linear_rule(evidence, task, model, rows=not task.is_matrix)
 
 
@@ -181,5 +181,5 @@ class Stack(Strategy):
         return None
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
-        model = estimators.SetClassifier(task.loss, "convex", C=self.C, average=task.average)
+        model = SetClassifier(task.loss, "convex", C=self.C, average=task.average)
         return linear_rule(evidence, task, model, rows=not task.is_matrix)

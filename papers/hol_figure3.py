@@ -252,10 +252,9 @@ def words_of(name: str, samples: Values) -> list[str]:
                 said.append(
                     f"{name}, {COLUMNS[column]}: {model}: Jaccard does not win. As good or better: {', '.join(ahead)}."
                 )
-    pair = [samples[ROWS.index(f"{model}: Jaccard"), 1] for model in ("pairwise", "unary")]
-    duel = PairedMean.of(*pair)
-    effect = ("gain" if duel.difference > 0 else "lose") if duel.clear else "are undecided"
-    said.append(f"{name}, Jaccard: edges {effect} ({duel.difference:+.1f} ± {duel.width:.1f}).")
+    pair = PairedMean.of(*(samples[ROWS.index(f"{model}: Jaccard"), 1] for model in ("pairwise", "unary")))
+    effect = ("gain" if pair.difference > 0 else "lose") if pair.clear else "are undecided"
+    said.append(f"{name}, Jaccard: edges {effect} ({pair.difference:+.1f} ± {pair.width:.1f}).")
     return said
 
 

@@ -190,11 +190,11 @@ def _verdicts(m: ProblemResult) -> list[str]:
     for rival, rows in RIVALS.items():
         groups: dict[str, list[str]] = {"wins": [], "makes no clear difference": [], "loses": []}
         for j, name in enumerate(COLUMNS):
-            duel = PairedMean.of(m.percent[0, j], m.percent[rows[name], j])
-            kind = "makes no clear difference" if not duel.clear else "wins" if duel.difference > 0 else "loses"
+            pair = PairedMean.of(m.percent[0, j], m.percent[rows[name], j])
+            kind = "makes no clear difference" if not pair.clear else "wins" if pair.difference > 0 else "loses"
             # The interval of Student's t takes splits for independent; widened, it allows for the rows that they share.
-            firm = duel.clear and abs(duel.difference) > duel.width * _widening(m.percent.shape[2])
-            groups[kind].append(f"{name} ({duel.difference:+.1f} ± {duel.width:.1f}{', firmly' if firm else ''})")
+            firm = pair.clear and abs(pair.difference) > pair.width * _widening(m.percent.shape[2])
+            groups[kind].append(f"{name} ({pair.difference:+.1f} ± {pair.width:.1f}{', firmly' if firm else ''})")
         parts = [f"{kind} in {', '.join(cells)}" for kind, cells in groups.items() if cells]
         sentences.append(f"{m.problem.name}, beside {rival}: training for the measure {'; it '.join(parts)}.")
     return sentences

@@ -84,12 +84,12 @@ def _words(found: NDArray[np.float64]) -> list[str]:
     # Columns a and b hold the loss at test after training for it, and for the other one.
     for name, own, other, a, b in (("Δ_J", "L", "0-1", 0, 1), ("0-1", "0-1", "L", 3, 2)):
         wins, ties = int((found[:, a] < found[:, b]).sum()), int((found[:, a] == found[:, b]).sum())
-        duel = PairedMean.of(found[:, a], found[:, b])
-        verdict = "is undecided" if not duel.clear else "holds" if duel.difference < 0 else "fails"
+        pair = PairedMean.of(found[:, a], found[:, b])
+        verdict = "is undecided" if not pair.clear else "holds" if pair.difference < 0 else "fails"
         sentences.append(
             f"in {name} training on it ({own}) wins {wins} of {len(found)} classes and ties {ties}; on average "
-            f"{found[:, a].mean():.3f} against {found[:, b].mean():.3f} by {other}, difference {duel.difference:+.3f} "
-            f"with a 95 % interval ± {duel.width:.3f} over classes: the paper's pattern {verdict}."
+            f"{found[:, a].mean():.3f} against {found[:, b].mean():.3f} by {other}, difference {pair.difference:+.3f} "
+            f"with a 95 % interval ± {pair.width:.3f} over classes: the paper's pattern {verdict}."
         )
     return sentences
 

@@ -82,16 +82,16 @@ def pattern(samples: NDArray[np.float64], name: str, unit: str) -> list[str]:
         others = [i for i in range(4) if i != row]
         # The rival is the best of the other methods, which is the hardest comparison.
         rival = min(others, key=lambda i: samples[i, column].mean())
-        duel = PairedMean.of(samples[row, column], samples[rival, column])
-        if not duel.clear:
+        pair = PairedMean.of(samples[row, column], samples[rival, column])
+        if not pair.clear:
             outcome = "is undecided: the difference is within chance"
         else:
-            outcome = "holds" if duel.difference < 0 else "fails"
+            outcome = "holds" if pair.difference < 0 else "fails"
         sentences.append(
             f"{loss} at test: the paper's pattern (training on it, {own}, is best) {outcome}. {own} has "
             f"{samples[row, column].mean():.4f}, the best of LH's other ways, {NAMES[rival]}, "
-            f"{samples[rival, column].mean():.4f} (difference {duel.difference:+.4f}, 95 % interval "
-            f"± {duel.width:.4f} over {samples.shape[2]} {unit})."
+            f"{samples[rival, column].mean():.4f} (difference {pair.difference:+.4f}, 95 % interval "
+            f"± {pair.width:.4f} over {samples.shape[2]} {unit})."
         )
     return [*sentences, *inference_matters(samples, name)]
 

@@ -67,7 +67,7 @@ def verdict(first: Any, second: Any, rival: str, ours: str = "ours", less: bool 
 
     More is better, or less.
     """
-    duel = PairedMean.of(first, second)
-    won = ("wins" if (duel.difference < 0) == less else "loses") if duel.clear else "is undecided"
+    pair = PairedMean.of(first, second)
+    won = ("wins" if (pair.difference < 0) == less else "loses") if pair.clear else "is undecided"
     means = f"{np.mean(first):.1f} and {np.mean(second):.1f} %"
-    return f"{ours} {won} against {rival} ({means}, difference {duel.difference:+.1f} ± {duel.width:.1f})."
+    return f"{ours} {won} against {rival} ({means}, difference {pair.difference:+.1f} ± {pair.width:.1f})."

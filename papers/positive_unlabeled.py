@@ -208,9 +208,9 @@ def words_on(samples: list[Values]) -> list[str]:
         for j, name in enumerate(MEASURES):
             wins = losses = 0
             for one in samples:
-                duel = PairedMean.of(one[ours, j], one[other, j])
-                better = (duel.difference > 0) == (name == "F1")
-                wins, losses = wins + (duel.clear and better), losses + (duel.clear and not better)
+                pair = PairedMean.of(one[ours, j], one[other, j])
+                better = (pair.difference > 0) == (name == "F1")
+                wins, losses = wins + (pair.clear and better), losses + (pair.clear and not better)
             parts.append(f"{name} wins {wins}, loses {losses}, undecided {len(samples) - wins - losses}")
         if np.isfinite(samples[0][other]).all():
             said.append(f"{ROWS[ours]}, against {rival}: {'; '.join(parts)}.")

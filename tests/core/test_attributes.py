@@ -104,6 +104,26 @@ def test_the_child_of_a_fork_calls_kernels_while_another_thread_makes_the_first_
     assert ran.stdout.split() == str([0] * 3).split(), ran.stderr
 
 
+LATE = """
+import sys
+import numpy as np
+from setwise import MeasureClassifier, SetClassifier
+X = np.random.default_rng(0).standard_normal((60, 2))
+y = X[:, 0] > 0.3
+known = set(sys.modules)
+SetClassifier("jaccard", "lovasz", max_iter=3).fit(X, y)
+SetClassifier("f1", threshold="exact", max_iter=3).fit(X, y)
+MeasureClassifier(loss="f1").fit(X, y)
+print([name for name in sorted(set(sys.modules) - known) if name.startswith("setwise")])
+"""
+
+
+def test_a_fit_imports_nothing_of_the_library():
+    # A child that is forked meanwhile would wait for the lock of that import, which nobody gives back there.
+    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", LATE], capture_output=True, text=True, check=False)
+    assert ran.stdout.strip() == "[]", ran.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 def test_the_child_of_a_fork_fits_while_another_thread_fits():

@@ -51,10 +51,10 @@ def test_a_label_that_never_occurs_gets_a_constant_score():
 
 
 def test_a_paired_mean_has_the_t_interval():
-    duel = PairedMean.of([1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 0.0, 0.0])
-    assert duel.difference == 2.5
-    assert duel.width == pytest.approx(3.182446 * np.std([1, 2, 3, 4], ddof=1) / 2, rel=1e-5)
-    assert duel.clear
+    pair = PairedMean.of([1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 0.0, 0.0])
+    assert pair.difference == 2.5
+    assert pair.width == pytest.approx(3.182446 * np.std([1, 2, 3, 4], ddof=1) / 2, rel=1e-5)
+    assert pair.clear
 
 
 def test_a_ranking_has_no_threshold():

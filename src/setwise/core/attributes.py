@@ -45,9 +45,6 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any]
     def get(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{homes[name]}"), name)
-        # Python asks a package for a name of its own before it comes here.
-        setattr(sys.modules[package], name, value)
-        return value
+        return getattr(import_module(f"{package}.{homes[name]}"), name)
 
     return get, lambda: sorted({*vars(sys.modules[package]), *homes})

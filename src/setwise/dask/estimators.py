@@ -20,8 +20,7 @@ from setwise.dask.workers import ClusterEstimator, cluster, mapped, names_of, pl
 from setwise.distributed.classifier import PlacedClassifier
 from setwise.distributed.decisions import best_threshold_of
 from setwise.distributed.rows import mean_loss_of
-from setwise.estimators.base import Names
-from setwise.estimators.parameters import CONSTRAINTS
+from setwise.estimators.base import CONSTRAINTS, Names
 from setwise.estimators.selection.base_models import check_prefit, method_of, scores_of
 from setwise.losses import as_loss
 

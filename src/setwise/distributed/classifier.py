@@ -26,7 +26,7 @@ from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
 from setwise.distributed.decisions import best_threshold_of
 from setwise.distributed.rows import PlacedRows, fingerprints, mean_loss_of
-from setwise.estimators.base import SHORT, VersionedEstimator, warn_of_end, way_from_constant
+from setwise.estimators.base import CONSTRAINTS, SHORT, VersionedEstimator, warn_of_end, way_from_constant
 from setwise.estimators.checkpoints import UNROUTED
 from setwise.estimators.linear_training import (
     VACUOUS,
@@ -39,7 +39,6 @@ from setwise.estimators.linear_training import (
     warn_of_vacuous_bound,
 )
 from setwise.estimators.objective import default_c, learner_for, plain_surrogate
-from setwise.estimators.parameters import CONSTRAINTS
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.set_training import about_rows, refuse_tiny, scaled
 from setwise.losses import as_loss

@@ -1,4 +1,4 @@
-"""What all estimators share: how they are stored and cloned, names as parameters, warnings, threads, and rows."""
+"""What all estimators share: how they are stored and cloned, the values of parameters, warnings, threads, and rows."""
 
 import inspect
 import sys
@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from numbers import Integral
+from numbers import Integral, Real
 from types import FrameType
 from typing import Any, Self, final
 
@@ -17,15 +17,22 @@ from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
-from sklearn.utils._param_validation import StrOptions
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, validate_data
 from threadpoolctl import ThreadpoolController
 
 import setwise
 from setwise.core.files import in_line
-from setwise.core.learner import Fit
+from setwise.core.inference import Inference
+from setwise.core.learner import Fit, Learner
+from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT, CERTIFIED_GAP, GROUPS, NOT_CONVEX
+from setwise.core.surrogate import Surrogate
+from setwise.learners import LEARNERS
+from setwise.losses import plain_losses
 from setwise.losses.names import SYNONYMS
+from setwise.surrogates import SURROGATES
 
 LONG = 1e7
 """Rows of this length beside a constant feature of 1 are too long for the steps of the learners."""
@@ -164,6 +171,35 @@ class Names(StrOptions):
         listed = f"a str among {{{', '.join(map(repr, sorted(self.options)))}}}"
         return f"{listed} ({' and '.join(others)} here)" if others else listed
 
+
+CONSTRAINTS: dict[str, Any] = {
+    "loss": [Names(set(plain_losses())), Loss],
+    "surrogate": [Names({"auto", "convex", *SURROGATES}), Surrogate],
+    "start": [Names({"auto", "zero", "logistic"}), LogisticRegression],
+    "threshold": [Names({"zero", "exact"})],
+    "learner": [Names({"auto", *LEARNERS}), Learner],
+    "C": [Interval(Real, 0, None, closed="left"), Names({"auto"})],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "fit_intercept": ["boolean"],
+    "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+    "pos_label": "no_validation",
+    "class_weight": [dict, Names({"balanced"}), None],
+    "average": [Names({"samples", "macro", "micro"})],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+    "warm_start": ["boolean"],
+}
+
+SHARED = (
+    "loss", "surrogate", "learner", "C", "tol", "max_iter", "fit_intercept", "pos_label", "n_jobs", "random_state",
+    "verbose", "warm_start", "start", "threshold",
+)  # fmt: skip
+
+GRAPH_CONSTRAINTS: dict[str, Any] = {name: CONSTRAINTS[name] for name in SHARED} | {
+    "inference": [Names({"auto"}), Inference]
+}
 
 SMALL_PRODUCT, SMALL_TABLE = 1 << 24, 1 << 19
 """Below so many multiplications, or numbers of a table, one thread is faster than several that must meet: beside two

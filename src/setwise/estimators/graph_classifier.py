@@ -21,7 +21,7 @@ from setwise.core.networks import Graphs
 from setwise.core.pages import GRAPH_CLASSIFIER, NETWORKS_REFUSE
 from setwise.core.surrogate import Surrogate
 from setwise.decisions import best_threshold
-from setwise.estimators.base import VersionedEstimator, threads, warn_of_end
+from setwise.estimators.base import GRAPH_CONSTRAINTS, VersionedEstimator, threads, warn_of_end
 from setwise.estimators.graph_batches import (
     Networks,
     as_graphs,
@@ -36,7 +36,6 @@ from setwise.estimators.graph_batches import (
 from setwise.estimators.graph_training import NetworkProblem, network_problem, predictor
 from setwise.estimators.linear_training import LinearFit, VacuousBoundWarning, keep_certificates, shift_of, solve
 from setwise.estimators.objective import loss_for, with_areas
-from setwise.estimators.parameters import GRAPH_CONSTRAINTS
 from setwise.estimators.sets import Layout
 from setwise.estimators.splits import FOLDS
 from setwise.inference.cuts import flips

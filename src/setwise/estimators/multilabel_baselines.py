@@ -25,12 +25,11 @@ from setwise.core.loss import Loss
 from setwise.core.pages import LABEL_SPACES
 from setwise.core.single_labels import FlipCosts, Flips
 from setwise.core.surrogate import Evaluation, Evaluator, Surrogate
-from setwise.estimators.base import Names, as_matrix, linear_scores
+from setwise.estimators.base import CONSTRAINTS, Names, as_matrix, linear_scores
 from setwise.estimators.label_predictor import LabelPredictor, TrainingObjective
 from setwise.estimators.label_training import LabelProblem, LargeLabelProblem, lowered, right_pairs
 from setwise.estimators.linear_training import LinearFit, radius, solve
 from setwise.estimators.multilabel_structured_predictor import LinearBaseline
-from setwise.estimators.parameters import CONSTRAINTS
 from setwise.estimators.sets import Grouping
 from setwise.inference.auto import Auto
 from setwise.kernels.segments import segment_sums

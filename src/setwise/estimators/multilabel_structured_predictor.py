@@ -12,9 +12,8 @@ from sklearn.utils._param_validation import Interval
 from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.surrogate import Surrogate
-from setwise.estimators.base import Names
+from setwise.estimators.base import CONSTRAINTS, Names
 from setwise.estimators.label_predictor import LinearLabelPredictor, TrainingObjective
-from setwise.estimators.parameters import CONSTRAINTS
 from setwise.models.kernel_features import JointKernel, Kernel
 from setwise.spaces import Space
 from setwise.spaces.large_space import LargeSpace

@@ -18,6 +18,7 @@ from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT
 from setwise.core.surrogate import Surrogate
 from setwise.estimators.base import (
+    CONSTRAINTS,
     VersionedEstimator,
     as_matrix,
     linear_scores,
@@ -27,7 +28,6 @@ from setwise.estimators.base import (
 )
 from setwise.estimators.checkpoints import UNROUTED
 from setwise.estimators.linear_training import LinearFit, certain, keep_certificates, shift_of, solve
-from setwise.estimators.parameters import CONSTRAINTS
 from setwise.estimators.set_training import Keep, SetProblem, held_out_thresholds, keeper, no_file, problem_of
 from setwise.estimators.sets import as_target, group
 from setwise.models.rows import check_rows

@@ -15,8 +15,7 @@ from setwise.core.checks import as_factor
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import QUANTIFICATION
-from setwise.estimators.base import Names, VersionedEstimator, as_matrix
-from setwise.estimators.parameters import CONSTRAINTS
+from setwise.estimators.base import CONSTRAINTS, Names, VersionedEstimator, as_matrix
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.sets import as_target, classes_of
 from setwise.losses import AE, KLD, NKLD, QF1, QGM, RAE, FBeta, Q, QAcc, ZeroOne

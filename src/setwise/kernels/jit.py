@@ -114,7 +114,6 @@ class FunctionWithTwin:
 
     def __init__(self, kernel: Any, twin: Callable[..., Any], patience: float) -> None:
         self.kernel, self.twin, self.left = kernel, twin, 0.0 if DEBUGGED else patience
-        self._direct: Any = None
         self.look_at = patience - GLANCE if isinstance(kernel, CompiledFunction) else -math.inf
         update_wrapper(self, kernel, updated=())
 
@@ -130,10 +129,7 @@ class FunctionWithTwin:
                 if self.kernel.is_on_disk:
                     self.left = 0.0
             return found
-        if self._direct is None:
-            # A microsecond of a small call, which is 20 in all, would go through the object in between.
-            self._direct = self.kernel.compiled if isinstance(self.kernel, CompiledFunction) else self.kernel
-        return self._direct(*arguments)
+        return self.kernel(*arguments)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.kernel, name)

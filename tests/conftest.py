@@ -11,7 +11,6 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
-from clock import Clock  # noqa: E402
 from draws import left_out  # noqa: E402
 
 # A first call compiles, so a single example may take seconds.
@@ -40,6 +39,8 @@ def fits(monkeypatch):
 def pytest_configure(config):
     """Time the tests where that is asked for."""
     if os.environ.get("SETWISE_CLOCK") == "1":
+        from clock import Clock
+
         config.pluginmanager.register(Clock())
 
 

@@ -173,7 +173,7 @@ def as_scores(scores: ArrayLike, size: int, name: str = "scores") -> Floats:
     out = np.ascontiguousarray(out, dtype=out.dtype.newbyteorder("="))
     # If any score is NaN or inf, so is the largest or the smallest one: two fast passes find everything.
     largest = max(float(out.max()), -float(out.min())) if size else 0.0
-    if not np.isfinite(largest):
+    if not math.isfinite(largest):
         raise ValueError(f"{name} must be finite; got NaN or inf.")
     if largest > LARGEST / max(size, 1):
         raise OverflowError(f"{name} are too large, up to {largest:.3g}: their sums leave float64. Scale them down.")

@@ -115,6 +115,7 @@ class FunctionWithTwin:
     def __init__(self, kernel: Any, twin: Callable[..., Any], patience: float) -> None:
         self.kernel, self.twin, self.left = kernel, twin, 0.0 if DEBUGGED else patience
         self.look_at = patience - GLANCE if isinstance(kernel, CompiledFunction) else -math.inf
+        self._made: Any = None
         update_wrapper(self, kernel, updated=())
 
     def __call__(self, *arguments: Any) -> Any:  # noqa: D102
@@ -129,7 +130,11 @@ class FunctionWithTwin:
                 if self.kernel.is_on_disk:
                     self.left = 0.0
             return found
-        return self.kernel(*arguments)
+        # Numba's own function: one call more in between is a twentieth of a short step.
+        made = self._made
+        if made is None:
+            made = self._made = self.kernel.compiled if isinstance(self.kernel, CompiledFunction) else self.kernel
+        return made(*arguments)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.kernel, name)

@@ -2,10 +2,10 @@
 
 ``python benchmarks/floors.py [TRIALS] [--mapie]``, by default 2,000 trials, and half as many over sets; ``--mapie``
 puts Learn-then-Test of MAPIE 1.6 beside, on 99 thresholds from .01 to .99 of the normal distribution function of the
-scores: its fixed sequence, and for two floors, which that refuses, its default (Bonferroni and Holm).
-What holds is known without new rows, from the law that scores and labels are drawn from. "Broken" counts trials in
-which the share at the picked threshold is below the floor, "answered" those with a threshold, both of all trials;
-"recall" is the mean recall at the threshold, 0 without one.
+scores: its fixed sequence, and for two floors, which that refuses, its default (Bonferroni and Holm). What holds is
+known without new rows, from the law that scores and labels are drawn from. "Broken" counts trials in which the share at
+the picked threshold is below the floor, "answered" those with a threshold, both of all trials; "recall" is the mean
+recall at the threshold, 0 without one.
 
 Rows: labels are 1 with probability SHARE, scores normal around SHIFT and 0. Laws: the label of the row at the share u
 of the ranking is 1 with the probability that the law has there. Sets: 5 to 50 rows each; the scores of a set share a

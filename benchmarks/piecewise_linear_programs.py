@@ -7,9 +7,9 @@ two couplings, on one thread.
 decomposition lies, and its time is multiplied by 15.
 
 *Superpixels.* All images are one set, and all 15 pieces are solved. With the folder of data in SETWISE_DATA these are
-the superpixels of ``papers.dd_superpixels`` and the cows of MSRC: the first ten images with a cow, and all
-591 images. Else they are generated, 10 and 40 images. ``PiecewiseLinearPrograms`` refuses areas, so each superpixel
-counts as one here, for both methods.
+the superpixels of ``papers.dd_superpixels`` and the cows of MSRC: the first ten images with a cow, and all 591 images.
+Else they are generated, 10 and 40 images. ``PiecewiseLinearPrograms`` refuses areas, so each superpixel counts as one
+here, for both methods.
 
 ``python benchmarks/piecewise_linear_programs.py superpixels`` leaves the grids out, and ``grids`` the superpixels.
 Columns: seconds, bound less value of dual decomposition, and of the pieces also the value less that of dual

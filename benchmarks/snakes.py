@@ -5,8 +5,8 @@ snake, or 0. Nodes see the colors around them. With ``input`` an edge sees the c
 either direction; with ``directions`` only its direction. All weights of the tables (11 x 11 labels) are free, so the
 maximum is searched for by tree-reweighted messages. Printed are the accuracy over all test cells and over those of the
 snakes, the certified gap of training, and CPU seconds without compilation. The data are read from the folder
-``pystruct_snakes`` in SETWISE_DATA. Where pytoulbar2 is installed, it proves the optima of loss and score on
-20 test grids.
+``pystruct_snakes`` in SETWISE_DATA. Where pytoulbar2 is installed, it proves the optima of loss and score on 20 test
+grids.
 """
 
 import os

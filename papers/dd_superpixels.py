@@ -62,8 +62,7 @@ from papers.superpixels import SuperpixelImages, generated_part
 from setwise.core.checks import Values
 from setwise.core.loss import Loss
 from setwise.datasets import LabeledImages, load_labeled_images
-from setwise.estimators import GraphClassifier
-from setwise.estimators.linear_training import VacuousBoundWarning
+from setwise.estimators import GraphClassifier, VacuousBoundWarning
 from setwise.graphs import Graph, from_image
 from setwise.losses import ClassWeightedHamming, Jaccard
 

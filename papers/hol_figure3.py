@@ -63,8 +63,7 @@ from papers.lovasz_paper import mean_and_error
 from papers.paired_mean import PairedMean, verdict
 from setwise.core.checks import Values
 from setwise.core.loss import Loss
-from setwise.estimators import GraphClassifier
-from setwise.estimators.linear_training import VacuousBoundWarning
+from setwise.estimators import GraphClassifier, VacuousBoundWarning
 from setwise.losses import ErrorRate, Jaccard, ZeroOne
 from setwise.surrogates import MarginRescaling
 

@@ -3,9 +3,9 @@
 The protocol was fixed before the run of all classes. One split of cows had been tried before, which settled alpha and
 the effort of the inference.
 
-*Data, model, splits, measures* are those of :mod:`papers.hol_figure3`, with the grid as the model where
-nothing else is said. Test images are judged by their full labels. Biases are tuned on the full labels of the images to
-tune, which a user of weak labels may lack.
+*Data, model, splits, measures* are those of :mod:`papers.hol_figure3`, with the grid as the model where nothing else is
+said. Test images are judged by their full labels. Biases are tuned on the full labels of the images to tune, which a
+user of weak labels may lack.
 
 *Boxes* (a to d): aeroplane and cow. Each connected piece of an object with 5 % of its pixels or more has a box, and
 nothing else is known. ``BoxFullness(R)`` costs each pixel outside of the boxes, and how far the number of pixels inside

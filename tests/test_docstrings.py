@@ -7,10 +7,12 @@ import doctest
 import importlib
 import re
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import setwise
 from packages import PACKAGES, WITH_METHODS
 from public_names import EXTRA, public_methods, public_names
 
@@ -28,6 +30,12 @@ def names(request):
     if request.param in EXTRA:
         pytest.importorskip(EXTRA[request.param])
     return public_names(request.param)
+
+
+def test_every_package_that_exports_names_has_pages():
+    root = Path(setwise.__file__).parent
+    exporting = [file.parent for file in root.rglob("__init__.py") if "\n__all__ =" in file.read_text("utf-8")]
+    assert {".".join(folder.relative_to(root.parent).parts) for folder in exporting} == set(PACKAGES)
 
 
 def test_every_public_name_says_all_that_a_user_needs(names):
@@ -48,8 +56,9 @@ def test_every_example_runs_and_prints_what_it_says(names, tmp_path, monkeypatch
     module = importlib.import_module(names[0].package)
     runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
     printed = []
-    # The same classes stand in both packages, and their examples run in one.
-    again = {name.text for name in public_names("setwise.estimators")} if names[0].package == "setwise" else set()
+    # The same classes stand in these packages and in setwise, and their examples run in one.
+    homes = ("setwise.estimators", "setwise.distributed") if names[0].package == "setwise" else ()
+    again = {name.text for home in homes for name in public_names(home)}
     for name in filter(_can_run, (name for name in names if name.text not in again)):
         test = doctest.DocTestParser().get_doctest(name.text, {"np": np}, str(name), module.__file__, 0)
         runner.run(test, out=printed.append)

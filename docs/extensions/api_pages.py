@@ -63,24 +63,23 @@ def write(path: Path, text: str) -> None:
 
 
 def make(app: "Sphinx") -> None:
-    """Write the pages; a name that two packages export stands where it comes first, a loss on its own page."""
-    folder, seen = Path(app.srcdir) / "api", set()
-    pages = set(LOSSES.values())
+    """Write the pages. What two packages export has its page at the first of them, and a line in the tables of both.
+
+    A loss has a page among the losses.
+    """
+    folder, pages = Path(app.srcdir) / "api", {id(kind): f"/losses/{kind.name}" for kind in LOSSES.values()}
     write(folder / "index.rst", INDEX + "".join(f"   {package}\n" for package in PACKAGES))
     for package in PACKAGES:
         module = import_module(package)
         rows, entries = [], []
         for name in module.__all__:
             held = getattr(module, name)
-            target = f"/losses/{held.name}" if inspect.isclass(held) and held in pages else f"{package}.{name}"
-            if id(held) in seen:
-                continue
-            seen.add(id(held))
             text = inspect.getdoc(held) if callable(held) else literal(package, name)
-            rows.append(f"   * - :doc:`{name} <{target}>`\n     - {summary(text)}\n")
-            if not target.startswith("/"):
+            if id(held) not in pages:
+                pages[id(held)] = target = f"{package}.{name}"
                 entries.append(f"   {name} <{target}>\n")
                 write(folder / f"{target}.rst", page(package, name, held))
+            rows.append(f"   * - :doc:`{name} <{pages[id(held)]}>`\n     - {summary(text)}\n")
         table = ".. list-table::\n   :widths: 30 70\n\n" + "".join(rows)
         tree = "\n.. toctree::\n   :hidden:\n\n" + "".join(entries) if entries else ""
         write(folder / f"{package}.rst", heading(package) + f"{inspect.getdoc(module)}\n\n{table}{tree}")

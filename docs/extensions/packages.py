@@ -10,8 +10,8 @@ from typing import Any
 PACKAGES = (
     "setwise", "setwise.losses", "setwise.surrogates", "setwise.inference", "setwise.models", "setwise.risks",
     "setwise.learners", "setwise.decisions", "setwise.probabilistic", "setwise.spaces", "setwise.graphs",
-    "setwise.datasets", "setwise.estimators", "setwise.torch", "setwise.boosting", "setwise.dask", "setwise.plotting",
-    "setwise.compare", "setwise.core", "setwise.estimators.selection",
+    "setwise.datasets", "setwise.estimators", "setwise.distributed", "setwise.torch", "setwise.boosting",
+    "setwise.dask", "setwise.plotting", "setwise.compare", "setwise.core", "setwise.estimators.selection",
 )  # fmt: skip
 
 WITH_METHODS = ("setwise", "setwise.estimators", "setwise.dask")

@@ -8,10 +8,10 @@ from sklearn.linear_model import LogisticRegression
 
 from compare.test_floors import PRECISION, rare
 from compare.test_run import FAST
-from setwise.compare import compare
+from setwise.compare import FlooredThreshold, compare
 from setwise.compare.answer import ThresholdRange
 from setwise.compare.floor_sentences import chance_below, lower, needed_of, often
-from setwise.compare.floors import FlooredThreshold, FloorShares
+from setwise.compare.floors import FloorShares
 from setwise.compare.plan import FIRST, PLAIN
 from setwise.compare.report import write_report
 from setwise.compare.sentences import headline

@@ -11,11 +11,11 @@ from sklearn.metrics import recall_score
 
 from compare.test_run import F1, FAST, made
 from setwise import MeasureClassifier
-from setwise.compare import NamedLoss, Plan, Problem, compare
+from setwise.compare import FlooredThreshold, NamedLoss, Plan, Problem, compare
 from setwise.compare.budget import measured_costs
 from setwise.compare.command import CommandOptions, ComparisonTask, plan_for, unfit
 from setwise.compare.floor_sentences import chance_below, chance_of_less, interval
-from setwise.compare.floors import FlooredThreshold, FloorShares, NearestThreshold
+from setwise.compare.floors import FloorShares, NearestThreshold
 from setwise.compare.problem import digit_traits
 from setwise.compare.sentences import details, headline, legend, table
 from setwise.compare.winner import flat_range

@@ -11,8 +11,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from setwise.compare import NamedLoss, Plan, Problem, compare
-from setwise.compare.floors import FlooredThreshold
+from setwise.compare import FlooredThreshold, NamedLoss, Plan, Problem, compare
 from setwise.compare.problem import bags, digit_traits
 from setwise.compare.sentences import on_test_file
 from setwise.compare.text import figure as figure_of

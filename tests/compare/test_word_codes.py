@@ -12,11 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from setwise import MeasureClassifier
-from setwise.compare import NamedLoss, Plan, Problem, compare
+from setwise.compare import NamedLoss, Plan, Problem, compare, load_model, save_model
 from setwise.compare.command import saved_model
 from setwise.compare.plan import BASES, shared_words
 from setwise.compare.problem import read
-from setwise.compare.saved_model import load_model, save_model
 from setwise.datasets import load_rows
 from setwise.datasets.columns import Category, Number
 from setwise.estimators import TableEncoder

@@ -24,12 +24,11 @@ from sklearn.exceptions import NotFittedError
 
 import setwise
 from rounds import rounds
-from setwise import FileClassifier
+from setwise import FileClassifier, VacuousBoundWarning
 from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.datasets.blocks import IN_SET, KEPT, NAME, SET, Budget, joined
 from setwise.distributed.classifier import PlacedLogistic
 from setwise.distributed.file_classifier import placed_rows
-from setwise.estimators.linear_training import VacuousBoundWarning
 from setwise.losses import Jaccard, MeanOverClasses, RecallAtK
 from setwise.models import RowBlock
 from setwise.risks import DistributedRisk, distributed_risk

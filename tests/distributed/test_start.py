@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from setwise import FileClassifier, SetClassifier
+from setwise import FileClassifier, SetClassifier, VacuousBoundWarning
 from setwise.core.checkpoint import read_sealed
 from setwise.datasets.blocks import Budget
 from setwise.decisions import best_threshold
 from setwise.distributed import classifier
 from setwise.distributed.classifier import PlacedClassifier, least_constant_loss_of
 from setwise.distributed.file_classifier import placed_rows
-from setwise.estimators.linear_training import VacuousBoundWarning
 from setwise.losses import EarlyDetection, FBeta, Jaccard, RocArea
 from setwise.risks import DistributedRisk
 

@@ -10,10 +10,16 @@ import pytest
 from sklearn.base import clone
 from sklearn.svm import OneClassSVM
 
-from setwise import SSVM, IndependentSVMs, JointKernelSupport, MultilabelStructuredPredictor, PowersetSSVM
+from setwise import (
+    SSVM,
+    IndependentSVMs,
+    JointKernelSupport,
+    MultilabelStructuredPredictor,
+    PowersetSSVM,
+    VacuousBoundWarning,
+)
 from setwise.core.exceptions import Refusal
 from setwise.core.single_labels import Flips
-from setwise.estimators.linear_training import VacuousBoundWarning
 from setwise.estimators.multilabel_baselines import LabelRanking
 from setwise.graphs import Graph
 from setwise.losses import EqualCosts, GivenCosts, MaxLoss, NearestCosts, NearestHammingCosts

@@ -10,9 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from estimators.label_programs import solved
-from setwise import MultilabelStructuredPredictor, SetClassifier
+from setwise import MultilabelStructuredPredictor, SetClassifier, VacuousBoundWarning
 from setwise.core.exceptions import Refusal
-from setwise.estimators.linear_training import VacuousBoundWarning
 from setwise.losses import MaxLoss, NearestCosts, SumLoss
 from setwise.risks import MeanRisk
 from setwise.spaces import FiniteSpace, Hierarchy

@@ -17,11 +17,10 @@ from sklearn.preprocessing import StandardScaler
 
 from orders import in_order
 from rounds import rounds
-from setwise import SetClassifier, SetClassifierCV
+from setwise import SetClassifier, SetClassifierCV, VacuousBoundWarning
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold, label_thresholds
-from setwise.estimators.linear_training import VacuousBoundWarning
 from setwise.learners import ConvexConcaveProcedure, OneSlack
 from setwise.losses import AveragePrecision, PrecisionAtK, RecallAtK, RocArea
 from setwise.surrogates import MarginRescaling, Ramp

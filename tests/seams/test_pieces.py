@@ -7,8 +7,7 @@ from setwise.core.batch import Sets
 from setwise.core.risk import CuttingPlane, PartPlanes, Risk
 from setwise.learners import OneSlack
 from setwise.losses import Jaccard
-from setwise.models import RowModel
-from setwise.models.rows import RowBlock
+from setwise.models import RowBlock, RowModel
 from setwise.risks import DistributedRisk, MeanRisk, distributed_risk
 from setwise.risks.places import LocalObjects, LocalPlaces
 from setwise.surrogates import LovaszHinge, MarginRescaling

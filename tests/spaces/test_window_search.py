@@ -10,8 +10,8 @@ from setwise.core.exceptions import Refusal
 from setwise.inference import Auto
 from setwise.kernels.threads import thread_limit
 from setwise.losses import EqualCosts, MaxLoss, NearestHammingCosts
-from setwise.spaces import ByWindows
-from setwise.spaces.boxes import Boxes, Overlap, Points
+from setwise.spaces import ByWindows, Overlap
+from setwise.spaces.boxes import Boxes, Points
 from setwise.surrogates import MultilabelHinge
 
 

@@ -1,7 +1,7 @@
 """Where the time of a run goes: ``SETWISE_CLOCK=1`` prints processor seconds at its end.
 
-Of the tests by folder and by file, of fixtures, and of what Numba compiles, by kernel. Processes that a test starts count
-as the test's; what they compile is not told apart.
+Of the tests by folder and by file, of fixtures, and of what Numba compiles, by kernel. Processes that a test starts
+count as the test's; what they compile is not told apart.
 """
 
 import os
@@ -21,7 +21,7 @@ def spent():
 
 
 class Compiler(numba.core.event.Listener):
-    """Processor seconds of compiling by kernel, without those of the kernels that it calls, and how many types it had."""
+    """Processor seconds of compiling by kernel, without the kernels that it calls, and how many types it had."""
 
     def __init__(self):
         self.open, self.seconds, self.types = [], Counter(), Counter()

@@ -15,11 +15,11 @@ from setwise.surrogates import LovaszHinge, SlackRescaling
 TEXT = "A refuses B. Use C."
 
 
-class Picky(Refusal):
+class TeaRefusal(Refusal):
     """A refusal of a user, with words of its own."""
 
     def __init__(self, what):
-        ValueError.__init__(self, f"Picky refuses {what}.")
+        ValueError.__init__(self, f"TeaRefusal refuses {what}.")
 
 
 def test_the_message_ends_with_the_name_of_the_page():
@@ -31,7 +31,7 @@ def test_the_message_ends_with_the_name_of_the_page():
 def test_a_page_is_not_needed():
     refusal = Refusal(TEXT)
     assert (str(refusal), refusal.sentence, refusal.page) == (TEXT, TEXT, None)
-    assert (Picky("tea").sentence, Picky("tea").page) == ("Picky refuses tea.", None)
+    assert (TeaRefusal("tea").sentence, TeaRefusal("tea").page) == ("TeaRefusal refuses tea.", None)
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])

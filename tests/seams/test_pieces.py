@@ -14,7 +14,7 @@ from setwise.risks.places import LocalObjects, LocalPlaces
 from setwise.surrogates import LovaszHinge, MarginRescaling
 
 
-class Pieces(Risk):
+class HistogramRisk(Risk):
     """The Lovász hinge of a count loss on one set; each piece tells how many of each class have which margin error."""
 
     n_parts, floors = 1, np.zeros(1)
@@ -61,7 +61,7 @@ def data():
     X = rng.integers(0, 2, (90, 4)).astype(float)  # few distinct rows, so histograms are short
     y = X @ [1.0, -1.0, 0.5, 0.0] + 0.5 * rng.standard_normal(90) > 0.6
     cuts = [slice(0, 20), slice(20, 70), slice(70, 90)]
-    return X, y, Pieces(Jaccard(), [(X[c], y[c]) for c in cuts]), cuts
+    return X, y, HistogramRisk(Jaccard(), [(X[c], y[c]) for c in cuts]), cuts
 
 
 def test_three_pieces_are_the_whole_set(data):

@@ -113,14 +113,14 @@ def test_training_descends_and_beats_its_start(loss, learner):
         assert 0.5 * fit.w @ fit.w + 2.0 * risk.cut(fit.w).value <= fit.objective + 1e-9
 
 
-class Forgetful(Maximizer):
+class WorseningMaximizer(Maximizer):
     """Finds the best labeling at first, and worse and worse ones later."""
 
     def __init__(self, structure, worse=None):
         self.method, self.structure, self.slack, self.worse = Auto(), structure, False, worse or []
 
     def take(self, parts):
-        return Forgetful(self.structure.take(parts), self.worse)
+        return WorseningMaximizer(self.structure.take(parts), self.worse)
 
     def solve(self, scores, tol):
         labels = np.arange(self.structure.batch.total) >= len(self.worse)
@@ -132,7 +132,7 @@ class Forgetful(Maximizer):
 def test_a_completion_is_given_up_for_better_ones_alone():
     labels = np.full(6, -1, np.int8)
     structure = Hamming().bind(Graphs(labels, np.array([0, 3, 6]), np.zeros((0, 2), np.int64)))
-    kept = CachedMaximizer(Forgetful(structure))
+    kept = CachedMaximizer(WorseningMaximizer(structure))
     ones = np.ones(6)
     assert kept.maximize(ones).values.tolist() == [3.0, 3.0]
     found = kept.maximize(ones)

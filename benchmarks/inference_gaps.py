@@ -124,10 +124,10 @@ class Objectives:
         self.rows, self.places = rows == 1 if kind.binary else rows, kind.k ** np.arange(kind.p)
         self.codes = np.array([batch.encode(row) for row in self.rows])
 
-    def of(self, structure: BoundLoss, scores: np.ndarray) -> np.ndarray:
+    def of(self, bound_loss: BoundLoss, scores: np.ndarray) -> np.ndarray:
         """As ``brute.objectives``, at once."""
-        losses = structure.take(np.zeros(len(self.rows), np.int64)).values(self.rows.ravel())
-        return losses + self.codes @ scores - scores @ structure.batch.target
+        losses = bound_loss.take(np.zeros(len(self.rows), np.int64)).values(self.rows.ravel())
+        return losses + self.codes @ scores - scores @ bound_loss.batch.target
 
     def at(self, values: np.ndarray, labels: np.ndarray) -> float:
         """The value of one labeling."""
@@ -138,15 +138,15 @@ def rows_of(kind: NetworkKind, objectives: Objectives, loss: object) -> list[tup
     """The rows of one loss."""
     found = {name: [] for name in kind.methods}
     for i, (batch, scores) in enumerate(cases(kind)):
-        structure = loss.bind(batch)
-        values = objectives.of(structure, scores)
+        bound_loss = loss.bind(batch)
+        values = objectives.of(bound_loss, scores)
         if i == 0:
-            np.testing.assert_allclose(values, brute.objectives(structure, scores, objectives.rows), atol=SLIP)
+            np.testing.assert_allclose(values, brute.objectives(bound_loss, scores, objectives.rows), atol=SLIP)
         best = values.max()
         for name, method in kind.methods.items():
-            if method.refuses(structure) is not None:
+            if method.refuses(bound_loss) is not None:
                 continue
-            answer = method.prepare(structure).maximize(scores)
+            answer = method.prepare(bound_loss).maximize(scores)
             value, bound = answer.values[0], answer.bounds[0]
             assert np.isfinite(bound)
             assert abs(value - objectives.at(values, answer.labels)) <= SLIP

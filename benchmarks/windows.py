@@ -92,8 +92,8 @@ def main() -> None:
     rows = [(*head, "median ms", "99 % ms", "max ms", "by the clock")]
     X, Y = images(n, 0)
     batch, features = space.bind(X, Y)
-    structure = MaxLoss(Overlap()).bind(batch)
-    worst = method.prepare(structure, slack=True)
+    bound_loss = MaxLoss(Overlap()).bind(batch)
+    worst = method.prepare(bound_loss, slack=True)
     worst.maximize(np.zeros(batch.n_scores))
     watch.calls = []
     for scale in (0.0, 1e-6, 1e-3):

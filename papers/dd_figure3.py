@@ -69,7 +69,7 @@ class Instance:
 
     def __init__(self, part: ImageSet, w: Values) -> None:
         graphs = part.graphs
-        self.scores, self.structure = part.features.scores(w), Jaccard().bind(graphs)
+        self.scores, self.bound_loss = part.features.scores(w), Jaccard().bind(graphs)
         self._graphs = graphs
         self._network: Maximizer = MaxFlow().prepare(BoundLoss(graphs))
         self._loss: Maximizer = CountSearch().prepare(Jaccard().bind(Sets(graphs.truth, graphs.offsets)))
@@ -98,11 +98,11 @@ class Instance:
 
     def value(self, labels: NDArray[np.bool_]) -> float:
         """Loss and score of a labeling, relative to the target."""
-        return float(self.structure.values(labels)[0] + self._graphs.won(self.scores, labels)[0])
+        return float(self.bound_loss.values(labels)[0] + self._graphs.won(self.scores, labels)[0])
 
     def ours(self, tol: float = 0.0) -> tuple[float, float]:
         """The gap and the seconds of our method, from a cold start; it may stop at a gap of ``tol``."""
-        one = DualDecomposition().prepare(self.structure)
+        one = DualDecomposition().prepare(self.bound_loss)
         begin = perf_counter()
         found = one.maximize(self.scores, tol)
         return float(found.bounds[0] - found.values[0]), perf_counter() - begin

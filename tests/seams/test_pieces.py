@@ -24,7 +24,7 @@ class HistogramRisk(Risk):
         whole = np.array([[N, P]])
         self.pieces = [(RowModel(X, np.array([0, len(y)])), y) for X, y in pieces]
         # Each piece is bound to the totals of the whole set, so any of them knows the formula.
-        self.structures = [loss.bind(Sets(y, np.array([0, len(y)]), totals=whole)) for _, y in pieces]
+        self.bound_losses = [loss.bind(Sets(y, np.array([0, len(y)]), totals=whole)) for _, y in pieces]
         self.size = self.pieces[0][0].size
 
     def cut(self, w, tol=0.0):
@@ -34,7 +34,7 @@ class HistogramRisk(Risk):
             for value, label in zip(u, y, strict=True):
                 histogram.setdefault(value, [0, 0])[int(not label)] += 1
         # Along falling errors, misses before false alarms where they are equal; each takes its share of their gain.
-        (term,), fn, fp, shares, total = self.structures[0].terms, 0.0, 0.0, {}, 0.0
+        (term,), fn, fp, shares, total = self.bound_losses[0].terms, 0.0, 0.0, {}, 0.0
         for u in sorted((v for v in histogram if v > 0), reverse=True):
             misses, alarms = histogram[u]
             ends = [

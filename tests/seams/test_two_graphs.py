@@ -40,18 +40,18 @@ class ByTwoTables(Inference):
 
     name = about = "by_two_tables"
 
-    def refuses(self, structure, slack=False):
-        return None if isinstance(structure.batch, GraphPair) and not slack else "only two graphs are joined here."
+    def refuses(self, bound_loss, slack=False):
+        return None if isinstance(bound_loss.batch, GraphPair) and not slack else "only two graphs are joined here."
 
-    def bind(self, structure, slack):
+    def bind(self, bound_loss, slack):
         class TableMaximizer(Maximizer):
             method = self
 
             def __init__(self):
-                self.structure, self.slack = structure, slack
+                self.bound_loss, self.slack = bound_loss, slack
 
             def solve(self, scores, tol):
-                truth, (term,) = self.structure.batch.labels, self.structure.terms
+                truth, (term,) = self.bound_loss.batch.labels, self.bound_loss.terms
                 tables = [self._table(scores, truth, graph) for graph in GRAPHS]
                 best, labels = -np.inf, None
                 for (a, (won, left)), (b, (more, right)) in product(*(t.items() for t in tables)):

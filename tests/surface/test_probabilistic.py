@@ -214,7 +214,7 @@ def bags():
     sets = Sets(np.array([-1, -1, 1], dtype=np.int8), np.array([0, 3]))
     others = OBJECTS | {"a loss": CountRange(1), "sets": sets}
     for kind in (AllowedPartition, BagDivergence):
-        yield Parameter(f"{kind.__name__}(structure)", kind, others)
+        yield Parameter(f"{kind.__name__}(bound_loss)", kind, others)
     names = OBJECTS | {"unknown name": "counts", "class": CountRange, "needs parameters": "count_range"}
     for kind in (CountLikelihood, ProportionLoss):
         yield Parameter(f"{kind.__name__}(loss)", kind, names)

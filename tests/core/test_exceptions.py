@@ -9,7 +9,7 @@ from setwise import MeasureClassifier
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import EMPTY_MODELS, WHICH_SURROGATE
 from setwise.losses import parse_losses
-from setwise.risks.distributed_risk import Census, Extent
+from setwise.risks.distributed_risk import Extent, SetCatalog
 from setwise.surrogates import LovaszHinge, SlackRescaling
 
 TEXT = "A refuses B. Use C."
@@ -65,7 +65,7 @@ def a_sum_of_text():
 
 def a_set_in_places():
     parted = Extent(np.zeros(1), np.array([1 << 25]), np.array([5]))
-    Census([parted, parted], SlackRescaling("jaccard"), None)
+    SetCatalog([parted, parted], SlackRescaling("jaccard"), None)
 
 
 @pytest.mark.parametrize("act", [a_sum_of_text, a_set_in_places])

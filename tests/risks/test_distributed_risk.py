@@ -279,7 +279,7 @@ def test_large_sets_in_pieces_have_the_value_and_the_optimum_of_one_place(loss, 
     surrogate = MarginRescaling(loss, scale="size")
     places, rows, labels, kept = apart(X, truth, ids, edges)
     risk, wanted = DistributedRisk(places, rows, labels, surrogate, kept), together(X, truth, ids, surrogate)
-    assert not groups or (risk.census.kinds == distributed_risk.SPREAD).any()
+    assert not groups or (risk.catalog.kinds == distributed_risk.SPREAD).any()
     rng, tried = np.random.default_rng(0), rounds(20, 6)
     for w in (np.zeros(5), rng.normal(size=5), 100.0 * rng.normal(size=5)):
         cut = risk.cut(w)

@@ -85,7 +85,8 @@ def test_the_worst_window_is_that_of_enumeration(costs, slack, kind, budget):
             assert values[place[0]] == pytest.approx(found.values[i], rel=0, abs=size)
         part = maximizer.take(np.array([2, 0])).maximize(np.concatenate([own[2], own[0]]))
         np.testing.assert_allclose(part.values, found.values[[2, 0]], rtol=1e-12)
-        assert maximizer.visits.calls == sum(maximizer.visits.closed.values()) == (0 if slack and costs is None else 5)
+        counted = maximizer.statistics
+        assert counted.calls == sum(counted.closed.values()) == (0 if slack and costs is None else 5)
 
 
 @pytest.mark.draw(4)

@@ -356,7 +356,7 @@ _LOCK = Lock()
 
 
 @dataclass
-class Visits:
+class SearchStatistics:
     """What the searches of a maximizer took so far, and of the parts taken from it.
 
     Attributes
@@ -390,7 +390,7 @@ class ByWindows(Inference):
     one. Others are searched by branch and bound over sets of windows (Lampert, Blaschko and Hofmann 2009), in which a
     set costs nothing if one box alone overlaps all of it, and after a budget by the maximum over pairs of rows,
     O(h^2 w) for images of h rows and w columns. ``above`` lists windows greedily: each is the best one that overlaps no
-    window before it by ``overlap``. ``k_best`` leaves nothing out. The maximizer counts in ``visits`` what it took.
+    window before it by ``overlap``. ``k_best`` leaves nothing out. The maximizer counts in ``statistics`` what it took.
 
     Parameters
     ----------
@@ -444,22 +444,22 @@ class ByWindows(Inference):
         return None
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
-        return _ByWindows(self, bound_loss, slack, Visits())
+        return _ByWindows(self, bound_loss, slack, SearchStatistics())
 
 
 @final
 class _ByWindows(Maximizer):
     method: ByWindows
 
-    def __init__(self, method: ByWindows, bound_loss: BoundLoss, slack: bool, visits: Visits) -> None:
-        self.method, self.bound_loss, self.slack, self.visits = method, bound_loss, slack, visits
+    def __init__(self, method: ByWindows, bound_loss: BoundLoss, slack: bool, statistics: SearchStatistics) -> None:
+        self.method, self.bound_loss, self.slack, self.statistics = method, bound_loss, slack, statistics
         assert isinstance(bound_loss.batch, Boxes)
         self.boxes = bound_loss.batch
         self.costs: FlipCosts | None = bound_loss.terms[0] if bound_loss.terms else None  # type: ignore[assignment]
         self.cost = 0.0 if self.costs is None else self.costs.factor
 
     def take(self, parts: Ints) -> Maximizer:
-        return _ByWindows(self.method, self.bound_loss.take(parts), self.slack, self.visits)
+        return _ByWindows(self.method, self.bound_loss.take(parts), self.slack, self.statistics)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         labels = np.zeros(self.boxes.total, np.int64)
@@ -467,7 +467,7 @@ class _ByWindows(Maximizer):
         if self.cost or not self.slack:
             units = list(enumerate(self._own(scores)))
             answers = map_units(self._worst, units)
-            self.visits.count([found for _, found in answers])
+            self.statistics.count([found for _, found in answers])
             for i, (label, _) in enumerate(answers):
                 if label is not None:
                     labels[4 * i : 4 * i + 4] = label + 1
@@ -518,7 +518,7 @@ class _ByWindows(Maximizer):
 
         own = self._listable(scores)
         answers = map_units(listed, list(enumerate(own)))
-        self.visits.count(answers)
+        self.statistics.count(answers)
         lists = [self._solutions(i, found, s) for i, (found, s) in enumerate(zip(answers, own, strict=True))]
         # Sums by differences may be above the threshold by their rounding alone.
         return [[one for one in row if one.value > floor] for row in lists]
@@ -541,7 +541,7 @@ class _ByWindows(Maximizer):
         seen, count = np.zeros((0, 4), np.int64), 8
         while True:
             found = self._search(i, own, seen, 1.0, -np.inf, count)
-            self.visits.count([found])
+            self.statistics.count([found])
             yield from self._solutions(i, found, own)
             if len(found.sums) < count:
                 return

@@ -73,10 +73,10 @@ def instances(sides):
 def main(sides, every) -> None:
     method, names, times, solved = DualDecomposition(), [], [], []
     for name, graphs, scores in islice(instances(sides), 0, None, every):
-        structure = Jaccard().bind(graphs)
+        bound_loss = Jaccard().bind(graphs)
 
-        def fresh(structure=structure, scores=scores):
-            return Subproblem(method.one_set(structure), scores)
+        def fresh(bound_loss=bound_loss, scores=scores):
+            return Subproblem(method.one_set(bound_loss), scores)
 
         if not names:
             # All kernels are compiled before the clock runs.

@@ -46,7 +46,7 @@ SIDE, TRAIN, HELD = 50, 200, 50
 
 
 @dataclass(frozen=True)
-class Way:
+class TrainingSetup:
     """A way of training: the loss, the surrogate, whether there are edges, and the values of C that are tried."""
 
     loss: str
@@ -57,12 +57,12 @@ class Way:
 
 MARGIN, RAMP = (30.0, 300.0, 3000.0, 30000.0), (1e2, 1e3, 1e4, 1e5)
 WAYS = {
-    "Jaccard, margin, edges": Way("jaccard", "margin", True, MARGIN),
-    "Jaccard, ramp, edges": Way("jaccard", "ramp", True, RAMP),
-    "wrong pixels, edges": Way("error_rate", "margin", True, MARGIN),
-    "0-1, edges": Way("zero_one", "margin", True, MARGIN),
-    "Jaccard, margin, alone": Way("jaccard", "margin", False, MARGIN),
-    "Jaccard, ramp, alone": Way("jaccard", "ramp", False, RAMP),
+    "Jaccard, margin, edges": TrainingSetup("jaccard", "margin", True, MARGIN),
+    "Jaccard, ramp, edges": TrainingSetup("jaccard", "ramp", True, RAMP),
+    "wrong pixels, edges": TrainingSetup("error_rate", "margin", True, MARGIN),
+    "0-1, edges": TrainingSetup("zero_one", "margin", True, MARGIN),
+    "Jaccard, margin, alone": TrainingSetup("jaccard", "margin", False, MARGIN),
+    "Jaccard, ramp, alone": TrainingSetup("jaccard", "ramp", False, RAMP),
 }
 LOGISTIC = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
@@ -135,7 +135,7 @@ def row(train, test, C, fit=None) -> dict[str, float]:
     return out | (fit or {})
 
 
-def fitted(way: Way, C: float, train: Horses, threads: int) -> tuple[GraphClassifier, dict[str, float]]:
+def fitted(way: TrainingSetup, C: float, train: Horses, threads: int) -> tuple[GraphClassifier, dict[str, float]]:
     """The model, its certificates and its seconds."""
     model = GraphClassifier(way.loss, way.surrogate, C=C, tol=1e-2, max_iter=300, n_jobs=threads)
     begin = seconds()
@@ -145,7 +145,7 @@ def fitted(way: Way, C: float, train: Horses, threads: int) -> tuple[GraphClassi
     return model, {"gap": model.duality_gap_, "objective": model.objective_ / C, **since(begin)}
 
 
-def network_row(way: Way, C: float, train: Horses, test: Horses, threads: int) -> dict[str, float]:
+def network_row(way: TrainingSetup, C: float, train: Horses, test: Horses, threads: int) -> dict[str, float]:
     model, end = fitted(way, C, train, threads)
     sides = [flips_of(model, one.graphs if way.edges else one.alone, one.labels) for one in (train, test)]
     return row(*sides, C, end)

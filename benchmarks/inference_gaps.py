@@ -74,7 +74,7 @@ OF_CLASSES = (MeanOverClasses(Jaccard()), MeanOverClasses(FBeta()), ZeroOne(), H
 CHAIN = np.column_stack([np.arange(11), np.arange(1, 12)])
 
 
-class Kind(NamedTuple):
+class NetworkKind(NamedTuple):
     """Networks of p nodes and k labels; ``attract`` says whether all scores of edges are 0 or above."""
 
     name: str
@@ -88,16 +88,16 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("3 x 4", 12, 2, grid(3, 4), True, True, LOSSES, MODULAR | COUNTS | CUTS),
-    Kind("3 x 4, any sign", 12, 2, grid(3, 4), True, False, (Hamming(),), MODULAR),
-    Kind("chain, any sign", 12, 2, CHAIN, True, False, (Hamming(),), {"TreeMaxProduct": TreeMaxProduct()}),
-    Kind("3 x 4, k = 2", 12, 2, grid(3, 4), False, True, OF_CLASSES, MODULAR | CLASSES),
-    Kind("3 x 3, k = 3", 9, 3, grid(3, 3), False, True, OF_CLASSES, MODULAR | CLASSES),
-    Kind("3 x 3, k = 3, any sign", 9, 3, grid(3, 3), False, False, (Hamming(),), MODULAR | CLASSES),
+    NetworkKind("3 x 4", 12, 2, grid(3, 4), True, True, LOSSES, MODULAR | COUNTS | CUTS),
+    NetworkKind("3 x 4, any sign", 12, 2, grid(3, 4), True, False, (Hamming(),), MODULAR),
+    NetworkKind("chain, any sign", 12, 2, CHAIN, True, False, (Hamming(),), {"TreeMaxProduct": TreeMaxProduct()}),
+    NetworkKind("3 x 4, k = 2", 12, 2, grid(3, 4), False, True, OF_CLASSES, MODULAR | CLASSES),
+    NetworkKind("3 x 3, k = 3", 9, 3, grid(3, 3), False, True, OF_CLASSES, MODULAR | CLASSES),
+    NetworkKind("3 x 3, k = 3, any sign", 9, 3, grid(3, 3), False, False, (Hamming(),), MODULAR | CLASSES),
 )
 
 
-def cases(kind: Kind):
+def cases(kind: NetworkKind):
     """The random cases: a batch of one network, and its scores."""
     rng, ends = np.random.default_rng(0), np.array([0, kind.p])
     for _ in range(CASES):
@@ -118,35 +118,35 @@ def cases(kind: Kind):
 class Objectives:
     """Loss and score of all labelings of networks of one kind."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: NetworkKind) -> None:
         batch, _ = next(cases(kind))
         rows = brute.labelings(kind.p, kind.k)
         self.rows, self.places = rows == 1 if kind.binary else rows, kind.k ** np.arange(kind.p)
         self.codes = np.array([batch.encode(row) for row in self.rows])
 
-    def of(self, structure: BoundLoss, scores: np.ndarray) -> np.ndarray:
+    def of(self, bound_loss: BoundLoss, scores: np.ndarray) -> np.ndarray:
         """As ``brute.objectives``, at once."""
-        losses = structure.take(np.zeros(len(self.rows), np.int64)).values(self.rows.ravel())
-        return losses + self.codes @ scores - scores @ structure.batch.target
+        losses = bound_loss.take(np.zeros(len(self.rows), np.int64)).values(self.rows.ravel())
+        return losses + self.codes @ scores - scores @ bound_loss.batch.target
 
     def at(self, values: np.ndarray, labels: np.ndarray) -> float:
         """The value of one labeling."""
         return values[int(labels @ self.places)]
 
 
-def rows_of(kind: Kind, objectives: Objectives, loss: object) -> list[tuple[str, ...]]:
+def rows_of(kind: NetworkKind, objectives: Objectives, loss: object) -> list[tuple[str, ...]]:
     """The rows of one loss."""
     found = {name: [] for name in kind.methods}
     for i, (batch, scores) in enumerate(cases(kind)):
-        structure = loss.bind(batch)
-        values = objectives.of(structure, scores)
+        bound_loss = loss.bind(batch)
+        values = objectives.of(bound_loss, scores)
         if i == 0:
-            np.testing.assert_allclose(values, brute.objectives(structure, scores, objectives.rows), atol=SLIP)
+            np.testing.assert_allclose(values, brute.objectives(bound_loss, scores, objectives.rows), atol=SLIP)
         best = values.max()
         for name, method in kind.methods.items():
-            if method.refuses(structure) is not None:
+            if method.refuses(bound_loss) is not None:
                 continue
-            answer = method.prepare(structure).maximize(scores)
+            answer = method.prepare(bound_loss).maximize(scores)
             value, bound = answer.values[0], answer.bounds[0]
             assert np.isfinite(bound)
             assert abs(value - objectives.at(values, answer.labels)) <= SLIP

@@ -25,7 +25,7 @@ from setwise.surrogates import MultilabelHinge
 ROWS, LABELS, FEATURES, SHARED, C, TOL = 2000, 60, 8, 20, 1e4, 5e-3
 
 
-class Counted(Evaluator):
+class PairMarkingEvaluator(Evaluator):
     """An evaluator that marks which pairs of an input and a label have had a part in a plane."""
 
     def __init__(self, inner: Evaluator, pairs: Values) -> None:
@@ -37,7 +37,7 @@ class Counted(Evaluator):
         self.pairs[found.gradient != 0.0] = True
         return found
 
-    def take(self, parts: Ints) -> "Counted":
+    def take(self, parts: Ints) -> "PairMarkingEvaluator":
         """Not asked for: all sets are one chunk here."""
         raise NotImplementedError
 
@@ -56,7 +56,9 @@ def main() -> None:
     batch = Sets.rows(Y)
     pairs = np.zeros(batch.n_scores, dtype=bool)
     MeanRisk.CHUNK = batch.n_scores
-    risk = MeanRisk(JointLabels(phi, kappa, np.arange(ROWS + 1)), Counted(MultilabelHinge(MaxLoss()).on(batch), pairs))
+    risk = MeanRisk(
+        JointLabels(phi, kappa, np.arange(ROWS + 1)), PairMarkingEvaluator(MultilabelHinge(MaxLoss()).on(batch), pairs)
+    )
     fit = OneSlack(C=C, tol=TOL).minimize(risk)
     seconds = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

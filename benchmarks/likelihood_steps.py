@@ -62,7 +62,7 @@ def images(part):
     ])  # fmt: skip
 
 
-class Task:
+class DenoisingTask:
     """What is learned, and its objective."""
 
     def __init__(self, name, part="train", ridge=RIDGE):
@@ -100,7 +100,7 @@ def main(names) -> None:
     excess = {rule: [] for rule in RULES}
     shown = [("likelihood", "steps", "rule", "lengths", "objective", "AdaGrad - plain", "rows lost", "on the edge")]
     for name, steps in product(names, STEPS):
-        task, values, found = Task(name), {}, {}
+        task, values, found = DenoisingTask(name), {}, {}
         for rule, (_, grid) in RULES.items():
             with thread_limit(2):
                 made = map_units(lambda at, r=rule, t=task, s=steps: t.learned(r, at, s), grid)
@@ -137,7 +137,7 @@ def held_out(names) -> None:
     rows = (("AdaGrad", (0.1, 0.1)), ("AdaGrad", (1.0, 1.0)), ("plain", (1.0, 10**-2.5)))
     shown = [("likelihood", "steps", *(f"{rule} {a:g}, {b:.2g}" for rule, (a, b) in rows))]
     for name, steps in product(names, STEPS):
-        task, test = Task(name), Task(name, "test", 0.0)
+        task, test = DenoisingTask(name), DenoisingTask(name, "test", 0.0)
         found = [test.terms(task.learned(rule, lengths, steps), 10**6).mean() for rule, lengths in rows]
         shown.append((name, str(steps), *(f"{-value:.2f}" for value in found)))
     table(shown)

@@ -49,10 +49,10 @@ def trial(loss: object, labels: np.ndarray | None, method: Inference) -> tuple[s
         scores = np.zeros(graphs.n_scores)
         scores[graphs.node_places] = size * (rng.standard_normal(12) + np.where(truth, 0.5, -0.5))
         scores[graphs.edge_places] = size * coupling * rng.random(len(edges))
-        structure = loss.bind(graphs)
-        losses = structure.take(np.zeros(len(ROWS), np.int64)).values(ROWS.ravel())
+        bound_loss = loss.bind(graphs)
+        losses = bound_loss.take(np.zeros(len(ROWS), np.int64)).values(ROWS.ravel())
         won = ROWS @ scores[graphs.node_places] + agree @ scores[graphs.edge_places] - scores @ graphs.target
-        best, prepared = (won + losses).max(), method.prepare(structure)
+        best, prepared = (won + losses).max(), method.prepare(bound_loss)
         begin = time.perf_counter()
         answer = prepared.maximize(scores)
         seconds += time.perf_counter() - begin

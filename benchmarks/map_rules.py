@@ -190,7 +190,7 @@ def main(folder, networks, epochs, horses):
     )
 
 
-class Made:
+class GeneratedMaps:
     """Maps, or with ``labels`` their targets, that are made when they are read."""
 
     def __init__(self, maps, labels):
@@ -214,7 +214,7 @@ class Made:
 def memory(maps):
     """Print the seconds and the memory of a fit."""
     before, begin = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
-    rule = MapRule("dataset", random_state=0).fit(Made(maps, False), Made(maps, True))
+    rule = MapRule("dataset", random_state=0).fit(GeneratedMaps(maps, False), GeneratedMaps(maps, True))
     seconds = time.perf_counter() - begin
     more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     print(f"{rule}\n{maps} maps of 19 x 512 x 512: {seconds:.0f} s, {more:,.0f} MiB more")

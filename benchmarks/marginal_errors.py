@@ -29,7 +29,7 @@ from setwise.probabilistic import (
     tree_reweighted,
 )
 from timing import table
-from uai import NAMES, Network, read
+from uai import NAMES, UaiNetwork, read
 
 METHODS = {
     "superdifferential": superdifferential,
@@ -56,7 +56,7 @@ def timed(method, model: LogSupermodularDistribution) -> tuple[LogPartition | Sa
     return found, seconds
 
 
-def cells(network: Network, found: LogPartition | Samples | None, seconds: float) -> tuple[str, ...]:
+def cells(network: UaiNetwork, found: LogPartition | Samples | None, seconds: float) -> tuple[str, ...]:
     """The difference of log10 Z, the mean and the largest error of marginals, and seconds."""
     if found is None:
         return "", "refused", "", f"{seconds:.3f}"

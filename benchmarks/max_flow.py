@@ -41,7 +41,7 @@ except ImportError:
 ROUNDS = 7
 
 
-class Problem:
+class LatticeProblem:
     """A lattice with its capacities in our layout, and in that of the peer."""
 
     def __init__(self, kind: str, shape: tuple[int, ...], neighbors: int, seed: int = 0) -> None:
@@ -104,7 +104,7 @@ def seconds(run) -> float:
     return time.perf_counter() - begin
 
 
-def others(problem: Problem, program: str) -> dict[str, float]:
+def others(problem: LatticeProblem, program: str) -> dict[str, float]:
     """Seconds of the solvers of another program, which must find the same value."""
     (ends, weights), (layout, forest, capacities) = problem.edges(), problem.ours(True)
     cut(layout, forest, capacities, problem.scores)
@@ -122,7 +122,7 @@ def others(problem: Problem, program: str) -> dict[str, float]:
     return found
 
 
-def cold(problem: Problem, listed: bool) -> tuple[float, float]:
+def cold(problem: LatticeProblem, listed: bool) -> tuple[float, float]:
     """Median seconds of ours and of the peer."""
     layout, forest, capacities = problem.ours(listed)
     cut(layout, forest, capacities, problem.scores)
@@ -137,7 +137,7 @@ def cold(problem: Problem, listed: bool) -> tuple[float, float]:
     return median(mine), median(theirs) if theirs else np.nan
 
 
-def warm(problem: Problem, share: float, size: float) -> tuple[float, float]:
+def warm(problem: LatticeProblem, share: float, size: float) -> tuple[float, float]:
     """Median seconds of ours and of the peer for a change of a share of the scores, by normal numbers of this size."""
     rng = np.random.default_rng(1)
     layout, forest, capacities = problem.ours(False)
@@ -161,7 +161,7 @@ def warm(problem: Problem, share: float, size: float) -> tuple[float, float]:
     return median(mine[1:]), median(theirs[1:]) if theirs else np.nan
 
 
-def marginals(problem: Problem) -> tuple[float, float]:
+def marginals(problem: LatticeProblem) -> tuple[float, float]:
     """Seconds of all max-marginals, and of one cut."""
     layout, forest, capacities = problem.ours(False)
     labels, out = np.zeros(problem.n, bool), np.zeros(problem.n)
@@ -175,7 +175,7 @@ def marginals(problem: Problem) -> tuple[float, float]:
 
 def memory(neighbors: int) -> None:
     """Print the peak memory of a process that cuts 2048 x 2048 nodes once."""
-    problem = Problem("potts", (2048, 2048), neighbors)
+    problem = LatticeProblem("potts", (2048, 2048), neighbors)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     layout, forest, capacities = problem.ours(False)
     cut(layout, forest, capacities, problem.scores)
@@ -201,7 +201,7 @@ def beside(program: str, cases: list[tuple[str, tuple[int, ...], int]]) -> None:
     """Print our time for new cuts beside those of another program."""
     rows = []
     for kind, shape, neighbors in cases:
-        problem = Problem(kind, shape, neighbors)
+        problem = LatticeProblem(kind, shape, neighbors)
         found, name = others(problem, program), f"{kind} {'x'.join(map(str, shape))}, {neighbors} neighbors"
         if not rows:
             rows.append(("instance", "layout", "ours, ms", *(f"{one} / ours" for one in found)))
@@ -221,7 +221,8 @@ def main(program: str | None) -> None:
         beside(program, cases)
         return
     for kind, shape, neighbors in cases:
-        problem, name = Problem(kind, shape, neighbors), f"{kind} {'x'.join(map(str, shape))}, {neighbors} neighbors"
+        problem = LatticeProblem(kind, shape, neighbors)
+        name = f"{kind} {'x'.join(map(str, shape))}, {neighbors} neighbors"
         for listed in (False, True):
             mine, peer = cold(problem, listed)
             rows.append((name, "arcs" if listed else "lattice", f"{1e3 * mine:.2f}", f"{peer / mine:.2f}"))
@@ -231,9 +232,9 @@ def main(program: str | None) -> None:
                 words = f"{name}, {share:.0%} changed"
                 rows.append((words, "lattice", f"{1e3 * mine:.3f}", f"{peer / mine:.2f}"))
     table(rows)
-    every, one = marginals(Problem("potts", (100, 100), 4))
+    every, one = marginals(LatticeProblem("potts", (100, 100), 4))
     print(f"max-marginals of 100 x 100 nodes: {1e3 * every:.1f} ms, as long as {every / one:.1f} cold cuts")
-    problems = [Problem("potts", (256, 256), 4, seed) for seed in (0, 1)]
+    problems = [LatticeProblem("potts", (256, 256), 4, seed) for seed in (0, 1)]
     states = [(*problem.ours(False), problem.scores) for problem in problems]
     alone = seconds(lambda: [cut(*state) for state in states for _ in range(5)])
     with ThreadPoolExecutor(2) as pool:

@@ -59,10 +59,10 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * resource.getpagesize()
 
 
-class Peak:
+class PeakMemory:
     """The largest resident memory in the ``with`` block, above that at its begin."""
 
-    def __enter__(self) -> "Peak":
+    def __enter__(self) -> "PeakMemory":
         self.ended = threading.Event()
         self.begin = self.most = resident()
         self.thread = threading.Thread(target=self._watch)
@@ -87,7 +87,7 @@ def cuts(path: Path, n: int, memory: str) -> None:
     """Seconds of reading the file and of a cut, and their memory."""
     rows = [("surrogate", "rows", "blocks", "read", "bind", "cut", "cut / read", "peak")]
     for surrogate in (LovaszHinge("jaccard"), MarginRescaling("f1", scale="size")):
-        with Peak() as peak:
+        with PeakMemory() as peak:
             found = placed_rows(path, "y", None, None, Budget.of(memory), 2)
             begin = time.perf_counter()
             found.places.tell(len, found.X)
@@ -113,20 +113,22 @@ def fits(path: Path, fresh: Path, memory: str) -> None:
     sample = pq.ParquetFile(path).read_row_group(0).to_pandas()
     X, y = sample.drop(columns="y").to_numpy(), sample["y"].to_numpy()
 
-    def note(name: str, seconds: float, peak: Peak, scores: np.ndarray, of_sample: np.ndarray, zero: float) -> None:
+    def note(
+        name: str, seconds: float, peak: PeakMemory, scores: np.ndarray, of_sample: np.ndarray, zero: float
+    ) -> None:
         threshold = best_threshold(y, of_sample, "f1").threshold
         plain, tuned = (f1_score(truth, scores > t) for t in (zero, threshold))
         rows.append((name, f"{seconds:.1f}", peak.text, f"{plain:.4f}", f"{tuned:.4f}"))
 
     for surrogate in ("convex", "auto"):
         begin = time.perf_counter()
-        with Peak() as peak:
+        with PeakMemory() as peak:
             ours = FileClassifier("f1", surrogate, tol=1e-2, memory=memory, n_jobs=2).fit(path, "y")
         seconds = time.perf_counter() - begin
         name = f"FileClassifier, {ours.surrogate_}, gap {ours.duality_gap_:.1e}, {ours.n_iter_} cuts"
         note(name, seconds, peak, ours.decision_function(fresh), ours.decision_function(X), 0.0)
     begin = time.perf_counter()
-    with Peak() as peak:
+    with PeakMemory() as peak:
         rival = SGDClassifier(loss="log_loss", random_state=0)
         found = placed_rows(path, "y", None, None, Budget.of(memory), 1)
         for _ in range(5):

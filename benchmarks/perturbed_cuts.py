@@ -43,7 +43,7 @@ def instance(kind: str, side: int) -> LogSupermodularDistribution:
     return LogSupermodularDistribution(cuts, (np.log(9.0) * (2.0 * seen - 1.0)).ravel(), [1.0, 2.2])
 
 
-class Peer:
+class PyMaxflowModel:
     """PyMaxflow on one model."""
 
     def __init__(self, model: LogSupermodularDistribution) -> None:
@@ -86,7 +86,7 @@ def reuses() -> bool:
     return "reuse" in (maxflow.Graph[float].maxflow.__doc__ or "")
 
 
-class Beside:
+class SamplingProcess:
     """Another process, which draws samples when it is told to."""
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ def serve(pipe) -> None:
         pipe.send(None)
 
 
-def speed(kind: str, side: int, samples: int, beside: Beside) -> list[str]:
+def speed(kind: str, side: int, samples: int, beside: SamplingProcess) -> list[str]:
     """A line of the first table."""
     model, zero = instance(kind, side), np.zeros(side * side)
     beside.ready(kind, side, samples)
@@ -134,7 +134,7 @@ def speed(kind: str, side: int, samples: int, beside: Beside) -> list[str]:
 
     ways = {"ours": lambda: ours(1), "two": lambda: ours(2), "beside": lambda: beside.both(lambda: ours(1))}
     if maxflow is not None:
-        peer = Peer(model)
+        peer = PyMaxflowModel(model)
         ways |= {"anew": lambda: peer.anew(noise()), "again": lambda: peer.again(noise())}
         apart = np.mean(peer.anew(noise()) != ours(1).ones)
         print(f"{kind} {side}: counts differ at {100 * apart:.2f} % of the nodes", file=sys.stderr)
@@ -171,7 +171,7 @@ def growth(kind: str, side: int) -> list[str]:
 
 def main() -> None:
     head = ["instance", "size", "ms a sample", "new graph / ours", "one graph / ours", "two threads", "two processes"]
-    kinds, beside = ("posterior", "prior"), Beside()
+    kinds, beside = ("posterior", "prior"), SamplingProcess()
     rows = [speed(kind, side, 100 if side == 50 else 20, beside) for kind in kinds for side in (50, 256)]
     table([head, *rows])
     print()

@@ -47,11 +47,11 @@ def timed(call):
     return call(), time.perf_counter() - begin
 
 
-def one_piece(structure, scores, labels):
+def one_piece(bound_loss, scores, labels):
     """The seconds of the piece in which a labeling lies."""
-    truth = structure.batch.truth
+    truth = bound_loss.batch.truth
     fn, fp = int((truth & ~labels).sum()), int((~truth & labels).sum())
-    pieces = PiecesOfSet(structure, PIECES)
+    pieces = PiecesOfSet(bound_loss, PIECES)
     (piece,) = (p for p in pieces.pieces if p.low <= fn <= p.high and p.left <= fp <= p.right)
     return timed(lambda: pieces.solve(piece, scores))[1]
 
@@ -90,13 +90,13 @@ def superpixels():
 
 def row_of(name, graphs, size, coupling, whole=True):
     """The cells of one instance; all pieces are solved if it is whole."""
-    structure = Jaccard().bind(graphs)
+    bound_loss = Jaccard().bind(graphs)
     scores = scored(graphs, size / graphs.total, coupling, np.random.default_rng(0))
-    one = DualDecomposition().prepare(structure)
+    one = DualDecomposition().prepare(bound_loss)
     ours, seconds = timed(lambda: one.maximize(scores))
     left = f"{ours.bounds[0] - ours.values[0]:.1e}"
     if whole:
-        other = PiecewiseLinearPrograms(PIECES).prepare(structure)
+        other = PiecewiseLinearPrograms(PIECES).prepare(bound_loss)
         theirs, theirs_seconds = timed(lambda: other.maximize(scores))
         cells = (
             f"{theirs_seconds:.2f}",
@@ -104,7 +104,7 @@ def row_of(name, graphs, size, coupling, whole=True):
             f"{theirs.bounds[0] - theirs.values[0]:.1e}",
         )
     else:
-        theirs_seconds = PIECES * one_piece(structure, scores, ours.labels)
+        theirs_seconds = PIECES * one_piece(bound_loss, scores, ours.labels)
         cells = (f"{theirs_seconds:.0f} (extrapolated from one piece)", "-", "-")
     head = (name, str(graphs.total), str(int(graphs.truth.sum())), f"{size:g} / nodes", f"{coupling:g}")
     row = (*head, f"{seconds:.3f}", left, *cells, f"{theirs_seconds / seconds:.0f}")

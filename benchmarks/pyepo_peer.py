@@ -24,7 +24,7 @@ from pyepo.model.opt import optModel
 from scipy.optimize import linprog
 from scipy.sparse import coo_array, eye_array, hstack, vstack
 
-from perturbed_cuts import Peer, instance, maxflow
+from perturbed_cuts import PyMaxflowModel, instance, maxflow
 from setwise.kernels.sampling import GAUSSIAN
 from setwise.probabilistic import LogSupermodularDistribution, perturbed_maxima
 from setwise.probabilistic.perturbations import perturbed, seed_of
@@ -33,7 +33,7 @@ from timing import race, table
 SAMPLES, SEED = 100, 135
 
 
-class Cuts:
+class CutSolver:
     """Our minimum cut."""
 
     def __init__(self, model: LogSupermodularDistribution) -> None:
@@ -44,11 +44,11 @@ class Cuts:
         return self.model.minimizer(scores).labels
 
 
-class Graphs:
+class PyMaxflowSolver:
     """PyMaxflow with a new graph."""
 
     def __init__(self, model: LogSupermodularDistribution) -> None:
-        self.peer = Peer(model)
+        self.peer = PyMaxflowModel(model)
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         """The best labels."""
@@ -57,7 +57,7 @@ class Graphs:
         return ~made.get_grid_segments(nodes)
 
 
-class Program:
+class LinearProgramSolver:
     """The linear program ``min <w, x> - <s, y>`` over ``x_e >= |y_a - y_b|``, ``0 <= y <= 1``, by HiGHS."""
 
     def __init__(self, model: LogSupermodularDistribution) -> None:
@@ -75,7 +75,7 @@ class Program:
         return found.x[: len(scores)] > 0.5
 
 
-class Grid(optModel):
+class GridLabelings(optModel):
     """The labels of a grid and its edges, with any solver."""
 
     modelSense = EPO.MAXIMIZE
@@ -112,7 +112,7 @@ class Grid(optModel):
 
 def theirs(model: LogSupermodularDistribution, labels: np.ndarray, solver, samples: int):
     """PyEPO's value and gradient by t, as a function without arguments."""
-    grid = Grid(model, solver)
+    grid = GridLabelings(model, solver)
     target = torch.tensor(grid.whole(labels), dtype=torch.float32)[None]
 
     def run() -> tuple[float, np.ndarray]:
@@ -144,11 +144,11 @@ def main() -> None:
 
     ways = {"ours, given noise": ours}
     ways["ours, drawn"] = lambda: perturbed(model, SAMPLES, GAUSSIAN, seed_of(0), np.zeros(model.total))
-    ways["PyEPO, our minimum cut"] = theirs(model, labels, Cuts(model), SAMPLES)
+    ways["PyEPO, our minimum cut"] = theirs(model, labels, CutSolver(model), SAMPLES)
     if maxflow is not None:
-        ways["PyEPO, PyMaxflow"] = theirs(model, labels, Graphs(model), SAMPLES)
+        ways["PyEPO, PyMaxflow"] = theirs(model, labels, PyMaxflowSolver(model), SAMPLES)
     seconds = race(ways, 15)
-    program = theirs(model, labels, Program(model), 3)
+    program = theirs(model, labels, LinearProgramSolver(model), 3)
     seconds["PyEPO, linear program"] = race({"": program}, 1)[""] * SAMPLES / 3
     rows = [["", "ms", "times ours", "value off by", "gradient off by"]]
     value, gradient = ours()

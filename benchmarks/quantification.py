@@ -46,7 +46,7 @@ PRINTED = "Primal objective value: pval="
 
 
 @dataclass(frozen=True)
-class Trained:
+class ProgramResult:
     """What a fit of the program found: its objective over all labelings, the one that it prints, and its seconds."""
 
     objective: float
@@ -66,7 +66,7 @@ def problems(data: Path):
     yield "reuters_acq", rows, (texts["train_y"] > 0).astype(int)
 
 
-def by_program(program: Path, loss: str, C: float, X, y) -> Trained | None:
+def by_program(program: Path, loss: str, C: float, X, y) -> ProgramResult | None:
     """The program on a file of its own; None where it takes too long."""
     with tempfile.TemporaryDirectory() as folder:
         rows, model = Path(folder) / "rows", Path(folder) / "model"
@@ -79,7 +79,7 @@ def by_program(program: Path, loss: str, C: float, X, y) -> Trained | None:
             return None
         seconds = seconds_of_children() - begin
         printed = float(said.split(PRINTED)[1].split()[0])
-        return Trained(objective(loss, C, X, y, *weights(model, X.shape[1])), printed, seconds)
+        return ProgramResult(objective(loss, C, X, y, *weights(model, X.shape[1])), printed, seconds)
 
 
 def weights(model: Path, d: int):

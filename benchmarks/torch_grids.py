@@ -35,7 +35,7 @@ DECISIONS = {
 STAGES = {"start": (0.0, 0.1), "middle": (1.0, 1.5), "end": (4.0, 1.0)}
 
 
-class UNet(nn.Module):
+class SmallUNet(nn.Module):
     """Two convolutions at each of three levels."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ def main(turns: int = 7) -> None:
     steps |= {name: lambda u, c, y, decide=decide: decide(u, c) for name, decide in DECISIONS.items()}
     rows, told = [], set()
     for side in (64, 128):
-        network = UNet()
+        network = SmallUNet()
         found = {name: {stage: [] for stage in STAGES} for name in steps}
         of_network = []
         for _ in range(turns + 1):

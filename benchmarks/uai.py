@@ -11,7 +11,7 @@ NAMES = ("Segmentation_11", "Segmentation_12", "Segmentation_13")
 """Those of the networks that are submodular, of two labels and of pairs."""
 
 
-class Network(NamedTuple):
+class UaiNetwork(NamedTuple):
     """A distribution; what its energy is where all labels are 0; and the published log10 Z and marginals, (p,)."""
 
     model: LogSupermodularDistribution
@@ -24,7 +24,7 @@ class Network(NamedTuple):
         return (value - self.constant) / np.log(10)
 
 
-def read(folder: Path, name: str) -> Network:
+def read(folder: Path, name: str) -> UaiNetwork:
     """A network of the folder ``uai2014`` of the data."""
     stem = folder / "uai2014" / "models" / name
     words = iter(stem.with_suffix(".uai").read_text().split())
@@ -45,4 +45,4 @@ def read(folder: Path, name: str) -> Network:
             weights.append(w)
     published = float(stem.with_suffix(".uai.PR").read_text().split()[-1])
     marginals = np.array(stem.with_suffix(".uai.MAR").read_text().split()[2:], float).reshape(-1, 3)[:, 2]
-    return Network(LogSupermodularDistribution([Cut(p, edges, weights)], unary), constant, published, marginals)
+    return UaiNetwork(LogSupermodularDistribution([Cut(p, edges, weights)], unary), constant, published, marginals)

@@ -58,8 +58,8 @@ def main() -> None:
 
     fit = NSlack(C=C, tol=0.0).minimize(risk, callback=enough)
     seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
-    visits = evaluator.maximizer.visits
-    closed = ", ".join(f"{name} {count / visits.calls:.1%}" for name, count in visits.closed.most_common())
+    statistics = evaluator.maximizer.statistics
+    closed = ", ".join(f"{name} {count / statistics.calls:.1%}" for name, count in statistics.closed.most_common())
     print(
         f"{n} images, {POINTS} points, {WORDS} words, stride {stride}, C = {C:g}, {sum(map(len, Y))} boxes, "
         f"{os.cpu_count()} cores with a load of {os.getloadavg()[0]:.1f}"
@@ -70,8 +70,8 @@ def main() -> None:
         f"{(fit.upper_bound - fit.lower_bound) / C:.4f}"
     )
     print(
-        f"{visits.calls} searches, {visits.visited / visits.calls:.0f} sets of windows visited and "
-        f"{visits.searches / visits.calls:.0f} pairs of rows searched again in each; ended by {closed}"
+        f"{statistics.calls} searches, {statistics.visited / statistics.calls:.0f} sets of windows visited and "
+        f"{statistics.searches / statistics.calls:.0f} pairs of rows searched again in each; ended by {closed}"
     )
     print(f"largest memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
 

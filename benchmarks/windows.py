@@ -29,7 +29,7 @@ OWN = 100
 """Words that objects have more often than their background."""
 
 
-class Watch:
+class SearchRecorder:
     """A stand-in for ``search`` that writes down how long each call took and what ended it."""
 
     def __init__(self) -> None:
@@ -86,14 +86,14 @@ def main() -> None:
     asked = sys.argv[1:] + ["300", "1", "10", "-1"][len(sys.argv) - 1 :]
     n, stride, C, budget = int(asked[0]), int(asked[1]), float(asked[2]), int(asked[3])
     method = ByWindows(budget=None if budget < 0 else budget)
-    space, watch = Windows(WORDS, stride), Watch()
+    space, watch = Windows(WORDS, stride), SearchRecorder()
     by_windows.search = watch
     head = "searches", "calls", "boxes visited", "most", "bound %", "branch and bound %", "row pairs %"
     rows = [(*head, "median ms", "99 % ms", "max ms", "by the clock")]
     X, Y = images(n, 0)
     batch, features = space.bind(X, Y)
-    structure = MaxLoss(Overlap()).bind(batch)
-    worst = method.prepare(structure, slack=True)
+    bound_loss = MaxLoss(Overlap()).bind(batch)
+    worst = method.prepare(bound_loss, slack=True)
     worst.maximize(np.zeros(batch.n_scores))
     watch.calls = []
     for scale in (0.0, 1e-6, 1e-3):

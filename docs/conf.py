@@ -38,7 +38,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",
     "copyfile_regex": r".*\.(csv|json)",
-    "within_subsection_order": "gallery_order.ByUse",
+    "within_subsection_order": "gallery_order.GalleryOrder",
     "image_scrapers": ("figures.in_both_modes",),
     "reset_modules": ("figures.plain_style",),
     "download_all_examples": False,

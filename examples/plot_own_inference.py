@@ -75,33 +75,33 @@ class ByRuns(Inference):
     name: ClassVar[str] = "by_runs"
     about: ClassVar[str] = "two values a second: is it wrong or right?"
 
-    def refuses(self, structure, slack=False):
+    def refuses(self, bound_loss, slack=False):
         """None, or why this method does not fit."""
-        why = unfit(self, structure, slack)
+        why = unfit(self, bound_loss, slack)
         if why is not None:
             return why
-        known = [isinstance(term, SetFunction) and term.value is runs for term in structure.terms]
+        known = [isinstance(term, SetFunction) and term.value is runs for term in bound_loss.terms]
         if slack or known != [True]:
-            return f"ByRuns refuses {structure!r}: it is no number of runs. Use Auto."
-        if len(set(structure.batch.sizes)) > 1:
+            return f"ByRuns refuses {bound_loss!r}: it is no number of runs. Use Auto."
+        if len(set(bound_loss.batch.sizes)) > 1:
             return "ByRuns refuses records of different lengths. Use Auto."
         return None
 
-    def bind(self, structure, slack):
+    def bind(self, bound_loss, slack):
         """The method for these records."""
-        return RunsMaximizer(self, structure, slack)
+        return RunsMaximizer(self, bound_loss, slack)
 
 
 @final
 class RunsMaximizer(Maximizer):
     """The search for the worst labels of records."""
 
-    def __init__(self, method, structure, slack):
-        self.method, self.structure, self.slack = method, structure, slack
+    def __init__(self, method, bound_loss, slack):
+        self.method, self.bound_loss, self.slack = method, bound_loss, slack
 
     def solve(self, scores, tol):
         """The best labels of all records."""
-        batch, call = self.structure.batch, self.structure.terms[0].factor
+        batch, call = self.bound_loss.batch, self.bound_loss.terms[0].factor
         gain = np.where(batch.truth, -scores, scores).reshape(len(batch), -1)  # of a mistake
         n, p = gain.shape
         right, wrong = np.zeros(n), np.full(n, -np.inf)

@@ -46,10 +46,10 @@ STEPS = 100
 
 @final
 @dataclass(frozen=True, eq=False)
-class Course:
-    """The course of one descent: dual, primal and share of disagreeing nodes at each step, (steps,), and its seconds.
+class DescentTrace:
+    """The trace of one descent: dual, primal and share of disagreeing nodes at each step, (steps,), and its seconds.
 
-    The course ends where both maxima agree.
+    The trace ends where both maxima agree.
     """
 
     dual: Values
@@ -69,12 +69,12 @@ class Instance:
 
     def __init__(self, part: ImageSet, w: Values) -> None:
         graphs = part.graphs
-        self.scores, self.structure = part.features.scores(w), Jaccard().bind(graphs)
+        self.scores, self.bound_loss = part.features.scores(w), Jaccard().bind(graphs)
         self._graphs = graphs
         self._network: Maximizer = MaxFlow().prepare(BoundLoss(graphs))
         self._loss: Maximizer = CountSearch().prepare(Jaccard().bind(Sets(graphs.truth, graphs.offsets)))
 
-    def printed(self, multiple: float) -> Course:
+    def printed(self, multiple: float) -> DescentTrace:
         """The descent of DD, whose steps are ``multiple / sqrt(t)``."""
         total, places = self._graphs.total, self._graphs.node_places
         multipliers, votes = np.zeros(total), np.zeros(total)
@@ -94,15 +94,15 @@ class Instance:
                 break
             # Each label has a multiplier of its own, and both move, so their difference moves by twice the step.
             multipliers -= 2.0 * multiple / np.sqrt(t) * slope
-        return Course(np.array(dual), np.array(primal), np.array(disagree), perf_counter() - begin)
+        return DescentTrace(np.array(dual), np.array(primal), np.array(disagree), perf_counter() - begin)
 
     def value(self, labels: NDArray[np.bool_]) -> float:
         """Loss and score of a labeling, relative to the target."""
-        return float(self.structure.values(labels)[0] + self._graphs.won(self.scores, labels)[0])
+        return float(self.bound_loss.values(labels)[0] + self._graphs.won(self.scores, labels)[0])
 
     def ours(self, tol: float = 0.0) -> tuple[float, float]:
         """The gap and the seconds of our method, from a cold start; it may stop at a gap of ``tol``."""
-        one = DualDecomposition().prepare(self.structure)
+        one = DualDecomposition().prepare(self.bound_loss)
         begin = perf_counter()
         found = one.maximize(self.scores, tol)
         return float(found.bounds[0] - found.values[0]), perf_counter() - begin
@@ -131,12 +131,12 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     """Solve all instances by the printed descent at each multiple of its step, and by ours."""
     given = instances(settings)
     advance("training")
-    courses = {}
+    traces = {}
     for multiple in MULTIPLES:
-        courses[multiple] = [one.printed(multiple) for one in given]
+        traces[multiple] = [one.printed(multiple) for one in given]
         advance(f"steps of {multiple:g} / sqrt(t)")
-    best = min(MULTIPLES, key=lambda multiple: float(np.mean([course.gap for course in courses[multiple]])))
-    rows = [_row(courses[multiple]) for multiple in (1.0, best)]
+    best = min(MULTIPLES, key=lambda multiple: float(np.mean([trace.gap for trace in traces[multiple]])))
+    rows = [_row(traces[multiple]) for multiple in (1.0, best)]
     for tol in (max(rows[1][1], 0.0), 0.0):
         ours = np.array([one.ours(tol) for one in given])
         rows.append([ours[:, 1].mean(), ours[:, 0].mean(), np.nan, np.nan])
@@ -156,22 +156,22 @@ def run(settings: Settings, advance: Advance) -> Outcome:
         f"To the gap of the best multiple ours takes {means[2, 0]:.2f} s a call, the printed one {means[1, 0]:.2f}.",
         f"After {STEPS} steps {means[1, 2]:.2f} % of the nodes disagree with the best multiple; DD says .63 %.",
     )
-    typical = int(np.argsort([course.gap for course in courses[best]])[len(given) // 2])
+    typical = int(np.argsort([trace.gap for trace in traces[best]])[len(given) // 2])
     figures: dict[str, Callable[[], object]] = {
-        "3": lambda: _picture_of_bounds({m: courses[m][typical] for m in {1.0: 0, best: 0}}),
-        "4": lambda: _picture_of_nodes({m: courses[m] for m in {1.0: 0, best: 0}}),
+        "3": lambda: _picture_of_bounds({m: traces[m][typical] for m in {1.0: 0, best: 0}}),
+        "4": lambda: _picture_of_nodes({m: traces[m] for m in {1.0: 0, best: 0}}),
     }
     return Outcome((table,), words, figures)
 
 
-def _row(courses: list[Course]) -> list[float]:
+def _row(traces: list[DescentTrace]) -> list[float]:
     """The means of one multiple."""
-    last = np.array([100.0 * course.disagree[-1] for course in courses])
-    seconds, gaps = [course.seconds for course in courses], [course.gap for course in courses]
+    last = np.array([100.0 * trace.disagree[-1] for trace in traces])
+    seconds, gaps = [trace.seconds for trace in traces], [trace.gap for trace in traces]
     return [float(np.mean(seconds)), float(np.mean(gaps)), float(last.mean()), 100.0 * float((last < 1.0).mean())]
 
 
-def _picture_of_bounds(courses: dict[float, Course]) -> object:
+def _picture_of_bounds(traces: dict[float, DescentTrace]) -> object:
     """Primal and dual of the instance of middle gap over the steps."""
     from matplotlib.figure import Figure
 
@@ -179,28 +179,28 @@ def _picture_of_bounds(courses: dict[float, Course]) -> object:
 
     figure = Figure(figsize=(7.6, 4.0), layout="constrained")
     axes = figure.add_subplot()
-    for i, (multiple, course) in enumerate(courses.items()):
-        steps = np.arange(1, len(course.dual) + 1)
-        axes.plot(steps, course.dual, color=CYCLE[i], label=f"dual, step x {multiple:g}")
-        axes.plot(steps, course.primal, color=CYCLE[i], linestyle="--", label=f"primal, step x {multiple:g}")
+    for i, (multiple, trace) in enumerate(traces.items()):
+        steps = np.arange(1, len(trace.dual) + 1)
+        axes.plot(steps, trace.dual, color=CYCLE[i], label=f"dual, step x {multiple:g}")
+        axes.plot(steps, trace.primal, color=CYCLE[i], linestyle="--", label=f"primal, step x {multiple:g}")
     axes.set_yscale("symlog")
     axes.legend()
     tidy(axes, "iteration", "loss + score", "Primal and dual of one instance (DD Fig. 3)")
     return figure
 
 
-def _picture_of_nodes(courses: dict[float, list[Course]]) -> object:
-    """The mean share of disagreeing nodes over the steps; a course that ended disagrees no more."""
+def _picture_of_nodes(traces: dict[float, list[DescentTrace]]) -> object:
+    """The mean share of disagreeing nodes over the steps; a trace that ended disagrees no more."""
     from matplotlib.figure import Figure
 
     from setwise.plotting.candidates import CYCLE, tidy
 
     figure = Figure(figsize=(7.6, 4.0), layout="constrained")
     axes = figure.add_subplot()
-    for i, (multiple, some) in enumerate(courses.items()):
+    for i, (multiple, some) in enumerate(traces.items()):
         shares = np.zeros((len(some), STEPS))
-        for row, course in zip(shares, some, strict=True):
-            row[: len(course.disagree)] = course.disagree
+        for row, trace in zip(shares, some, strict=True):
+            row[: len(trace.disagree)] = trace.disagree
         axes.plot(np.arange(1, STEPS + 1), 100.0 * shares.mean(axis=0), color=CYCLE[i], label=f"step x {multiple:g}")
     axes.legend()
     tidy(axes, "iteration", "% of nodes that disagree", "Disagreeing nodes (DD Fig. 4)")

@@ -38,7 +38,7 @@ import numpy as np
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table
 from papers.hol_figure3 import in_all, logistic
 from papers.hol_images import GraphImages, RunSize, described, judged, number_of, objects_of, splits
-from papers.hol_weak import DILATION, WeakImages, boxes, eroded, fullness
+from papers.hol_weak_labels import DILATION, WeakImages, boxes, eroded, fullness
 from papers.lovasz_paper import mean_and_error
 from papers.paired_mean import verdict
 from setwise.core.checks import Bools, Values

@@ -9,7 +9,7 @@ from papers.experiment import Advance, Experiment, Outcome, Settings, Table, nee
 from papers.lh_table4 import PROTOCOL
 from papers.lovasz_paper import NAMES, STEPS, TRAINERS
 from papers.methods import standardized
-from papers.multilabel import about_sample, common_labels, read, sample
+from papers.multilabel_samples import about_sample, common_labels, read, sample
 from setwise.compare.problem import digit_traits
 
 TARGETS = (1e-1, 1e-2, 1e-3)

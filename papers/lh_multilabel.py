@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from papers.experiment import Advance, Outcome, Settings, Table, need_data
 from papers.lovasz_paper import NAMES, STEPS, beside, cross, mean_and_error, pattern
-from papers.multilabel import about_sample, common_labels, read, sample
+from papers.multilabel_samples import about_sample, common_labels, read, sample
 from setwise.compare.problem import Problem, digit_traits
 from setwise.core.loss import Loss
 

@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from papers.experiment import Advance, Experiment, Outcome, Settings, need_data
-from papers.experiment import Table as Shown
+from papers.experiment import Table as ResultTable
 from papers.measure_protocol import (
     FOLDS,
     GRID,
@@ -157,14 +157,14 @@ def _outcome(names: Sequence[str], ours: Values, references: Values, strategies:
         levels = np.concatenate([references.mean(axis=1)[:, b], ours.mean(axis=1)[:, b, :, None]], axis=2)
         flat = levels.reshape(len(names), -1)
         nothing = np.zeros(flat.shape, dtype=bool)
-        tables.append(Shown(f"Mean loss over {base}", tuple(names), columns, flat, best=nothing, digits=3))
+        tables.append(ResultTable(f"Mean loss over {base}", tuple(names), columns, flat, best=nothing, digits=3))
         columns = tuple(f"{m} over {r}" for m in LABEL_MEASURES for r in LABEL_REFERENCES)
         mean, error = means[:, b].mean(axis=0), means[:, b].std(axis=0, ddof=1) / np.sqrt(len(names))
         shown = np.vstack([means[:, b].reshape(len(names), -1), mean.reshape(1, -1)])
         spread = np.vstack([errors[:, b].reshape(len(names), -1), error.reshape(1, -1)])
         title = f"Mean gain over {base} ± standard error (Nadeau and Bengio)"
         nothing = np.zeros(shown.shape, dtype=bool)
-        tables.append(Shown(title, (*names, "mean"), columns, shown, spread, best=nothing, digits=3))
+        tables.append(ResultTable(title, (*names, "mean"), columns, shown, spread, best=nothing, digits=3))
         for j, k in np.ndindex(shape[2:]):
             fine = "not below 0 by more" if mean[j, k] >= -error[j, k] else "below 0 by more"
             above = ", above 0 by more" if mean[j, k] > error[j, k] else ""

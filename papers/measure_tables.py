@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from papers.experiment import Advance, Experiment, Outcome, Settings, need_data
-from papers.experiment import Table as Shown
+from papers.experiment import Table as ResultTable
 from papers.measure_protocol import (
     BASES,
     FLOOR,
@@ -221,11 +221,11 @@ def _outcome(
         whole = means[:, m].mean(axis=0), means[:, m].std(axis=0, ddof=1) / np.sqrt(len(names))
         best = np.zeros((len(rows), len(measures)), dtype=bool)
         shown, spread = np.vstack([means[:, m], whole[0]]), np.vstack([errors[:, m], whole[1]])
-        tables.append(Shown(title, rows, measures, shown, spread, best=best, digits=3))
+        tables.append(ResultTable(title, rows, measures, shown, spread, best=best, digits=3))
         level = reference[:, :, m].mean(axis=1)
         title = f"The reference over {base}: mean loss of the tuned threshold"
         if (method, base) in METHODS[: len(BASES)]:
-            tables.append(Shown(title, tuple(names), measures, level, best=best[:-1], digits=3))
+            tables.append(ResultTable(title, tuple(names), measures, level, best=best[:-1], digits=3))
         for j, measure in enumerate(measures):
             mean, error = float(whole[0][j]), float(whole[1][j])
             verdict = "not below 0 by more" if mean >= -error else "below 0 by more"

@@ -33,7 +33,7 @@ SMALLEST = 0.01
 
 
 def msrc_tables(size: Any, settings: Settings, advance: Advance) -> tuple[list[Table], list[str]]:
-    """A table for each class, and sentences on them; ``size`` gives the grids and the effort."""
+    """A table for each class, and sentences on them; ``size`` gives the grids and the budget."""
     photos, tables, words = photographs(settings), [], []
     gray = [np.round(image.mean(axis=-1)).astype(np.uint8) for image in photos.images]
     for name, number in CLASSES.items():
@@ -66,7 +66,7 @@ def one_split(size: Any, gray: list[NDArray[np.uint8]], boxes: list[Ints], seed:
         return float(judged(held, detector.listed(held.images))[COLUMNS.index("F1")])
 
     for name in METHODS:
-        detector = choose(name, space, train, size.grid(name), size.effort, value)[1]
+        detector = choose(name, space, train, size.grid(name), size.budget, value)[1]
         cells.append(judged(test, detector.listed(test.images)))
     return np.array([*cells, judged(test, [NOTHING] * len(test.images))])
 

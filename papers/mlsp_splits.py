@@ -45,7 +45,7 @@ from papers.mlsp_methods import (
     scaled,
     trained,
 )
-from papers.multilabel import read
+from papers.multilabel_samples import read
 from setwise.compare.problem import digit_traits
 from setwise.core.checks import Values
 from setwise.spaces import FiniteSpace, Space

@@ -53,7 +53,7 @@ from papers.mlsp_windows import (
     METHODS,
     NOTHING,
     STRIDE,
-    Effort,
+    TrainingBudget,
     as_part,
     choose,
     crop_f1,
@@ -89,7 +89,7 @@ class SceneCounts:
     words: int = 1000
     C: tuple[float, ...] = (0.5, 4.0, 32.0, 256.0, 2048.0)
     nu: tuple[float, ...] = tuple(k / 20 for k in range(1, 20))
-    effort: Effort = field(default_factory=Effort)
+    budget: TrainingBudget = field(default_factory=TrainingBudget)
 
     def grid(self, name: str) -> tuple[float, ...]:
         """The values that a method chooses from."""
@@ -97,7 +97,7 @@ class SceneCounts:
 
 
 FULL = SceneCounts()
-QUICK = SceneCounts(2, 12, 20, 20, 20, 50, (0.5, 16.0, 512.0), (0.1, 0.5, 0.9), Effort(1e-1, 40))
+QUICK = SceneCounts(2, 12, 20, 20, 20, 50, (0.5, 16.0, 512.0), (0.1, 0.5, 0.9), TrainingBudget(1e-1, 40))
 
 
 @final
@@ -127,7 +127,7 @@ def one_seed(size: SceneCounts, seed: int, advance: Callable[[str], None]) -> Se
     cells, choices, gaps, lists = [], [], [], {}
     for name in METHODS:
         best, detector, gap = choose(
-            name, space, train, size.grid(name), size.effort, lambda one: crop_f1(one.whole(held), truth)
+            name, space, train, size.grid(name), size.budget, lambda one: crop_f1(one.whole(held), truth)
         )
         found = detector.listed(test.images)
         cells.append(judged(test, found))

@@ -54,7 +54,7 @@ class WindowImages:
 
 @final
 @dataclass(frozen=True)
-class Effort:
+class TrainingBudget:
     """How long a method is trained: ``tol`` of the certified gap relative to the objective, and the most iterations."""
 
     tol: float = 1e-2
@@ -100,13 +100,13 @@ class Detector:
         ]
 
 
-def trained(name: str, space: Windows, train: WindowImages, choice: float, effort: Effort) -> Detector:
+def trained(name: str, space: Windows, train: WindowImages, choice: float, budget: TrainingBudget) -> Detector:
     """The detector of a method; ``choice`` is its nu or C."""
     loss = MaxLoss(Overlap())
     if name == "JKSE":
         found = JointKernelSupport(space, loss, nu=choice).fit(train.images, train.boxes)
         return Detector(space, found.coef_, 0.0, found.rho_, np.nan)
-    options: dict[str, Any] = {"C": choice, "learner": "n_slack", "tol": effort.tol, "max_iter": effort.max_iter}
+    options: dict[str, Any] = {"C": choice, "learner": "n_slack", "tol": budget.tol, "max_iter": budget.max_iter}
     model: Any
     if name == "SSVM":
         # Only differences of scores are trained, so that a constant feature has no influence.
@@ -128,11 +128,11 @@ def choose(
     space: Windows,
     train: WindowImages,
     choices: Sequence[float],
-    effort: Effort,
+    budget: TrainingBudget,
     value: Callable[[Detector], float],
 ) -> tuple[float, Detector, float]:
     """The choice of largest ``value``, the first one of equals, its detector, and the largest gap of all choices."""
-    tried = [trained(name, space, train, choice, effort) for choice in choices]
+    tried = [trained(name, space, train, choice, budget) for choice in choices]
     best = int(np.argmax(np.round([value(one) for one in tried], 12)))
     return choices[best], tried[best], max(one.gap for one in tried)
 

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
-from papers.multilabel import read
+from papers.multilabel_samples import read
 from setwise.compare.problem import digit_traits
 from setwise.core.batch import Sets
 from setwise.core.checks import Bools, Ints, Values

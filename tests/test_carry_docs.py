@@ -147,12 +147,12 @@ def test_the_inference_of_the_page_is_found_and_exact(found):
     for loss in [variant for one in every_loss(4) for variant in (one, 2 * one, one + 0.2 * losses.Hamming())]:
         for score_kind in KINDS:
             y, scores = problem(rng, 4, score_kind, np.float64)
-            structure = loss.bind(Sets.single(y))
-            assert method.refuses(structure, slack=True) is not None
-            if method.refuses(structure) is not None:
+            bound_loss = loss.bind(Sets.single(y))
+            assert method.refuses(bound_loss, slack=True) is not None
+            if method.refuses(bound_loss) is not None:
                 continue
             taken.append(type(loss).__name__)
-            found = method.prepare(structure).maximize(scores)
+            found = method.prepare(bound_loss).maximize(scores)
             assert found.exact.all()
             assert close(found.values[0], objectives(loss, y, scores).max(), scores), (loss, y, scores)
     assert "ZeroOne" in taken

@@ -38,8 +38,8 @@ def test_an_example_begins_with_a_title(example):
 
 
 def test_the_gallery_has_a_place_for_each():
-    from gallery_order import ORDER, ByUse
+    from gallery_order import ORDER, GalleryOrder
 
     assert sorted(ORDER) == [path.stem.removeprefix("plot_") for path in EXAMPLES]
-    shown = sorted([*(path.name for path in EXAMPLES), "plot_b.py", "plot_a.py"], key=ByUse("examples"))
+    shown = sorted([*(path.name for path in EXAMPLES), "plot_b.py", "plot_a.py"], key=GalleryOrder("examples"))
     assert shown == [*(f"plot_{name}.py" for name in ORDER), "plot_a.py", "plot_b.py"]

@@ -9,7 +9,7 @@ import pytest
 import loss_facts
 import loss_pages
 from loss_facts import class_rows, monge
-from loss_pages import SIZE, Shown, make, page
+from loss_pages import SIZE, LossPage, make, page
 from setwise.core.batch import Classes
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import CountLoss
@@ -49,7 +49,7 @@ class OwnLoss(CountLoss):
 
 def shown(kind):
     """The loss as its page shows it."""
-    return Shown(kind, kind.examples(SIZE)[0])
+    return LossPage(kind, kind.examples(SIZE)[0])
 
 
 def rows(text):
@@ -140,7 +140,7 @@ def test_pages_of_losses_of_classes_tell_which_surrogates_refuse(loss):
             kind(loss).on(batch)
     MarginRescaling(loss).on(batch)
     assert found["MarginRescaling"].startswith("convex; ByClass")
-    text = page(Shown(type(loss), loss), "")
+    text = page(LossPage(type(loss), loss), "")
     assert type(Auto().choice(loss.bind(batch))).__name__ == "ByClass"
     assert "by :doc:`CountSearch" in text
     assert "class by class" not in text

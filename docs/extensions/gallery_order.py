@@ -6,7 +6,7 @@ ORDER = (
 )  # fmt: skip
 
 
-class ByUse:
+class GalleryOrder:
     """A key of sphinx-gallery that sorts examples as in ``ORDER``; those that are not listed come last, by name."""
 
     def __init__(self, folder: str) -> None:
@@ -19,4 +19,4 @@ class ByUse:
 
     def __repr__(self) -> str:
         """The same in each build, so that nothing is built anew."""
-        return "ByUse"
+        return "GalleryOrder"

@@ -94,15 +94,15 @@ def class_rows(loss: Loss) -> list[tuple[str, str]]:
     return rows
 
 
-def binary_problems(method: Inference, structure: BoundLoss) -> list[BoundLoss]:
+def binary_problems(method: Inference, bound_loss: BoundLoss) -> list[BoundLoss]:
     """The losses of single classes into which ByClass splits a loss; none for other methods."""
-    terms = structure.terms if isinstance(method, ByClass) else ()
-    return [term.structure for term in terms if isinstance(term, OneLabel)]
+    terms = bound_loss.terms if isinstance(method, ByClass) else ()
+    return [term.bound_loss for term in terms if isinstance(term, OneLabel)]
 
 
-def is_exact(method: Inference, structure: BoundLoss) -> bool:
+def is_exact(method: Inference, bound_loss: BoundLoss) -> bool:
     """Whether the method finds the maximum; one class against the rest is solved as exactly as its binary problem."""
-    inner = binary_problems(method, structure)
+    inner = binary_problems(method, bound_loss)
     solver = Auto().choice(inner[0]) if len(inner) == 1 else method
     return solver is not None and not solver.approximate
 
@@ -112,31 +112,31 @@ def first_clause(refusal: Refusal) -> str:
     return refusal.sentence.split(". ")[0].split(": ", 1)[-1].rstrip(".")
 
 
-def costs(structure: BoundLoss, slack: bool) -> str:
+def costs(bound_loss: BoundLoss, slack: bool) -> str:
     """The method that maximizes the loss under one rescaling, whether it is exact, and what it says that it costs."""
     try:
-        method = Auto().choice(structure, slack)
+        method = Auto().choice(bound_loss, slack)
     except Refusal:
         method = None
     if method is None:
         return "refused"
-    name, exact = type(method).__name__, "exact" if is_exact(method, structure) else "each answer has a bound"
-    words, inner = f":doc:`{name} </api/setwise.inference.{name}>` ({exact}): ", binary_problems(method, structure)
+    name, exact = type(method).__name__, "exact" if is_exact(method, bound_loss) else "each answer has a bound"
+    words, inner = f":doc:`{name} </api/setwise.inference.{name}>` ({exact}): ", binary_problems(method, bound_loss)
     if len(inner) == 1:
         return f"{words}one binary problem, by {costs(inner[0], slack)}"
-    words += cost(method, structure, slack)
+    words += cost(method, bound_loss, slack)
     if inner:
         assert isinstance(method, ByClass)
         words += f"; up to {method.max_iter} steps of {len(inner)} binary problems, each by {costs(inner[0], slack)}"
     return words
 
 
-def cost(method: Inference, structure: BoundLoss, slack: bool) -> str:
+def cost(method: Inference, bound_loss: BoundLoss, slack: bool) -> str:
     """The sentences on growth in the docstring of a method; for CountSearch the case that this loss falls into."""
     text = (inspect.getdoc(type(method)) or "").split("Parameters\n---")[0].split("Raises\n---")[0]
     if isinstance(method, CountSearch):
         cases = [" ".join(case.split()).rstrip(";.") for case in re.split(r"\n- ", text.split("Parameters")[0])[1:]]
-        return f"{method.about}; {count_case(cases, structure, slack)}"
+        return f"{method.about}; {count_case(cases, bound_loss, slack)}"
     if "O(" in method.about:
         return method.about
     said = [sentence for sentence in re.split(r"(?<=[.]) (?=[A-Z*])", " ".join(text.split())) if "O(" in sentence]
@@ -145,9 +145,9 @@ def cost(method: Inference, structure: BoundLoss, slack: bool) -> str:
     return f"{method.about}. {' '.join(said).rstrip('.')}" if said else method.about
 
 
-def count_case(cases: list[str], structure: BoundLoss, slack: bool) -> str:
+def count_case(cases: list[str], bound_loss: BoundLoss, slack: bool) -> str:
     """The case of the docstring of CountSearch that the bound loss falls into, in the order of its search."""
-    counts = (structure if slack else structure.split()[1]).counts
+    counts = (bound_loss if slack else bound_loss.split()[1]).counts
     assert counts is not None
     if counts.predicted is not None:
         key = "given number"

@@ -41,7 +41,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 @dataclass(frozen=True)
-class Shown:
+class LossPage:
     """A loss as its page shows it.
 
     Attributes
@@ -149,13 +149,13 @@ def _promise(loss: Loss, trait: Trait) -> str:
     return "yes" if trait in loss.traits else "no" if trait in loss.denied else "not promised"
 
 
-def shown_losses() -> Iterator[Shown]:
+def shown_losses() -> Iterator[LossPage]:
     """All discovered losses, each with the first of its examples."""
     for _, kind in sorted(LOSSES.items(), key=lambda item: item[1].__name__.lower()):
-        yield Shown(kind, kind.examples(SIZE)[0])
+        yield LossPage(kind, kind.examples(SIZE)[0])
 
 
-def page(shown: Shown, pictures: str) -> str:
+def page(shown: LossPage, pictures: str) -> str:
     """The page of one loss."""
     kind, name = shown.kind, shown.kind.__name__
     written = repr(shown.loss)

@@ -46,7 +46,7 @@ def _train(job: TrainingJob, way: TrainingWay, parts: Parts, size: HorseSize) ->
     seed = (job.base, job.seed)
     fitted, held = parts.split(size.held, seed)
     network = made(size.widths, way.channels, drawn(job, 2))
-    optimizer, clock, curve = torch.optim.Adam(network.parameters(), lr=job.rate), Clock(), []
+    optimizer, clock, curve = torch.optim.Adam(network.parameters(), lr=job.rate), StepClock(), []
     images, masks = as_input(fitted.images), torch.from_numpy(fitted.masks)
     rng = np.random.default_rng([*seed, 3])
     steps = len(masks) // size.batch
@@ -69,7 +69,7 @@ def _train(job: TrainingJob, way: TrainingWay, parts: Parts, size: HorseSize) ->
     return Run(validation, found.cells, np.array(curve), clock.share, clock.whole, found.masks[:, :SHOWN])
 
 
-class Clock:
+class StepClock:
     """Steps of training, with the processor time ``whole`` of all, and the share of it that a loss takes.
 
     The first step with a loss may compile it, and has no part in the share.

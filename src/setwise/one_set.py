@@ -133,11 +133,11 @@ def _prepare(
     if weights is not None:
         areas = as_areas(weights, "weights")
         loss = _each(loss, lambda part: _by_area(part, areas))
-    structure = loss.bind(batch)
-    maximizer = (inference or Auto()).prepare(structure, slack)
-    # A loss may have bound itself to a batch of its own, so the structure says how many scores there are.
-    flat = as_scores(s, structure.batch.n_scores)
-    return maximizer, flat, structure.batch.at_target(flat)
+    bound_loss = loss.bind(batch)
+    maximizer = (inference or Auto()).prepare(bound_loss, slack)
+    # A loss may have bound itself to a batch of its own, so the bound loss says how many scores there are.
+    flat = as_scores(s, bound_loss.batch.n_scores)
+    return maximizer, flat, bound_loss.batch.at_target(flat)
 
 
 def _each(loss: Loss, change: Callable[[Loss], Loss]) -> Loss:

@@ -195,7 +195,7 @@ def test_label_matrices_and_features_without_names(tmp_path, capsys):
     assert "--keep is for tables with named columns" in capsys.readouterr().err
 
 
-class Joint(BaseEstimator):
+class FirstRowClassifier(BaseEstimator):
     """The first row of a group is positive."""
 
     def predict(self, X, groups):
@@ -204,7 +204,7 @@ class Joint(BaseEstimator):
 
 def test_a_joint_model_takes_the_groups_of_its_training(folder, monkeypatch, capsys):
     columns = table_model(folder / "t.csv")[0].columns
-    held = SavedModel(Joint(), ("no", "yes"), "f1", columns, group="bag", joint=True)
+    held = SavedModel(FirstRowClassifier(), ("no", "yes"), "f1", columns, group="bag", joint=True)
     monkeypatch.setattr("setwise.compare.predict.load_model", lambda path: held)
     assert run("predict", "m.skops", folder / "t.csv") == 0
     found = rows_of(capsys.readouterr().out)

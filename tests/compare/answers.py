@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from setwise.compare.answer import Answer, CandidateResult, ThresholdRange, Winner
+from setwise.compare.answer import Answer, CandidateResult, Recommendation, ThresholdRange
 from setwise.compare.plan import NamedLoss, Plan
 from setwise.compare.problem import Problem
 from setwise.losses import FBeta
@@ -31,5 +31,5 @@ def made_up(
     own = np.array([losses[key][k] for k, key in enumerate(choices)])
     base = np.array([losses[key[0], "threshold"][k] for k, key in enumerate(choices)])
     folds = Plan(folds=max(len(reference), 2))
-    winner = winner or Winner(chosen, None, 0.27, flat=FLAT, code="model.fit(X, y)")
+    winner = winner or Recommendation(chosen, None, 0.27, flat=FLAT, code="model.fit(X, y)")
     return Answer(problem, measured, folds, rows, chosen, choices, own, base, winner, {"linear": 1.0}, **more)

@@ -17,8 +17,8 @@ from setwise.compare.command import CommandOptions, ComparisonTask, plan_for, un
 from setwise.compare.floor_sentences import chance_below, chance_of_less, interval
 from setwise.compare.floors import FloorShares, NearestThreshold
 from setwise.compare.problem import digit_traits
+from setwise.compare.recommendation import flat_range
 from setwise.compare.sentences import details, headline, legend, table
-from setwise.compare.winner import flat_range
 from setwise.core.exceptions import Refusal
 from setwise.decisions import Floor, threshold_curve
 from setwise.decisions.operating_point import kept_at, nearest_threshold

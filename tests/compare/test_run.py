@@ -13,9 +13,9 @@ from sklearn.preprocessing import StandardScaler
 
 from setwise.compare import FlooredThreshold, NamedLoss, Plan, Problem, compare
 from setwise.compare.problem import bags, digit_traits
+from setwise.compare.recommendation import simplest
 from setwise.compare.sentences import on_test_file
 from setwise.compare.text import figure as figure_of
-from setwise.compare.winner import simplest
 from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold
 from setwise.decisions.task import Task

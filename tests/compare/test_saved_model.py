@@ -194,7 +194,7 @@ def test_some_of_the_features_alone(tmp_path):
     np.testing.assert_array_equal(model.decide(X)[0], fitted.predict(X[:, places]))
 
 
-class Joint(BaseEstimator):
+class JointClassifier(BaseEstimator):
     """A rule that sees the other rows of a group; it is no class of setwise, so it is not saved."""
 
     def predict(self, X, groups):
@@ -203,13 +203,15 @@ class Joint(BaseEstimator):
 
 
 def test_a_joint_model_reads_the_groups(tmp_path):
-    model = SavedModel(Joint(), ("no", "yes"), "f1", n_features=4, joint=True)
+    model = SavedModel(JointClassifier(), ("no", "yes"), "f1", n_features=4, joint=True)
     labels, scores = model.decide(X[:4], np.array([1, 1, 2, 1]))
     assert labels.tolist() == [1, 0, 1, 0]
     assert scores is None
     with pytest.raises(ValueError, match="decides the rows of a group together; name the column of the groups"):
         model.decide(X)
-    with pytest.raises(ValueError, match=r"m.skops names what setwise does not load, .*: '.*test_saved_model.Joint'\."):
+    with pytest.raises(
+        ValueError, match=r"m.skops names what setwise does not load, .*: '.*test_saved_model.JointClassifier'\."
+    ):
         save_model(model, tmp_path / "m.skops")
     assert not list(tmp_path.iterdir())
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compare.answers import FLAT, OTHER, PLAIN, PROBLEM, REFERENCE, made_up
-from setwise.compare.answer import Winner
+from setwise.compare.answer import Recommendation
 from setwise.compare.plan import NamedLoss
 from setwise.compare.report import section, summary
 from setwise.compare.sentences import EXPLAINED, STRATEGIES, details, headline, refusals, table, way, what_to_do
@@ -14,7 +14,7 @@ from setwise.compare.text import figure, listed, seconds_text, signed, threshold
 from setwise.estimators.selection import STRATEGIES as ALL
 from setwise.losses import EarlyDetection, FBeta, RocArea
 
-STAYED = Winner(REFERENCE, 0.1, 0.27, flat=FLAT, coefficients={"age": 1.5, "sex": -2.0}, code="model.fit(X, y)")
+STAYED = Recommendation(REFERENCE, 0.1, 0.27, flat=FLAT, coefficients={"age": 1.5, "sex": -2.0}, code="model.fit(X, y)")
 
 
 def test_a_clear_gain_says_change():
@@ -102,7 +102,7 @@ def test_choices_that_change_no_figure_have_no_interval_of_nothing():
 
 
 def test_no_two_blank_lines_follow_each_other_where_there_are_no_details():
-    text = section(made_up(winner=Winner(OTHER, code="model.fit(X, y)")), False)
+    text = section(made_up(winner=Recommendation(OTHER, code="model.fit(X, y)")), False)
     assert text.startswith("made up: F1")
     assert "\n\n\n" not in text
 
@@ -126,16 +126,16 @@ def test_costs_are_shown_as_costs():
 
 def test_a_ranking_has_an_order_in_place_of_a_threshold():
     auc = NamedLoss("auc", RocArea())
-    found = made_up(measured=auc, chosen=REFERENCE, winner=Winner(REFERENCE, 1.0))
+    found = made_up(measured=auc, chosen=REFERENCE, winner=Recommendation(REFERENCE, 1.0))
     assert what_to_do(found)[0] == "Stay with logistic regression, and order rows by its probability."
-    changed = made_up(measured=auc, winner=Winner(OTHER))
+    changed = made_up(measured=auc, winner=Recommendation(OTHER))
     assert what_to_do(changed)[0] == "Change to boosted trees, and order rows by their scores."
     assert found.measured.title == "AUC"
 
 
 @pytest.mark.parametrize(("at", "says"), [(np.inf, "predict no positive"), (-np.inf, "predict all positive")])
 def test_a_threshold_beyond_all_scores_is_said_in_words(at, says):
-    found = made_up(chosen=REFERENCE, winner=Winner(REFERENCE, 1.0, at))
+    found = made_up(chosen=REFERENCE, winner=Recommendation(REFERENCE, 1.0, at))
     assert says in what_to_do(found)[0]
     assert "inf" not in section(found, False)
 
@@ -144,7 +144,9 @@ def test_a_threshold_for_each_label_is_named_by_the_labels():
     from setwise.compare.problem import digit_traits
 
     problem = digit_traits(2)
-    found = made_up(problem=problem, winner=Winner(("boosted", "label_thresholds"), None, np.array([0.2, 0.034])))
+    found = made_up(
+        problem=problem, winner=Recommendation(("boosted", "label_thresholds"), None, np.array([0.2, 0.034]))
+    )
     assert "is at least its threshold, odd 0.20 and 5 or more 0.034." in what_to_do(found)[0]
 
 
@@ -184,7 +186,7 @@ def test_a_recommendation_that_few_folds_chose_is_said():
     found = made_up(reference=(0.5,) * 5, plain=(0.6,) * 5, other=(0.4, 0.41, 0.39, 0.4, 0.4))
     assert len(headline(found)["HOW SURE"]) == 1
     row = replace(found.row(OTHER), base="boosted", strategy="as_it_is")
-    never = replace(found, rows=(*found.rows, row), chosen=third, winner=Winner(third))
+    never = replace(found, rows=(*found.rows, row), chosen=third, winner=Recommendation(third))
     assert never.changes
     assert headline(never)["HOW SURE"][1].startswith(
         "5 of 5 outer folds chose boosted trees, and none of them decided as is recommended."
@@ -208,7 +210,7 @@ def test_a_recommendation_that_few_folds_chose_is_said():
 def test_a_label_matrix_is_described_by_its_average(average, says):
     from setwise.compare.problem import digit_traits
 
-    winner = Winner(("boosted", "label_thresholds"), None, np.array([0.2, 0.034]))
+    winner = Recommendation(("boosted", "label_thresholds"), None, np.array([0.2, 0.034]))
     text = section(made_up(problem=digit_traits(2), measured=NamedLoss("f1", FBeta(), average), winner=winner), False)
     assert says in text
 

@@ -267,13 +267,13 @@ def test_memory_is_proportional_to_the_file(path):
 
 
 def test_arrays_of_objects_are_not_unpickled(path, monkeypatch):
-    class Evil:
+    class MaliciousObject:
         def __reduce__(self):
             return (os.system, (f"touch {MARK}",))
 
     monkeypatch.chdir(path.parent)
     buffer = io.BytesIO()
-    np.save(buffer, np.array([Evil()], dtype=object), allow_pickle=True)
+    np.save(buffer, np.array([MaliciousObject()], dtype=object), allow_pickle=True)
     write(path, members(path) | {"evil.npy": buffer.getvalue()})
     put(path, named("numpy", "ndarray", "NdArrayNode", type="numpy", file="evil.npy"))
     refused(path)

@@ -90,14 +90,14 @@ class TinyTables(Inference):
     name: ClassVar[str] = "tiny_tables"
     about: ClassVar[str] = "all labelings of a tiny set are tried"
 
-    def refuses(self, structure, slack=False):
-        why = unfit(self, structure, slack)
-        if why is None and structure.batch.sizes.max() > 6:
+    def refuses(self, bound_loss, slack=False):
+        why = unfit(self, bound_loss, slack)
+        if why is None and bound_loss.batch.sizes.max() > 6:
             return "TinyTables refuses sets of more than 6 decisions. Use Auto."
         return why
 
-    def bind(self, structure, slack):
-        return Enumeration(6).bind(structure, slack)
+    def bind(self, bound_loss, slack):
+        return Enumeration(6).bind(bound_loss, slack)
 ''',
     "learners/plain_planes.py": '''
 """One plane after another, at the solution of the master."""

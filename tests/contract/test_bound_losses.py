@@ -14,7 +14,7 @@ from setwise.core.terms import Mistakes, Trait
 from setwise.losses import Hamming, Jaccard
 
 
-def test_a_structure_of_some_sets_is_the_structure_of_all_at_them(make_any, rng):
+def test_a_bound_loss_of_some_sets_is_the_bound_loss_of_all_at_them(make_any, rng):
     for loss in make_any(4):
         for sets in batches(loss, 4, rng):
             bound = loss.bind(sets)
@@ -46,7 +46,7 @@ def test_cardinality_losses_depend_on_the_number_of_mistakes(make):
 
 
 @pytest.mark.draw(2)
-def test_counts_of_a_structure_are_the_loss(make):
+def test_counts_of_a_bound_loss_are_the_loss(make):
     masks = subsets(5)
     for loss in make(5):
         for y in subsets(5):
@@ -169,12 +169,12 @@ def test_losses_of_classes_are_bound_to_k_labels(make_any, rng):
 
 
 @pytest.mark.parametrize("factor", [0, -2.0, np.nan, np.inf, 1e300])
-def test_a_structure_takes_positive_factors_only(factor):
+def test_a_bound_loss_takes_positive_factors_only(factor):
     with pytest.raises(ValueError, match="factor must be"):
         factor * Jaccard().bind(Sets.single([1, 0, 1]))
 
 
-def test_structures_add_up_and_nothing_else_is_added():
+def test_bound_losses_add_up_and_nothing_else_is_added():
     sets = Sets.single([1, 0, 1, 1])
     one, two = Jaccard().bind(sets), Hamming().bind(sets)
     labels = np.array([True, True, False, True])

@@ -67,17 +67,17 @@ def every_variant(p):
 @pytest.mark.parametrize("p", [1, 2, 5])
 def test_value_best_and_bound(method, slack, p, share):
     taken = 0
-    for where, structure in part_of(problems(p), method, share):
+    for where, bound_loss in part_of(problems(p), method, share):
         _, _, y, scores = where
-        if method.refuses(structure, slack) is not None:
+        if method.refuses(bound_loss, slack) is not None:
             with pytest.raises(Refusal, match=r"refuses|knows no method"):
-                method.prepare(structure, slack)
+                method.prepare(bound_loss, slack)
             continue
-        if not isinstance(structure.batch, Sets):
+        if not isinstance(bound_loss.batch, Sets):
             continue
         taken += 1
-        found = method.prepare(structure, slack).maximize(scores)
-        all_values = objectives_of(structure, tuple(y), tuple(scores), slack)
+        found = method.prepare(bound_loss, slack).maximize(scores)
+        all_values = objectives_of(bound_loss, tuple(y), tuple(scores), slack)
         best = all_values.max()
         row = int((found.labels ^ y) @ (1 << np.arange(p)))
         assert close(found.values[0], all_values[row], scores), where
@@ -99,7 +99,7 @@ def test_value_best_and_bound(method, slack, p, share):
 
 @cache
 def problems(p):
-    """A few problems of each loss, the same for all methods: ((loss, kind, y, scores), structure)."""
+    """A few problems of each loss, the same for all methods: ((loss, kind, y, scores), bound loss)."""
     rng, out = np.random.default_rng(p), []
     for loss in every_variant(p):
         for kind in rng.choice(KINDS, 3, replace=False):
@@ -109,15 +109,15 @@ def problems(p):
 
 
 @cache
-def objectives_of(structure, y, scores, slack):
+def objectives_of(bound_loss, y, scores, slack):
     """The objective of every set of mistakes; enumerated once for all methods."""
     y, scores = np.array(y), np.array(scores)
     rows = brute.subsets(len(y)) ^ y
-    copies = structure.take(np.zeros(len(rows), dtype=np.int64))
+    copies = bound_loss.take(np.zeros(len(rows), dtype=np.int64))
     values = copies.values(rows.ravel())
     won = -(brute.subsets(len(y)) @ brute.margins(y, scores))
     allowed = values > -np.inf
-    shift = structure.batch.target_shift
+    shift = bound_loss.batch.target_shift
     shift = 0.0 if shift is None else float(shift @ scores)
     return np.where(allowed, np.where(allowed, values, 0.0) * (1.0 + won) if slack else values + won, -np.inf) + shift
 
@@ -150,11 +150,11 @@ def test_a_ragged_batch_is_its_sets_one_by_one(method, share):
     sets = Sets(rng.random(20) < np.repeat([0.0, 0.3, 0.6, 1.0, 0.5], 4), np.concatenate(([0], np.cumsum(sizes))))
     scores = np.round(rng.standard_normal(20), 1) / 3
     for loss in part_of(every_variant(4), method, share):
-        structure = loss.bind(sets)
+        bound_loss = loss.bind(sets)
         for slack in (False, True):
-            if method.refuses(structure, slack) is not None:
+            if method.refuses(bound_loss, slack) is not None:
                 continue
-            maximizer = method.prepare(structure, slack)
+            maximizer = method.prepare(bound_loss, slack)
             together = maximizer.maximize(scores)
             for i in range(5):
                 alone = maximizer.take(np.array([i])).maximize(scores[4 * i : 4 * i + 4])
@@ -170,11 +170,11 @@ def test_forced_labels_max_marginals_k_best_and_above(method, p, share):
     if method.approximate:
         return
     rows = brute.labelings(p, 2)
-    for (loss, y, scores, forced), structure in part_of(forced_problems(p), method, share):
-        if method.refuses(structure) is not None or not isinstance(structure.batch, Sets):
+    for (loss, y, scores, forced), bound_loss in part_of(forced_problems(p), method, share):
+        if method.refuses(bound_loss) is not None or not isinstance(bound_loss.batch, Sets):
             continue
-        maximizer = method.prepare(structure)
-        values = every_objective(structure, tuple(scores))
+        maximizer = method.prepare(bound_loss)
+        values = every_objective(bound_loss, tuple(scores))
         obeys = ((rows == forced) | (forced < 0)).all(axis=1)
         if values[obeys].max() > -np.inf:
             found = maximizer.best(scores, forced)
@@ -202,9 +202,9 @@ def forced_problems(p):
 
 
 @cache
-def every_objective(structure, scores):
+def every_objective(bound_loss, scores):
     """The objectives of all labelings; enumerated once for all methods."""
-    return brute.objectives(structure, np.array(scores), brute.labelings(len(scores), 2))
+    return brute.objectives(bound_loss, np.array(scores), brute.labelings(len(scores), 2))
 
 
 def test_losses_of_classes_by_every_method_that_takes_them(method):
@@ -220,12 +220,12 @@ def test_losses_of_classes_by_every_method_that_takes_them(method):
     for loss in losses:
         for scale in (0.0, 0.1, 0.5, 1e3):
             y, scores = rng.integers(0, 3, 4), scale * rng.standard_normal(12)
-            structure = loss.bind(Classes.single(y, 3))
-            if method.refuses(structure) is not None:
+            bound_loss = loss.bind(Classes.single(y, 3))
+            if method.refuses(bound_loss) is not None:
                 continue
-            found = method.prepare(structure).maximize(scores)
-            values = brute.objectives(structure, scores, brute.labelings(4, 3))
-            reached = brute.objectives(structure, scores, found.labels[None])[0]
+            found = method.prepare(bound_loss).maximize(scores)
+            values = brute.objectives(bound_loss, scores, brute.labelings(4, 3))
+            reached = brute.objectives(bound_loss, scores, found.labels[None])[0]
             assert close(found.values[0], reached, scores)
             slack = 1e-9 * (1 + np.abs(scores).sum())
             assert found.values[0] - slack <= values.max() <= found.bounds[0] + slack
@@ -237,12 +237,12 @@ def test_losses_of_classes_by_every_method_that_takes_them(method):
 @SHARES
 def test_unknown_labels_by_every_method_that_takes_them(method, share):
     taken = 0
-    for (loss, y, scores), structure in part_of(unknown_problems(), method, share):
-        if method.refuses(structure) is not None:
+    for (loss, y, scores), bound_loss in part_of(unknown_problems(), method, share):
+        if method.refuses(bound_loss) is not None:
             continue
         taken += 1
-        found = method.prepare(structure).maximize(scores)
-        values = every_objective(structure, tuple(scores))
+        found = method.prepare(bound_loss).maximize(scores)
+        values = every_objective(bound_loss, tuple(scores))
         assert found.bounds[0] >= values.max() - 1e-9
         assert found.values[0] == pytest.approx(values.max(), abs=1e-9), (loss, y)
     assert taken or method.name not in ("auto", "enumeration", "known_labels", "modular")
@@ -280,12 +280,12 @@ def test_a_given_number_of_positives_binds_unknown_labels_too(loss, rng):
 
 
 def test_wrong_scores_never_reach_a_kernel(method):
-    structure = Jaccard().bind(Sets.single(np.arange(12) % 2))
+    bound_loss = Jaccard().bind(Sets.single(np.arange(12) % 2))
     for loss in (Jaccard(), Hamming(), *examples(12, "scores")):
-        structure = loss.bind(Sets.single(np.arange(12) % 2))
-        if method.refuses(structure) is not None:
+        bound_loss = loss.bind(Sets.single(np.arange(12) % 2))
+        if method.refuses(bound_loss) is not None:
             continue
-        maximizer = method.prepare(structure)
+        maximizer = method.prepare(bound_loss)
         for bad in (
             np.zeros(3),
             np.zeros(1000),

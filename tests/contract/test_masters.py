@@ -56,7 +56,7 @@ def test_the_first_planes_are_made_at_the_start(make):
     assert fit.lower_bound > -np.inf
 
 
-class Growing(Risk):
+class GrowingRisk(Risk):
     """``max_k |w_k - k|``, k = 1..most; a weight becomes known when it is the worst, as a landmark of a kernel does."""
 
     n_parts, floors = 1, np.zeros(1)
@@ -81,7 +81,7 @@ class Growing(Risk):
 @pytest.mark.parametrize("name", LEARNERS)
 def test_weights_may_grow_and_older_planes_are_padded(name):
     """Older planes are flat in weights that are not known yet, which is exact here."""
-    fit = LEARNERS[name](C=30.0, tol=1e-6, max_iter=500).minimize(Growing(4))
+    fit = LEARNERS[name](C=30.0, tol=1e-6, max_iter=500).minimize(GrowingRisk(4))
     assert len(fit.w) == 4
     # All errors are equal at the minimum: w_k = k - e, with 0.5 |w|^2 + 30 e least, so sum (k - e) = 30 unless e = 0.
     np.testing.assert_allclose(fit.w, [1, 2, 3, 4], atol=1e-2)
@@ -97,7 +97,7 @@ def test_a_callback_gets_weights_that_it_cannot_write(make):
         make(C=10.0).minimize(hamming_risk(), callback=write)
 
 
-class Lying(Risk):
+class ConcaveRisk(Risk):
     """``-|w|^2 + 4`` says that it is convex: a plane of it lies above everywhere else."""
 
     size, n_parts = 2, 2
@@ -115,7 +115,7 @@ class Lying(Risk):
 @EVERY
 def test_planes_above_the_risk_stop_the_learner_with_a_sentence(make):
     with pytest.raises(BrokenPromise, match=r"planes (do not lie below it|of this risk do not lie below)"):
-        make(C=5.0, tol=1e-9).minimize(Lying(), w0=np.array([1.0, 0.5]))
+        make(C=5.0, tol=1e-9).minimize(ConcaveRisk(), w0=np.array([1.0, 0.5]))
 
 
 @CONVEX
@@ -127,7 +127,7 @@ def test_a_risk_that_is_not_convex_is_refused_by_those_that_need_it(make):
 
 
 def test_a_learner_that_needs_no_convexity_may_have_it():
-    class Once(Learner):
+    class SingleStepLearner(Learner):
         name, needs_convex = "once", False
         C, tol, max_iter = 1.0, 1e-3, 1
 
@@ -139,7 +139,7 @@ def test_a_learner_that_needs_no_convexity_may_have_it():
 
     risk = hamming_risk()
     risk.convex = False
-    fit = Once().minimize(risk)
+    fit = SingleStepLearner().minimize(risk)
     assert fit.status == "max_iter"
     assert fit.lower_bound == 0.0  # the floor of the risk
 

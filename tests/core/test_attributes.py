@@ -8,7 +8,7 @@ import pytest
 from setwise.core.attributes import cached_property
 
 
-class Slow:
+class BarrierObject:
     started = threading.Barrier(2, timeout=30)
 
     @cached_property
@@ -20,7 +20,7 @@ class Slow:
 
 def test_two_threads_compute_at_once():
     # With a lock for the class the second one would wait for the first, and the barrier would break.
-    slow = Slow(), Slow()
+    slow = BarrierObject(), BarrierObject()
     threads = [threading.Thread(target=lambda one=one: one.value) for one in slow]
     for thread in threads:
         thread.start()
@@ -30,14 +30,14 @@ def test_two_threads_compute_at_once():
 
 
 def test_two_threads_keep_the_same_value():
-    slow, found = Slow(), []
+    slow, found = BarrierObject(), []
     threads = [threading.Thread(target=lambda: found.append(slow.value)) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert found[0] is found[1] is slow.value
-    assert Slow.value.__doc__ == "What is computed."
+    assert BarrierObject.value.__doc__ == "What is computed."
 
 
 FORKS = """

@@ -9,17 +9,17 @@ from setwise import MeasureClassifier
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import EMPTY_MODELS, WHICH_SURROGATE
 from setwise.losses import parse_losses
-from setwise.risks.distributed_risk import Census, Extent
+from setwise.risks.distributed_risk import Extent, SetCatalog
 from setwise.surrogates import LovaszHinge, SlackRescaling
 
 TEXT = "A refuses B. Use C."
 
 
-class Picky(Refusal):
+class TeaRefusal(Refusal):
     """A refusal of a user, with words of its own."""
 
     def __init__(self, what):
-        ValueError.__init__(self, f"Picky refuses {what}.")
+        ValueError.__init__(self, f"TeaRefusal refuses {what}.")
 
 
 def test_the_message_ends_with_the_name_of_the_page():
@@ -31,7 +31,7 @@ def test_the_message_ends_with_the_name_of_the_page():
 def test_a_page_is_not_needed():
     refusal = Refusal(TEXT)
     assert (str(refusal), refusal.sentence, refusal.page) == (TEXT, TEXT, None)
-    assert (Picky("tea").sentence, Picky("tea").page) == ("Picky refuses tea.", None)
+    assert (TeaRefusal("tea").sentence, TeaRefusal("tea").page) == ("TeaRefusal refuses tea.", None)
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
@@ -65,7 +65,7 @@ def a_sum_of_text():
 
 def a_set_in_places():
     parted = Extent(np.zeros(1), np.array([1 << 25]), np.array([5]))
-    Census([parted, parted], SlackRescaling("jaccard"), None)
+    SetCatalog([parted, parted], SlackRescaling("jaccard"), None)
 
 
 @pytest.mark.parametrize("act", [a_sum_of_text, a_set_in_places])

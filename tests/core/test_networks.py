@@ -60,12 +60,12 @@ def test_two_labels_are_those_of_graphs():
 def test_losses_of_k_labels_are_bound(loss):
     rng = np.random.default_rng(2)
     graphs = ClassGraphs(rng.integers(0, 3, 8), OFFSETS, EDGES, 3)
-    guess, structure = rng.integers(0, 3, 8), loss.bind(graphs)
-    np.testing.assert_array_equal(structure.values(graphs.labels), 0)
-    assert (structure.values(guess) > 0).any()
+    guess, bound_loss = rng.integers(0, 3, 8), loss.bind(graphs)
+    np.testing.assert_array_equal(bound_loss.values(graphs.labels), 0)
+    assert (bound_loss.values(guess) > 0).any()
     part = np.array([2, 0])
     np.testing.assert_allclose(
-        structure.take(part).values(np.concatenate([guess[4:], guess[:3]])), structure.values(guess)[part]
+        bound_loss.take(part).values(np.concatenate([guess[4:], guess[:3]])), bound_loss.values(guess)[part]
     )
 
 

@@ -70,12 +70,12 @@ def test_costs_of_single_labels_equal_their_formulas():
     given = GivenCosts(lambda truths, label: len(truths) * label.mean(), most=2.0)
     np.testing.assert_allclose(given.of(batch, 0, everything), 2 * everything.mean(axis=1))
     for costs in (EqualCosts(), hamming, given, None):
-        structure = 3.0 * MaxLoss(costs).bind(batch)
-        assert not structure.values(batch.labels).any()
+        bound_loss = 3.0 * MaxLoss(costs).bind(batch)
+        assert not bound_loss.values(batch.labels).any()
         for y in everything:
             labels = np.concatenate([y + 1, np.zeros(3, int)])
             one = EqualCosts() if costs is None else costs
-            np.testing.assert_allclose(structure.values(labels), [3.0 * one.of(batch, 0, y[None])[0], 0.0])
+            np.testing.assert_allclose(bound_loss.values(labels), [3.0 * one.of(batch, 0, y[None])[0], 0.0])
 
 
 def test_bad_truths_and_costs_are_refused_in_a_sentence():

@@ -48,7 +48,7 @@ def two_workers():
         yield cluster, client
 
 
-class During:
+class DelayedCall:
     """Calls a function in a thread, some seconds after the cut with a given number was begun."""
 
     def __init__(self, monkeypatch, number, seconds, function):
@@ -72,7 +72,7 @@ def test_a_worker_that_is_killed(client, ids, monkeypatch):
         number, delay, k = int(rng.integers(1, cuts)), rng.uniform(0.0, 0.2), int(rng.integers(2))
         with two_workers() as (_, own), monkeypatch.context() as patch:
             victim = list(own.run(os.getpid).values())[k]
-            during = During(patch, number, delay, lambda pid=victim: os.kill(pid, signal.SIGKILL))
+            during = DelayedCall(patch, number, delay, lambda pid=victim: os.kill(pid, signal.SIGKILL))
             assert fitted(own, ids)[:2] == (wanted, cuts)
             during.thread.join()
 
@@ -117,7 +117,7 @@ def test_workers_that_come_and_go(client, monkeypatch):
     with two_workers() as (cluster, own):
         for workers in (3, 1, 2)[: rounds(3, 2)]:
             with monkeypatch.context() as patch:
-                during = During(patch, 3, 0.0, lambda n=workers: cluster.scale(n))
+                during = DelayedCall(patch, 3, 0.0, lambda n=workers: cluster.scale(n))
                 assert fitted(own)[0] == wanted
             during.thread.join()
             own.wait_for_workers(workers)

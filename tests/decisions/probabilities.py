@@ -58,8 +58,8 @@ def _truths(q, shape):
 def losses_of_all(loss, p):
     """The loss of each labeling (column) for each truth (row), (2^p, 2^p)."""
     every = subsets(p)
-    structure = loss.bind(Sets.rows(every))
-    return np.column_stack([structure.values(np.tile(h, len(every))) for h in every])
+    bound_loss = loss.bind(Sets.rows(every))
+    return np.column_stack([bound_loss.values(np.tile(h, len(every))) for h in every])
 
 
 def of_labels(p):

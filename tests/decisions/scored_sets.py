@@ -44,8 +44,8 @@ def cut_points(scores):
 
 def losses_at(loss, sets, scores, thresholds):
     """The mean loss at each threshold, by the values of its labeling."""
-    structure = loss.bind(sets)
-    return np.array([structure.values(scores >= t).mean() for t in thresholds])
+    bound_loss = loss.bind(sets)
+    return np.array([bound_loss.values(scores >= t).mean() for t in thresholds])
 
 
 def first_right(whole, least, level):

@@ -36,9 +36,9 @@ def test_the_losses_of_a_resample_are_those_of_its_decisions(loss):
     rng = np.random.default_rng(0)
     for i in range(20):
         y, scores = sample(rng, 12, ties=i % 2 == 0)
-        structure = bound(loss, Sets.single(y), "test")
-        order = sweep_all(structure, scores).order
-        drawn = resampling(loss, structure, order)
+        bound_loss = bound(loss, Sets.single(y), "test")
+        order = sweep_all(bound_loss, scores).order
+        drawn = resampling(loss, bound_loss, order)
         assert isinstance(drawn, DecisionResampling)
         weights = rng.multinomial(12, np.full(12, 1 / 12))
         chosen = np.repeat(np.arange(12), weights)
@@ -54,13 +54,13 @@ def test_the_losses_of_resampled_sets_are_means_over_them():
     y, scores = sample(rng, 40)
     sets = Sets(y, np.array([0, 1, 10, 30, 40]))
     for loss in (EarlyDetection(), FBeta()):
-        structure = bound(loss, sets, "test")
-        order = sweep_all(structure, scores).order
-        found = resampling(loss, structure, order)
+        bound_loss = bound(loss, sets, "test")
+        order = sweep_all(bound_loss, scores).order
+        found = resampling(loss, bound_loss, order)
         assert isinstance(found, SetResampling)
         weights = np.array([0.5, 0.0, 0.25, 0.25])
         along = weighted_mean_along(found.losses, found.start, found.owners, found.places, weights)
-        truth = [weights @ structure.values(scores >= t) for t in order.scores]
+        truth = [weights @ bound_loss.values(scores >= t) for t in order.scores]
         np.testing.assert_allclose(along, truth, atol=1e-12)
 
 

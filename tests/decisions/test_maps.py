@@ -60,8 +60,8 @@ def test_values_and_bounds_of_small_maps(inner):
         p, k = q.shape
         every = np.array(list(product(range(k), repeat=p)))
         chance = np.prod(q[np.arange(p), every], axis=1)
-        structure = MeanOverClasses(inner).bind(Classes(every.ravel(), np.arange(len(every) + 1) * p, k))
-        expected = np.array([chance @ structure.values(np.tile(h, len(every))) for h in every])
+        bound_loss = MeanOverClasses(inner).bind(Classes(every.ravel(), np.arange(len(every) + 1) * p, k))
+        expected = np.array([chance @ bound_loss.values(np.tile(h, len(every))) for h in every])
         found = least_expected_loss_of_map(q, inner)
         value = expected[(every == found.labels).all(axis=1)][0]
         np.testing.assert_allclose(found.values, [value], atol=1e-9)

@@ -109,9 +109,9 @@ def test_lines_bound_the_least_expected_loss_and_reach_it_for_affine_losses(loss
         formula = formula_of(loss, p)
         low, high = formula.numbers
         every = subsets(p)
-        structure, number = loss.bind(Sets.rows(every)), every.sum(axis=1)
+        bound_loss, number = loss.bind(Sets.rows(every)), every.sum(axis=1)
         allowed = every[(low <= number) & (number <= high)]
-        table = np.column_stack([structure.values(np.tile(h, len(every))) for h in allowed])
+        table = np.column_stack([bound_loss.values(np.tile(h, len(every))) for h in allowed])
         for case in range(12):
             samples, weights = drawn(p, case)
             w = np.ones(len(samples)) if weights is None else weights

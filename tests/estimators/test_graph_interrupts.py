@@ -53,14 +53,14 @@ def test_the_same_for_rows(monkeypatch):
 
 @pytest.mark.slow
 def test_ctrl_c_in_the_start_keeps_its_best_weights(chains, monkeypatch):
-    class Interrupted:
+    class InterruptedLearner:
         def minimize(self, risk):
             return type("End", (), {"status": "interrupted", "w": np.zeros(risk.size)})()
 
     words = "GraphClassifier was interrupted in its start; these are the best weights so far"
     start = GraphClassifier("jaccard", C=0).fit(*chains)
     for place in ("OneSlack", "_descend"):
-        stop = interrupt if place == "_descend" else lambda *args: Interrupted()
+        stop = interrupt if place == "_descend" else lambda *args: InterruptedLearner()
         with monkeypatch.context() as patch:
             patch.setattr(graph_training, place, stop)
             for parameters in ({}, {"C": 0}, {"surrogate": "margin", "start": "logistic"}):

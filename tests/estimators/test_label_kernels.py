@@ -126,7 +126,7 @@ def test_a_joint_kernel_that_is_a_product_is_the_product():
     assert clone(joint).kernel.function is product
 
 
-class Recorded(Evaluator):
+class PairRecorder(Evaluator):
     """An evaluator that counts the pairs which have a part in its gradients, and those of its first call."""
 
     def __init__(self, inner, pairs=None):
@@ -139,7 +139,7 @@ class Recorded(Evaluator):
         return found
 
     def take(self, parts):
-        return self if len(parts) == len(self.batch) else Recorded(self.inner.take(parts), self.pairs)
+        return self if len(parts) == len(self.batch) else PairRecorder(self.inner.take(parts), self.pairs)
 
 
 def test_working_sets_are_smaller_than_all_pairs_and_labels_outside_of_them_are_exact():
@@ -148,7 +148,7 @@ def test_working_sets_are_smaller_than_all_pairs_and_labels_outside_of_them_are_
     Y = (RBF(X, rng.standard_normal((4, 2))) - 0.3) @ kappa.T > 0.05
     basis, phi = Kernel(RBF).basis(X)
     batch = Sets.rows(Y)
-    evaluator = Recorded(MultilabelHinge(MaxLoss()).on(batch))
+    evaluator = PairRecorder(MultilabelHinge(MaxLoss()).on(batch))
     features = JointLabels(phi, kappa, np.arange(61), intercept=0.0)
     fit = NSlack(C=300.0, tol=1e-9, max_iter=3000).minimize(MeanRisk(features, evaluator))
     first, every = evaluator.pairs[0], np.unique(np.concatenate(evaluator.pairs))

@@ -231,7 +231,7 @@ def test_what_is_fitted_to_matrices_alone_refuses_one_label(base, rare):
         MeasureClassifier(make_pipeline(StandardScaler(), base), strategies=FAST).fit(*rare)
 
 
-class Wrong(ClassifierMixin, BaseEstimator):
+class MisshapenClassifier(ClassifierMixin, BaseEstimator):
     """Answers in arrays of other shapes than the rows and classes ask for."""
 
     def __init__(self, scores=(0, 2), lost=0):
@@ -253,10 +253,13 @@ class Wrong(ClassifierMixin, BaseEstimator):
 @pytest.mark.parametrize(
     ("base", "words"),
     [
-        (Wrong((0, 3)), r"Wrong.predict_proba must give an array of shape \(250, 2\) or \(250,\); got \(250, 3\)"),
-        (Wrong((0, 1)), r"Wrong.predict_proba must .* got \(250, 1\)"),
-        (Wrong((1, 2)), r"Wrong.predict_proba must .* got \(249, 2\)"),
-        (Wrong(lost=1), r"Wrong.predict must .* got \(249,\)"),
+        (
+            MisshapenClassifier((0, 3)),
+            r"MisshapenClassifier.predict_proba must give an array of shape \(250, 2\) or \(250,\); got \(250, 3\)",
+        ),
+        (MisshapenClassifier((0, 1)), r"MisshapenClassifier.predict_proba must .* got \(250, 1\)"),
+        (MisshapenClassifier((1, 2)), r"MisshapenClassifier.predict_proba must .* got \(249, 2\)"),
+        (MisshapenClassifier(lost=1), r"MisshapenClassifier.predict must .* got \(249,\)"),
     ],
 )
 def test_answers_of_another_shape_are_refused(base, words, matrix, rare, many):
@@ -351,7 +354,7 @@ def test_metadata_routing(rare):
         cross_val_score(plain, X, y, cv=GroupKFold(3), groups=groups)
 
 
-class Heard(LogisticRegression):
+class GroupRecorder(LogisticRegression):
     """Logistic regression that keeps the groups that reach its fit."""
 
     def fit(self, X, y, sample_weight=None, groups=None):
@@ -392,23 +395,23 @@ def test_groups_reach_a_base_that_requests_them_and_no_other(rare, matrix):
         return model.estimators_[0] if matrix else model
 
     # Without routing nothing but X and y arrives.
-    assert fitted(Heard()).heard_ is None
+    assert fitted(GroupRecorder()).heard_ is None
     with config_context(enable_metadata_routing=True):
-        both = Heard().set_fit_request(groups=True, sample_weight=True)
+        both = GroupRecorder().set_fit_request(groups=True, sample_weight=True)
         assert len(fitted(both).heard_) == 500
         assert len(fitted(both, sample_weight=np.ones(500)).heard_) == 500
         assert len(fitted(make_pipeline(both), sample_weight=np.ones(500))[-1].heard_) == 500
-        assert fitted(Heard().set_fit_request(groups=False)).heard_ is None
-        assert fitted(make_pipeline(Heard().set_fit_request(groups=False)))[-1].heard_ is None
+        assert fitted(GroupRecorder().set_fit_request(groups=False)).heard_ is None
+        assert fitted(make_pipeline(GroupRecorder().set_fit_request(groups=False)))[-1].heard_ is None
         assert fitted(LogisticRegression()).n_features_in_ == X.shape[1]
         weighted = MeasureClassifier(
-            Heard().set_fit_request(groups=True, sample_weight=True), strategies=["class_weight"]
+            GroupRecorder().set_fit_request(groups=True, sample_weight=True), strategies=["class_weight"]
         )
         assert matrix or len(weighted.fit(X, target, groups=groups).estimator_.heard_) == 500
         with pytest.raises(UnsetMetadataPassedError, match=r"\[groups\] are passed but are not explicitly set"):
-            fitted(Heard())
+            fitted(GroupRecorder())
         # A fitted model needs no groups.
-        ready = Heard().fit(X, y)
+        ready = GroupRecorder().fit(X, y)
         prefit = MeasureClassifier(ready, strategies=["threshold"], cv="prefit", refit=False)
         assert prefit.fit(X, y, groups=groups).estimator_ is ready
 

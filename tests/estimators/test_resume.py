@@ -210,14 +210,14 @@ def test_a_checkpoint_of_another_fit_is_refused(change, sentence, file, monkeypa
 
 
 def test_learner_objects_and_losses_without_a_repr(file, monkeypatch):
-    class Plain(Jaccard):
+    class ReprlessJaccard(Jaccard):
         __repr__ = object.__repr__
 
-    model = SetClassifier(Plain(), "convex", OneSlack(C=C, tol=TOL))
+    model = SetClassifier(ReprlessJaccard(), "convex", OneSlack(C=C, tol=TOL))
     interrupt(model, file, 5, monkeypatch)
-    SetClassifier(Plain(), "convex", OneSlack(C=C, tol=TOL)).fit(X, Y, checkpoint=file, resume=True)
+    SetClassifier(ReprlessJaccard(), "convex", OneSlack(C=C, tol=TOL)).fit(X, Y, checkpoint=file, resume=True)
     with pytest.raises(ValueError, match="learner differs|learner is OneSlack"):
-        SetClassifier(Plain(), "convex", OneSlack(C=1.0, tol=TOL)).fit(X, Y, checkpoint=file, resume=True)
+        SetClassifier(ReprlessJaccard(), "convex", OneSlack(C=1.0, tol=TOL)).fit(X, Y, checkpoint=file, resume=True)
 
 
 def test_truncated_and_foreign_files_are_refused_100_of_100(file, monkeypatch):

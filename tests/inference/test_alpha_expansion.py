@@ -45,9 +45,9 @@ def test_value_best_and_bound(kind, bound):
         batch = random_batch(rng, k, tables=kind != "potts", unknown=case % 4 == 0, sizes=(5,))
         scores = random_scores(rng, batch, kind)
         rows = brute.labelings(5, k)
-        structure = (BoundLoss(batch), Hamming().bind(batch), Hamming().bind(batch).zero())[case // 3 % 3]
-        values = brute.objectives(structure, scores, rows)
-        found = AlphaExpansion(bound).prepare(structure).maximize(scores)
+        bound_loss = (BoundLoss(batch), Hamming().bind(batch), Hamming().bind(batch).zero())[case // 3 % 3]
+        values = brute.objectives(bound_loss, scores, rows)
+        found = AlphaExpansion(bound).prepare(bound_loss).maximize(scores)
         assert found.values[0] == pytest.approx(values[(rows == found.labels).all(axis=1)][0])
         assert found.values[0] <= values.max() + 1e-9
         assert values.max() <= found.bounds[0] + 1e-9
@@ -90,21 +90,21 @@ def test_no_single_label_wins_anything_more():
 def test_blocks_and_threads_change_no_value(monkeypatch):
     rng = np.random.default_rng(3)
     batch = random_batch(rng, 4, sizes=(5, 9, 1, 12, 7))
-    scores, structure = random_scores(rng, batch, "potts"), Hamming().bind(batch)
-    expected = AlphaExpansion().prepare(structure).maximize(scores)
+    scores, bound_loss = random_scores(rng, batch, "potts"), Hamming().bind(batch)
+    expected = AlphaExpansion().prepare(bound_loss).maximize(scores)
     monkeypatch.setattr(cuts, "BLOCK", 6)
     with thread_limit(2):
-        found = AlphaExpansion().prepare(structure).maximize(scores)
+        found = AlphaExpansion().prepare(bound_loss).maximize(scores)
     np.testing.assert_allclose(found.values, expected.values)
     assert (expected.values <= expected.bounds).all()
-    alone = AlphaExpansion().prepare(structure).take(np.array([3]))
+    alone = AlphaExpansion().prepare(bound_loss).take(np.array([3]))
     span = slice(*batch.score_offsets[3:5])
     assert alone.maximize(scores[span]).values[0] == pytest.approx(expected.values[3])
 
 
 def test_what_does_not_fit_is_refused():
     batch = ClassGraphs(np.array([0, 2]), np.array([0, 2]), np.array([[0, 1]]), 3)
-    for method, structure, words in (
+    for method, bound_loss, words in (
         (AlphaExpansion(), Hamming().bind(Sets.single([1, 0])), "AlphaExpansion refuses Sets: it knows Class"),
         (
             AlphaExpansion(),
@@ -114,7 +114,7 @@ def test_what_does_not_fit_is_refused():
         (AlphaExpansion(GreedySearch()), Hamming().bind(batch), "GreedySearch refuses"),
     ):
         with pytest.raises(Refusal, match=words):
-            method.prepare(structure)
+            method.prepare(bound_loss)
     with pytest.raises(Refusal, match="AlphaExpansion refuses slack rescaling"):
         AlphaExpansion().prepare(Hamming().bind(batch), slack=True)
     with pytest.raises(ValueError, match="max_iter must be at least 1"):

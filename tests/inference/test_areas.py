@@ -46,9 +46,9 @@ def test_bound_and_labeling_enclose_the_truth_and_mostly_meet(problem):
     slack = 1e-9 * (1 + np.abs(scores).astype("f8").sum())
     for inner in LOSSES:
         loss = AreaWeightedLoss(inner, areas)
-        structure = loss.bind(Sets.single(y))
+        bound_loss = loss.bind(Sets.single(y))
         # In a set of one class a quotient may be a sum of costs.
-        found = (Auto() if ByArea().refuses(structure) else ByArea()).prepare(structure).maximize(scores)
+        found = (Auto() if ByArea().refuses(bound_loss) else ByArea()).prepare(bound_loss).maximize(scores)
         truth = brute.margin_rescaling(loss, y, scores)
         assert found.values[0] <= truth + slack
         assert found.bounds[0] >= truth - slack
@@ -61,8 +61,8 @@ def test_exact_in_most_cases_of_moderate_scores():
     exact = []
     for _ in range(200):
         y, areas = rng.random(12) < 0.4, 1 + rng.integers(0, 30, 12)
-        structure = AreaWeightedLoss(Jaccard(), areas).bind(Sets.single(y))
-        exact.append(ByArea().prepare(structure).maximize(0.1 * rng.standard_normal(12)).exact[0])
+        bound_loss = AreaWeightedLoss(Jaccard(), areas).bind(Sets.single(y))
+        exact.append(ByArea().prepare(bound_loss).maximize(0.1 * rng.standard_normal(12)).exact[0])
     assert np.mean(exact) > 0.9
 
 

@@ -41,13 +41,13 @@ def test_value_best_and_bound(loss, unknown):
     rng = np.random.default_rng(0)
     right = met = cases = 0
     for batch, s in problems(rng, 16, unknown):
-        structure = loss.bind(batch)
-        if ClassDecomposition(Auto()).refuses(structure):
+        bound_loss = loss.bind(batch)
+        if ClassDecomposition(Auto()).refuses(bound_loss):
             assert unknown
             continue
-        found = ClassDecomposition(Auto()).prepare(structure).maximize(s)
+        found = ClassDecomposition(Auto()).prepare(bound_loss).maximize(s)
         rows = brute.labelings(6, batch.k)
-        values, error = brute.objectives(structure, s, rows), slip(s)
+        values, error = brute.objectives(bound_loss, s, rows), slip(s)
         best, cases = values.max(), cases + 1
         assert found.values[0] == pytest.approx(values[(rows == found.labels).all(axis=1)][0], abs=error)
         assert found.values[0] <= best + error
@@ -87,8 +87,8 @@ def test_on_chains_the_bound_is_the_optimum_of_the_dual(label):
         equal = [np.append(ones, none), np.append(0 * ones, none + 1)]
         equal += [np.append(rows[:, i] == label, -1.0 * answers[:, i]) for i in range(5)]
         program = linprog(-np.append(won, lost), A_eq=np.array(equal), b_eq=np.array([1, 1, 0, 0, 0, 0, 0]))
-        structure = OneClass(Jaccard(), label).bind(batch)
-        found = ClassDecomposition(Auto(), 500).prepare(structure).maximize(s)
+        bound_loss = OneClass(Jaccard(), label).bind(batch)
+        found = ClassDecomposition(Auto(), 500).prepare(bound_loss).maximize(s)
         assert found.bounds[0] == pytest.approx(-program.fun, abs=1e-6)
 
 
@@ -97,19 +97,19 @@ def test_sets_parts_threads_and_tolerances():
     edges = np.vstack([grid(5, 5) + 25 * i for i in range(3)])
     batch = ClassGraphs(rng.integers(0, 3, 75), np.array([0, 25, 75]), edges, 3)
     s = 0.02 * scores(rng, batch, "attracting")
-    structure, method = MeanOverClasses(Jaccard()).bind(batch), ClassDecomposition(Auto(), 60)
-    whole = method.prepare(structure)
+    bound_loss, method = MeanOverClasses(Jaccard()).bind(batch), ClassDecomposition(Auto(), 60)
+    whole = method.prepare(bound_loss)
     found = whole.maximize(s)
     assert (found.values <= found.bounds).all()
     with thread_limit(2):
-        both = method.prepare(structure).maximize(s)
+        both = method.prepare(bound_loss).maximize(s)
     np.testing.assert_array_equal(both.labels, found.labels)
     np.testing.assert_array_equal(both.bounds, found.bounds)
     # A part goes on with the multipliers of the whole.
     again = whole.take(np.array([1])).maximize(s[slice(*batch.score_offsets[1:])])
     assert again.values[0] <= found.bounds[1] + 1e-9
     assert found.values[1] <= again.bounds[0] + 1e-9
-    rough = method.prepare(structure).maximize(s, 0.2)
+    rough = method.prepare(bound_loss).maximize(s, 0.2)
     assert (rough.bounds - rough.values <= 0.2).all()
 
 
@@ -118,12 +118,12 @@ def test_auto_takes_it_and_others_are_refused():
     batch, method = ClassGraphs(y, ends, chain(40), 3), ClassDecomposition(Auto())
     assert Auto().choice(MeanOverClasses(Jaccard()).bind(batch)) == method
     small = batch.take(np.array([0]))
-    for structure, words in (
+    for bound_loss, words in (
         (Hamming().bind(batch), r"refuses Hamming\(\): it is not a sum of losses of single classes"),
         (MeanOverClasses(Jaccard()).bind(Classes(y, ends, 3)), "refuses Classes: it knows ClassGraphs"),
     ):
         with pytest.raises(Refusal, match=f"ClassDecomposition {words}"):
-            method.prepare(structure)
+            method.prepare(bound_loss)
     with pytest.raises(Refusal, match="ClassDecomposition refuses slack rescaling"):
         method.prepare(MeanOverClasses(Jaccard()).bind(small), slack=True)
     with pytest.raises(Refusal, match="TreeMaxProduct refuses Sets"):

@@ -43,9 +43,9 @@ SLACKS = pytest.mark.parametrize("slack", [False, True])
 
 def search(loss, y, scores, slack=False, budget=1 << 27):
     """What the method finds for one set; None where it refuses."""
-    structure = loss.bind(Sets.single(y))
+    bound_loss = loss.bind(Sets.single(y))
     method = CountSearch(budget)
-    return None if method.refuses(structure, slack) else method.prepare(structure, slack).maximize(scores)
+    return None if method.refuses(bound_loss, slack) else method.prepare(bound_loss, slack).maximize(scores)
 
 
 def target_shift(loss, y, scores):
@@ -102,12 +102,12 @@ def test_a_ragged_batch_is_its_sets_one_by_one(slack):
     every = [loss for loss in examples(3) + composites(3) + examples(3, "scores") if fits(loss, 3)]
     for loss in every:
         try:
-            structure = loss.bind(sets)
+            bound_loss = loss.bind(sets)
         except ValueError:
             continue  # its weights fit sets of three decisions only
-        if CountSearch().refuses(structure, slack) is not None or not isinstance(structure.counts, Counts):
+        if CountSearch().refuses(bound_loss, slack) is not None or not isinstance(bound_loss.counts, Counts):
             continue
-        maximizer = CountSearch().prepare(structure, slack)
+        maximizer = CountSearch().prepare(bound_loss, slack)
         for scores in (0.2 * rng.standard_normal(sets.total), np.round(rng.standard_normal(sets.total)) / 8):
             together = maximizer.maximize(scores)
             for i in range(len(sets)):
@@ -159,10 +159,10 @@ def test_a_sum_of_counts_is_bound_once():
 
     rng = np.random.default_rng(6)
     y = rng.random(300) < 0.3
-    structure = (MCC() + (CountFunctionLoss(counted) + Hamming())).bind(Sets.single(y))
-    maximizer = Auto().prepare(structure)
+    bound_loss = (MCC() + (CountFunctionLoss(counted) + Hamming())).bind(Sets.single(y))
+    maximizer = Auto().prepare(bound_loss)
     bound = sum(calls)
-    assert bound >= structure.counts.P[0] * structure.counts.N[0]
+    assert bound >= bound_loss.counts.P[0] * bound_loss.counts.N[0]
     for _ in range(5):
         maximizer.maximize(rng.standard_normal(300) / 300)
     assert sum(calls) - bound <= 5 * bound

@@ -127,22 +127,22 @@ def test_sets_threads_and_tolerances():
     graphs = Graphs(y, np.array([0, 64, 192]), np.vstack([one, one + 64, one + 128]))
     scores = 0.02 * rng.standard_normal(graphs.n_scores)
     scores[graphs.edge_places] = 0.02 * rng.random(len(graphs.edges))
-    structure = Jaccard().bind(graphs)
-    exact = DualDecomposition().prepare(structure).maximize(scores)
+    bound_loss = Jaccard().bind(graphs)
+    exact = DualDecomposition().prepare(bound_loss).maximize(scores)
     assert exact.exact.all()
     with thread_limit(2):
-        both = DualDecomposition().prepare(structure).maximize(scores)
+        both = DualDecomposition().prepare(bound_loss).maximize(scores)
     np.testing.assert_array_equal(both.labels, exact.labels)
     np.testing.assert_array_equal(both.bounds, exact.bounds)
-    rough = DualDecomposition().prepare(structure).maximize(scores, 0.05)
+    rough = DualDecomposition().prepare(bound_loss).maximize(scores, 0.05)
     assert (rough.values <= exact.values).all()
     assert (exact.values <= rough.bounds).all()
     assert (rough.bounds - rough.values <= 0.05).all()
-    short = DualDecomposition(max_iter=1).prepare(structure).maximize(scores)
+    short = DualDecomposition(max_iter=1).prepare(bound_loss).maximize(scores)
     assert (short.values <= exact.values).all()
     assert (exact.values <= short.bounds).all()
     for i in range(2):
-        alone = DualDecomposition().prepare(structure).take(np.array([i]))
+        alone = DualDecomposition().prepare(bound_loss).take(np.array([i]))
         span = slice(*graphs.score_offsets[i : i + 2])
         assert alone.maximize(scores[span]).values[0] == pytest.approx(exact.values[i])
 
@@ -175,12 +175,12 @@ def test_what_does_not_fit_is_refused():
     edges = np.array([[0, 1]])
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), edges)
     method = DualDecomposition()
-    for structure, words in (
+    for bound_loss, words in (
         (Jaccard().bind(Sets.single([1, 0])), "DualDecomposition refuses Sets: it knows Graphs"),
         (Hamming().bind(graphs), r"DualDecomposition refuses Hamming\(\): it is a sum of one cost per mistake"),
     ):
         with pytest.raises(Refusal, match=words):
-            method.prepare(structure)
+            method.prepare(bound_loss)
     with pytest.raises(Refusal, match="DualDecomposition refuses slack rescaling: the product does not split"):
         method.prepare(Jaccard().bind(graphs), slack=True)
     with pytest.raises(ValueError, match="max_iter must be"):
@@ -228,9 +228,9 @@ def test_a_small_budget_leaves_a_bound():
     for _ in range(60):
         graphs, scores, rows, won = random_problem(rng)
         best = (won + losses_of(MCC(), graphs.truth, rows)).max()
-        structure = MCC().bind(graphs)
-        plain = DualDecomposition().prepare(structure).maximize(scores)
-        few = DualDecomposition(exact=True, budget=1).prepare(structure).maximize(scores)
+        bound_loss = MCC().bind(graphs)
+        plain = DualDecomposition().prepare(bound_loss).maximize(scores)
+        few = DualDecomposition(exact=True, budget=1).prepare(bound_loss).maximize(scores)
         assert few.values[0] - 1e-9 <= best <= few.bounds[0] + 1e-9
         assert few.bounds[0] <= plain.bounds[0]
         left += not few.exact[0]
@@ -272,15 +272,15 @@ def test_areas_and_labels_that_are_not_known(weighted, unknown):
             labels[rng.random(8) < 0.3] = -1
         graphs = Graphs(labels, graphs.offsets, graphs.edges)
         loss = AreaWeightedLoss(Jaccard(), rng.uniform(0.5, 3.0, 8)) if weighted else Jaccard()
-        structure = loss.bind(graphs)
-        best = max(structure.values(row)[0] + graphs.won(scores, row)[0] for row in rows)
-        found = DualDecomposition().prepare(structure).maximize(scores)
+        bound_loss = loss.bind(graphs)
+        best = max(bound_loss.values(row)[0] + graphs.won(scores, row)[0] for row in rows)
+        found = DualDecomposition().prepare(bound_loss).maximize(scores)
         slip = 1e-10 * (1.0 + np.abs(scores).max())
         assert found.values[0] <= best + slip
         assert best <= found.bounds[0] + slip
         assert np.isfinite(found.bounds[0])
         met += found.exact[0]
-        closed = DualDecomposition(exact=True).prepare(structure).maximize(scores)
+        closed = DualDecomposition(exact=True).prepare(bound_loss).maximize(scores)
         assert closed.values[0] - slip <= best <= closed.bounds[0] + slip
     assert met >= 20
 
@@ -288,15 +288,15 @@ def test_areas_and_labels_that_are_not_known(weighted, unknown):
 def test_any_methods_may_serve_the_two_sides():
     rng = np.random.default_rng(10)
     graphs, scores, rows, won = random_problem(rng)
-    structure = CappedLoss(np.arange(1.0, 13.0), 20.0).bind(graphs)
+    bound_loss = CappedLoss(np.arange(1.0, 13.0), 20.0).bind(graphs)
     best = (won + losses_of(CappedLoss(np.arange(1.0, 13.0), 20.0), graphs.truth, rows)).max()
     for method in (DualDecomposition(loss=GreedySearch()), DualDecomposition(loss=Enumeration(12))):
-        found = method.prepare(structure).maximize(scores)
+        found = method.prepare(bound_loss).maximize(scores)
         assert found.values[0] - 1e-9 <= best <= found.bounds[0] + 1e-9
     with pytest.raises(Refusal, match="CountSearch refuses"):
-        DualDecomposition(loss=CountSearch()).prepare(structure)
+        DualDecomposition(loss=CountSearch()).prepare(bound_loss)
     with pytest.raises(Refusal, match=r"it is no function of counts. Use loss=GreedySearch\(\)"):
-        DualDecomposition().prepare(structure)
+        DualDecomposition().prepare(bound_loss)
 
 
 def test_the_kept_multipliers_save_evaluations(monkeypatch):
@@ -332,7 +332,7 @@ def test_settled_multipliers_use_the_whole_flow(loss):
         assert best - slip <= bound <= plain + slip
         # The labels of the network are among the best ones there too, and the bound is that of the multipliers.
         assert problem.bound(settled)[0] == pytest.approx(bound, abs=slip)
-        costs = problem.one.structure.split()[0]
+        costs = problem.one.bound_loss.split()[0]
         modular = rows @ settled if costs is None else rows @ settled + (rows != graphs.truth) @ costs
         at = (rows == labels).all(axis=1)
         assert (won + modular)[at][0] == pytest.approx((won + modular).max(), abs=slip)

@@ -24,8 +24,8 @@ def test_cardinality_search_equals_enumeration_on_a_ragged_batch(slack):
     offsets = np.array([0, 1, 8, 20, 32])
     sets = Sets(rng.random(32) < 0.4, offsets)
     for scores in (rng.standard_normal(32), np.zeros(32), rng.integers(-2, 3, 32) * 0.1):
-        structure = SaturatingLoss(0.3).bind(sets)
-        fast, slow = (method.prepare(structure, slack).maximize(scores) for method in (ByCardinality(), Enumeration()))
+        bound_loss = SaturatingLoss(0.3).bind(sets)
+        fast, slow = (method.prepare(bound_loss, slack).maximize(scores) for method in (ByCardinality(), Enumeration()))
         np.testing.assert_allclose(fast.values, slow.values, atol=1e-12)
         assert fast.exact.all()
 

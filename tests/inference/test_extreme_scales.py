@@ -100,8 +100,8 @@ def case(rng):
     if kind == "attracting" and isinstance(batch, Network):
         scores[batch.edge_columns] = np.abs(scores[batch.edge_columns])
     if rng.random() < 0.4:
-        structure = (min(scale(rng), 1e100) * Hamming()).bind(batch)
-        return batch, scores, BoundLoss(batch) if rng.random() < 0.3 else structure
+        bound_loss = (min(scale(rng), 1e100) * Hamming()).bind(batch)
+        return batch, scores, BoundLoss(batch) if rng.random() < 0.3 else bound_loss
     if k == 3 or isinstance(batch, ClassGraphs):
         loss = MeanOverClasses(rng.choice([Jaccard(), FBeta()]))
     else:
@@ -113,9 +113,9 @@ def case(rng):
 class Block:
     """Decisions whose values do not depend on others, and the value of each of their labelings, counted in UNIT."""
 
-    def __init__(self, batch, scores, structure, nodes, joint):
+    def __init__(self, batch, scores, bound_loss, nodes, joint):
         self.nodes, self.values = nodes, {}
-        s, lost = whole(scores), None if joint else [whole(row) for row in label_costs(structure)]
+        s, lost = whole(scores), None if joint else [whole(row) for row in label_costs(bound_loss)]
         at = np.zeros(batch.total, np.int64)
         network = isinstance(batch, Network)
         edges = np.flatnonzero(np.isin(batch.edges[:, 0], nodes)) if network else []
@@ -125,7 +125,7 @@ class Block:
         rows = list(product(range(batch.n_labels), repeat=len(nodes)))
         if joint:
             every = np.array(rows).ravel()
-            copies = structure.take(np.zeros(len(rows), np.int64))
+            copies = bound_loss.take(np.zeros(len(rows), np.int64))
             most = whole(copies.values(every == 1 if batch.binary and width == 1 else every))
         for number, row in enumerate(rows):
             at[nodes] = row
@@ -146,7 +146,7 @@ class Block:
         # Values are counted from the target.
         self.target = self.values[tuple(np.asarray(batch.labels).astype(int)[nodes])]
         if joint:
-            self.target -= whole(structure.values(batch.truth if width == 1 else batch.labels))[0]
+            self.target -= whole(bound_loss.values(batch.truth if width == 1 else batch.labels))[0]
         else:
             self.target -= sum(lost[i][int(batch.labels[i])] for i in nodes)
 
@@ -154,19 +154,19 @@ class Block:
         return self.best - self.values[tuple(np.asarray(labels).astype(int)[self.nodes])]
 
 
-def blocks_of(batch, scores, structure):
-    if not isinstance(batch, Network) or not all(isinstance(term, Mistakes | LabelCosts) for term in structure.terms):
-        return [Block(batch, scores, structure, np.arange(batch.total), True)]
+def blocks_of(batch, scores, bound_loss):
+    if not isinstance(batch, Network) or not all(isinstance(term, Mistakes | LabelCosts) for term in bound_loss.terms):
+        return [Block(batch, scores, bound_loss, np.arange(batch.total), True)]
     numbers = batch.components
-    return [Block(batch, scores, structure, np.flatnonzero(numbers == c), False) for c in range(numbers.max() + 1)]
+    return [Block(batch, scores, bound_loss, np.flatnonzero(numbers == c), False) for c in range(numbers.max() + 1)]
 
 
-def worst(method, structure, scores, blocks):
+def worst(method, bound_loss, scores, blocks):
     """How far an exact labeling is below the best, and a bound, in p eps of the largest sums; None if refused."""
-    if method.refuses(structure) is not None:
+    if method.refuses(bound_loss) is not None:
         return None
     try:
-        found = method.prepare(structure).maximize(scores)
+        found = method.prepare(bound_loss).maximize(scores)
     except ValueError as error:
         # Edges that repel are refused when their scores are seen.
         assert "scores of edges from 0 on" in str(error)
@@ -185,13 +185,13 @@ def ratio(over, unit):
 def test_no_certificate_is_wrong(part):
     rng, taken = np.random.default_rng(part), dict.fromkeys((repr(m) for m in METHODS), 0)
     for number in range(rounds(5_000, 25)):
-        batch, scores, structure = case(rng)
-        blocks = blocks_of(batch, scores, structure)
+        batch, scores, bound_loss = case(rng)
+        blocks = blocks_of(batch, scores, bound_loss)
         for method in METHODS:
-            seen = worst(method, structure, scores, blocks)
+            seen = worst(method, bound_loss, scores, blocks)
             if seen is not None:
                 taken[repr(method)] += 1
-                assert max(seen) <= 8.0, (number, method, structure, scores, seen)
+                assert max(seen) <= 8.0, (number, method, bound_loss, scores, seen)
     assert sum(count > 0 for count in taken.values()) >= 15, taken
 
 
@@ -232,8 +232,8 @@ def test_a_triangle_without_a_certificate_beside_a_huge_node(method, tiny, huge)
 )
 def test_parts_that_are_only_bounded_rule_no_label_out(method, loss, truth, edges, scores):
     graphs = Graphs(np.array(truth, bool), np.array([0, len(truth)]), np.array(edges))
-    structure = loss.bind(graphs)
-    seen = worst(method, structure, np.array(scores), blocks_of(graphs, np.array(scores), structure))
+    bound_loss = loss.bind(graphs)
+    seen = worst(method, bound_loss, np.array(scores), blocks_of(graphs, np.array(scores), bound_loss))
     assert max(seen) <= 8.0
 
 
@@ -241,32 +241,32 @@ def test_parts_that_are_only_bounded_rule_no_label_out(method, loss, truth, edge
 @pytest.mark.parametrize("size", [1.0, 1e-15, 1e-17, 1e-200, 1e100])
 @pytest.mark.parametrize(("loss", "labels"), [(Jaccard(), [1, 0, 1, 0]), (FBeta(), [0, 0, 1, 0])])
 def test_forced_labels_are_not_stronger_than_they_must_be(loss, labels, size):
-    structure, scores = (size * loss).bind(Sets.single(labels)), size * np.array([0.3, 1.8, -0.2, -2.4])
-    block = Block(structure.batch, scores, structure, np.arange(4), True)
+    bound_loss, scores = (size * loss).bind(Sets.single(labels)), size * np.array([0.3, 1.8, -0.2, -2.4])
+    block = Block(bound_loss.batch, scores, bound_loss, np.arange(4), True)
     ranked = [(value - block.target, row) for row, value in block.values.items()]
     wanted = sorted((value for value, _ in ranked), reverse=True)
     most = [[max(value for value, row in ranked if row[i] == label) for label in (0, 1)] for i in range(4)]
     for method in METHODS:
-        if method.refuses(structure) is None:
-            found = method.prepare(structure).k_best(scores, 6)[0]
+        if method.refuses(bound_loss) is None:
+            found = method.prepare(bound_loss).k_best(scores, 6)[0]
             off = [abs(a - b) for a, b in zip(whole([one.value for one in found]), wanted, strict=False)]
             assert not all(one.exact for one in found) or max(off) <= 8 * block.unit, method
             if method.approximate:
                 continue
-            marginals = np.array(whole(method.prepare(structure).max_marginals(scores).ravel())) - np.ravel(most)
+            marginals = np.array(whole(method.prepare(bound_loss).max_marginals(scores).ravel())) - np.ravel(most)
             assert max(abs(marginals)) <= 8 * block.unit, method
 
 
 @pytest.mark.parametrize("method", [QPBO(), MaxFlow(), Auto(), INFERENCES["enumeration"]()], ids=lambda one: one.name)
 def test_forced_labels_of_a_tiny_part_beside_a_huge_one(method):
     edges = np.array([[0, 1], [1, 2], [0, 2], [3, 4]])
-    structure = BoundLoss(Graphs(np.zeros(5, bool), np.array([0, 5]), edges))
+    bound_loss = BoundLoss(Graphs(np.zeros(5, bool), np.array([0, 5]), edges))
     scores = np.array([1e-13, 2.5e-13, -4e-13, 2e3, -1e3, 1e-13, 5e-14, 2e-13, 3e3])
-    blocks = blocks_of(structure.batch, scores, structure)
+    blocks = blocks_of(bound_loss.batch, scores, bound_loss)
     for i in range(3):
         for label in (0, 1):
             forced = np.where(np.arange(5) == i, label, -1)
-            found = method.prepare(structure).best(scores, forced)
+            found = method.prepare(bound_loss).best(scores, forced)
             at = found.labels.astype(int)
             assert at[i] == label
             best = max(value for row, value in blocks[0].values.items() if row[i] == label)
@@ -275,7 +275,7 @@ def test_forced_labels_of_a_tiny_part_beside_a_huge_one(method):
 
 def test_max_marginals_beside_a_part_that_is_only_bounded():
     edges = np.array([[0, 1], [1, 2], [0, 2]])
-    structure = BoundLoss(Graphs(np.zeros(4, bool), np.array([0, 4]), edges))
+    bound_loss = BoundLoss(Graphs(np.zeros(4, bool), np.array([0, 4]), edges))
     scores = np.array([0.0, 0.0, 0.0, 1 / 3, -1.0, -1.0, -1.0])
-    found = QPBO().prepare(structure).max_marginals(scores)
-    np.testing.assert_allclose(found, INFERENCES["enumeration"]().prepare(structure).max_marginals(scores), rtol=1e-14)
+    found = QPBO().prepare(bound_loss).max_marginals(scores)
+    np.testing.assert_allclose(found, INFERENCES["enumeration"]().prepare(bound_loss).max_marginals(scores), rtol=1e-14)

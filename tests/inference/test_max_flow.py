@@ -36,7 +36,7 @@ def random_scores(rng, graphs, kind):
     return {"reals": scores, "integers": np.round(2 * scores), "zeros": 0 * scores, "huge": 1e12 * scores}[kind]
 
 
-def by_hand(graphs, i, structure, scores):
+def by_hand(graphs, i, bound_loss, scores):
     """The labelings of set i, and the value of each: its loss, and its score less that of the target."""
     a, b = graphs.offsets[i : i + 2]
     rows = np.array(list(product([0, 1], repeat=b - a)))
@@ -47,7 +47,7 @@ def by_hand(graphs, i, structure, scores):
     own = rows @ s + agree @ scores[graphs.edge_places][edges]
     span = slice(*graphs.score_offsets[i : i + 2])
     target = scores[span] @ graphs.target[span]
-    return rows, own - target + np.array([structure.values(row.astype(bool))[i] for row in labels])
+    return rows, own - target + np.array([bound_loss.values(row.astype(bool))[i] for row in labels])
 
 
 def losses(rng, graphs):
@@ -67,13 +67,13 @@ def test_cuts_are_enumeration(kind, unknown):
         graphs = random_graphs(rng, unknown=unknown)
         scores = random_scores(rng, graphs, kind)
         slip = 1e-12 * (1.0 + np.abs(scores).sum())
-        for structure in losses(rng, graphs):
-            one = MaxFlow().prepare(structure)
+        for bound_loss in losses(rng, graphs):
+            one = MaxFlow().prepare(bound_loss)
             found, marginals = one.maximize(scores), one.max_marginals(scores, 1.5)
             assert found.exact.all()
             for i in range(len(graphs)):
                 span = slice(*graphs.offsets[i : i + 2])
-                rows, values = by_hand(graphs, i, structure, scores)
+                rows, values = by_hand(graphs, i, bound_loss, scores)
                 assert found.values[i] == pytest.approx(values.max(), abs=slip)
                 assert found.bounds[i] >= values.max() - slip
                 row = int("".join(str(int(v)) for v in found.labels[span]), 2)
@@ -86,11 +86,11 @@ def test_forced_labels_and_the_k_best_are_enumeration():
     rng = np.random.default_rng(1)
     for _ in range(20):
         graphs = random_graphs(rng, n=2, largest=4)
-        scores, structure = random_scores(rng, graphs, "reals"), Hamming().bind(graphs)
-        one, forced = MaxFlow().prepare(structure), rng.integers(-1, 2, graphs.total)
+        scores, bound_loss = random_scores(rng, graphs, "reals"), Hamming().bind(graphs)
+        one, forced = MaxFlow().prepare(bound_loss), rng.integers(-1, 2, graphs.total)
         found, ranked = one.best(scores, forced), one.k_best(scores, 5)
         for i in range(2):
-            rows, values = by_hand(graphs, i, structure, scores)
+            rows, values = by_hand(graphs, i, bound_loss, scores)
             own = forced[slice(*graphs.offsets[i : i + 2])]
             assert found.values[i] == pytest.approx(values[((rows == own) | (own < 0)).all(axis=1)].max())
             best = [solution.value for solution in ranked[i]]
@@ -102,12 +102,12 @@ def test_forced_labels_and_the_k_best_are_enumeration():
 def test_blocks_and_threads_change_nothing(monkeypatch):
     rng = np.random.default_rng(2)
     graphs = random_graphs(rng, n=40, largest=12)
-    scores, structure = random_scores(rng, graphs, "reals"), Hamming().bind(graphs)
-    whole = MaxFlow().prepare(structure)
+    scores, bound_loss = random_scores(rng, graphs, "reals"), Hamming().bind(graphs)
+    whole = MaxFlow().prepare(bound_loss)
     expected, marginals = whole.maximize(scores), whole.max_marginals(scores)
     monkeypatch.setattr(max_flow, "BLOCK", 15)
     with thread_limit(2):
-        many = MaxFlow().prepare(structure)
+        many = MaxFlow().prepare(bound_loss)
         found = many.maximize(scores)
         assert len(many._inner._blocks) > 5
         np.testing.assert_allclose(many.max_marginals(scores), marginals, atol=1e-9)
@@ -120,13 +120,13 @@ def test_of_the_best_labels_those_with_the_fewest_positives_are_found_from_any_s
     rng, tied = np.random.default_rng(4), 0
     for _ in range(40):
         graphs = random_graphs(rng)
-        structure = BoundLoss(graphs)
-        one = MaxFlow().prepare(structure)
+        bound_loss = BoundLoss(graphs)
+        one = MaxFlow().prepare(bound_loss)
         for kind in ("integers", "zeros", "integers"):
             scores = random_scores(rng, graphs, kind)
             found = one.maximize(scores)
             for i in range(len(graphs)):
-                rows, values = by_hand(graphs, i, structure, scores)
+                rows, values = by_hand(graphs, i, bound_loss, scores)
                 best = rows[values >= values.max() - 1e-9]
                 tied += len(best) > 1
                 np.testing.assert_array_equal(found.labels[slice(*graphs.offsets[i : i + 2])], best.all(axis=0))
@@ -147,14 +147,14 @@ def test_no_edge_joins_two_blocks():
 
 def test_what_is_no_cut_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
-    structure = Hamming().bind(graphs)
+    bound_loss = Hamming().bind(graphs)
     with pytest.raises(ValueError, match=r"^MaxFlow needs scores of edges from 0 on; got -0\.5\. Bound the weights"):
-        MaxFlow().prepare(structure).maximize(np.array([1.0, 1.0, -0.5]))
-    found = MaxFlow().prepare(structure).maximize(np.array([2.0, -3.0, -1e-13]))
+        MaxFlow().prepare(bound_loss).maximize(np.array([1.0, 1.0, -0.5]))
+    found = MaxFlow().prepare(bound_loss).maximize(np.array([2.0, -3.0, -1e-13]))
     assert found.exact.all()
     assert found.labels.tolist() == [True, False]
     with pytest.raises(Refusal, match=r"MaxFlow refuses slack rescaling: the product does not split\. Use margin"):
-        MaxFlow().prepare(structure, slack=True)
+        MaxFlow().prepare(bound_loss, slack=True)
     with pytest.raises(Refusal, match=r"MaxFlow refuses FBeta.*: the loss is not a sum of one cost per mistake"):
         MaxFlow().prepare(FBeta().bind(graphs))
     with pytest.raises(Refusal, match=r"MaxFlow refuses Sets: it knows Graphs\. Use an inference made for Sets"):

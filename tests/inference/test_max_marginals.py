@@ -29,11 +29,11 @@ from setwise.losses import (
 
 def marginals(loss, y, scores):
     """By the search over counts, absolute as in HOL Eq. 4; None where it refuses the loss."""
-    structure = loss.bind(Sets.single(y))
-    if CountSearch().refuses(structure) is not None:
+    bound_loss = loss.bind(Sets.single(y))
+    if CountSearch().refuses(bound_loss) is not None:
         return None
-    found = CountSearch().prepare(structure).max_marginals(scores)
-    return found + structure.batch.target @ np.asarray(scores, dtype=np.float64)
+    found = CountSearch().prepare(bound_loss).max_marginals(scores)
+    return found + bound_loss.batch.target @ np.asarray(scores, dtype=np.float64)
 
 
 @pytest.mark.draw(10)
@@ -79,10 +79,10 @@ def test_a_ragged_batch_is_its_sets_one_by_one():
     sets = Sets(rng.random(offsets[-1]) < rate, offsets)
     scores = 0.2 * rng.standard_normal(sets.total)
     for loss in [Jaccard(), FBeta(0.5), GMean(), MCC(), *(one for one in examples(3, "scores") if fits(one, 3))]:
-        structure = loss.bind(sets)
-        if CountSearch().refuses(structure) is None:
-            together = CountSearch().prepare(structure).max_marginals(scores)
-            constant = np.add.reduceat(scores * structure.batch.target, offsets[:-1])[sets.owners, None]
+        bound_loss = loss.bind(sets)
+        if CountSearch().refuses(bound_loss) is None:
+            together = CountSearch().prepare(bound_loss).max_marginals(scores)
+            constant = np.add.reduceat(scores * bound_loss.batch.target, offsets[:-1])[sets.owners, None]
             alone = [marginals(loss, sets.labels[a:b], scores[a:b]) for a, b in pairwise(offsets)]
             assert close(together + constant, np.concatenate(alone), scores)
 

@@ -18,11 +18,11 @@ from setwise.surrogates import MarginRescaling
 SEARCHES = [TreeReweightedMessages(), BeliefPropagation()]
 
 
-def solved(method, structure, s):
+def solved(method, bound_loss, s):
     """What a method finds, certified against all labelings, and the best value of them."""
-    values = brute.objectives(structure, s, labelings(structure.batch))
-    found, best, error = method.prepare(structure).maximize(s), values.max(), slip(s)
-    own = brute.objectives(structure, s, found.labels[None])[0]
+    values = brute.objectives(bound_loss, s, labelings(bound_loss.batch))
+    found, best, error = method.prepare(bound_loss).maximize(s), values.max(), slip(s)
+    own = brute.objectives(bound_loss, s, found.labels[None])[0]
     assert found.values[0] == pytest.approx(own, abs=error)
     assert found.values[0] <= best + error
     assert best <= found.bounds[0] + error
@@ -39,8 +39,8 @@ def test_on_trees_all_reach_the_optimum(method, shape):
     for t in range(60):
         batch = network(rng, shape)
         s = scores(rng, batch, KINDS[t % 6])
-        structure = Hamming().bind(batch) if t % 3 else BoundLoss(batch)
-        found, best = solved(method, structure, s)
+        bound_loss = Hamming().bind(batch) if t % 3 else BoundLoss(batch)
+        found, best = solved(method, bound_loss, s)
         assert found.values[0] == pytest.approx(best, abs=slip(s))
         assert found.bounds[0] == pytest.approx(best, abs=1e-6 * slip(s) / 1e-11)
 
@@ -67,8 +67,8 @@ def test_the_bound_of_reweighted_trees_never_rises(k, tables):
     for _ in range(5):
         batch = ClassGraphs(rng.integers(0, k, 30), np.array([0, 30]), grid(5, 6), k, tables)
         s = scores(rng, batch, "reals")
-        structure = Hamming().bind(batch)
-        bounds = [TreeReweightedMessages(t).prepare(structure).maximize(s).bounds[0] for t in range(1, 10)]
+        bound_loss = Hamming().bind(batch)
+        bounds = [TreeReweightedMessages(t).prepare(bound_loss).maximize(s).bounds[0] for t in range(1, 10)]
         assert (np.diff(bounds) <= slip(s)).all()
         fallen += bounds[-1] < bounds[0]
     assert fallen >= 3
@@ -79,8 +79,8 @@ def test_two_attracting_labels_are_a_cut():
     for _ in range(5):
         batch = Graphs(rng.random(100) < 0.5, np.array([0, 100]), grid(10, 10))
         s = scores(rng, batch, "attracting")
-        structure = Hamming().bind(batch)
-        cut, found = (one.prepare(structure).maximize(s) for one in (MaxFlow(), TreeReweightedMessages(2000)))
+        bound_loss = Hamming().bind(batch)
+        cut, found = (one.prepare(bound_loss).maximize(s) for one in (MaxFlow(), TreeReweightedMessages(2000)))
         # The bound of two labels is that of the cut, as no bound by chains can be below.
         assert found.values[0] <= cut.values[0] + slip(s)
         assert cut.values[0] <= found.bounds[0] + slip(s)
@@ -91,13 +91,13 @@ def test_max_marginals_of_trees_equal_enumeration():
     rng = np.random.default_rng(4)
     for t in range(40):
         batch = network(rng, "tree")
-        s, structure = scores(rng, batch, KINDS[t % 6]), Hamming().bind(batch)
+        s, bound_loss = scores(rng, batch, KINDS[t % 6]), Hamming().bind(batch)
         rows = labelings(batch)
-        values = brute.objectives(structure, s, rows)
+        values = brute.objectives(bound_loss, s, rows)
         expected = [[values[rows[:, i] == v].max() for v in range(batch.n_labels)] for i in range(batch.total)]
         for method in (TreeMaxProduct(), Enumeration()) if t < 6 else (TreeMaxProduct(),):
             np.testing.assert_allclose(
-                method.prepare(structure).max_marginals(s, 2.5), np.add(expected, 2.5), atol=slip(s)
+                method.prepare(bound_loss).max_marginals(s, 2.5), np.add(expected, 2.5), atol=slip(s)
             )
 
 
@@ -106,14 +106,14 @@ def test_labels_of_least_loss_complete_the_known_ones(method):
     rng = np.random.default_rng(5)
     for t in range(20):
         batch = network(rng, "tree")
-        s, structure = scores(rng, batch, KINDS[t % 6]), Hamming().bind(batch).zero()
-        found = method.prepare(structure).maximize(s)
-        values = brute.objectives(structure, s, labelings(batch))
+        s, bound_loss = scores(rng, batch, KINDS[t % 6]), Hamming().bind(batch).zero()
+        found = method.prepare(bound_loss).maximize(s)
+        values = brute.objectives(bound_loss, s, labelings(batch))
         assert found.values[0] == pytest.approx(values.max(), abs=slip(s))
         known = batch.labels >= 0
         np.testing.assert_array_equal(found.labels[known], batch.labels[known])
         if isinstance(method, TreeMaxProduct):
-            marginals = method.prepare(structure).max_marginals(s)
+            marginals = method.prepare(bound_loss).max_marginals(s)
             other = known[:, None] & (batch.labels[:, None] != np.arange(batch.n_labels))
             np.testing.assert_array_equal(marginals == -np.inf, other)
 
@@ -128,10 +128,10 @@ def several(rng, tables=True):
 def test_several_sets_are_their_sets_one_by_one(method):
     rng = np.random.default_rng(6)
     batch = several(rng)
-    s, structure = scores(rng, batch, "reals"), Hamming().bind(batch)
-    found = method.prepare(structure).maximize(s)
+    s, bound_loss = scores(rng, batch, "reals"), Hamming().bind(batch)
+    found = method.prepare(bound_loss).maximize(s)
     for i in range(3):
-        alone = method.prepare(structure.take(np.array([i]))).maximize(s[slice(*batch.score_offsets[i : i + 2])])
+        alone = method.prepare(bound_loss.take(np.array([i]))).maximize(s[slice(*batch.score_offsets[i : i + 2])])
         np.testing.assert_array_equal(alone.labels, found.labels[slice(*batch.offsets[i : i + 2])])
         assert alone.bounds[0] == pytest.approx(found.bounds[i])
 
@@ -140,12 +140,12 @@ def test_several_sets_are_their_sets_one_by_one(method):
 def test_messages_are_kept_and_shared_with_parts(method):
     rng = np.random.default_rng(7)
     batch = several(rng, tables=False)
-    s, structure = scores(rng, batch, "reals"), Hamming().bind(batch)
-    whole = method.prepare(structure)
+    s, bound_loss = scores(rng, batch, "reals"), Hamming().bind(batch)
+    whole = method.prepare(bound_loss)
     part, span = np.array([2, 0]), np.concatenate([np.arange(*batch.score_offsets[i : i + 2]) for i in (2, 0)])
     for _ in range(20):
         last = whole.take(part).maximize(s[span])
-    again, cold = whole.maximize(s), method.prepare(structure).maximize(s)
+    again, cold = whole.maximize(s), method.prepare(bound_loss).maximize(s)
     assert (again.values[[2, 0]] >= last.values - slip(s)).all()
     assert (again.values >= cold.values - slip(s)).all()
     if isinstance(method, TreeReweightedMessages):
@@ -155,8 +155,8 @@ def test_messages_are_kept_and_shared_with_parts(method):
 def test_a_tolerance_ends_the_search_early():
     rng = np.random.default_rng(8)
     batch = ClassGraphs(rng.integers(0, 3, 400), np.array([0, 400]), grid(20, 20), 3)
-    s, structure = scores(rng, batch, "attracting"), Hamming().bind(batch)
-    rough, fine = (TreeReweightedMessages().prepare(structure).maximize(s, tol) for tol in (50.0, 0.0))
+    s, bound_loss = scores(rng, batch, "attracting"), Hamming().bind(batch)
+    rough, fine = (TreeReweightedMessages().prepare(bound_loss).maximize(s, tol) for tol in (50.0, 0.0))
     assert rough.bounds[0] - rough.values[0] <= 50.0
     assert fine.bounds[0] <= rough.bounds[0]
 
@@ -166,9 +166,9 @@ def test_slack_rescaling_on_networks_by_enumeration():
     for _ in range(20):
         batch = several(rng).take(np.array([2]))
         s = 0.3 * scores(rng, batch, "reals")
-        structure = MeanOverClasses(Jaccard()).bind(batch)
-        found = Auto().prepare(structure, slack=True).maximize(s)
-        values = brute.objectives(structure, s, labelings(batch), slack=True)
+        bound_loss = MeanOverClasses(Jaccard()).bind(batch)
+        found = Auto().prepare(bound_loss, slack=True).maximize(s)
+        values = brute.objectives(bound_loss, s, labelings(batch), slack=True)
         assert found.values[0] == pytest.approx(values.max(), abs=slip(s))
 
 

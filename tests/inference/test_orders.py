@@ -45,11 +45,11 @@ def test_the_maximum_is_that_of_enumeration(per, kind):
     for k, height, width in SIZES * rounds(3, 1):
         batch, scores = problem(rng, k, height * width, kind)
         rows, loss = brute.labelings(k, height * width), OrderedPoints(width, per)
-        structure = loss.bind(batch)
+        bound_loss = loss.bind(batch)
         np.testing.assert_allclose(
-            [structure.values(row)[0] for row in rows], [slow_order(batch.labels, row, width, per) for row in rows]
+            [bound_loss.values(row)[0] for row in rows], [slow_order(batch.labels, row, width, per) for row in rows]
         )
-        for one in (structure, 2.5 * structure, (loss + 0.4 * Hamming()).bind(batch), structure.zero()):
+        for one in (bound_loss, 2.5 * bound_loss, (loss + 0.4 * Hamming()).bind(batch), bound_loss.zero()):
             values = brute.objectives(one, scores, rows)
             assert isinstance(Auto().choice(one), ByOrder)
             found = Auto().prepare(one).maximize(scores)
@@ -85,7 +85,7 @@ def test_max_marginals_and_second_best():
     for per in ("set", "pair"):
         scores = rng.standard_normal(27)
         one = ByOrder().prepare(OrderedPoints(3, per).bind(batch))
-        values = brute.objectives(one.structure, scores, rows)
+        values = brute.objectives(one.bound_loss, scores, rows)
         truth = [[values[rows[:, i] == v].max() for v in range(9)] for i in range(3)]
         np.testing.assert_allclose(one.max_marginals(scores), truth)
         (best,) = one.k_best(scores, 4)
@@ -105,7 +105,7 @@ def test_the_loss_of_points():
 
 def test_what_does_not_fit_is_refused():
     points = Classes.single(np.arange(4), 4)
-    for structure, slack, words in (
+    for bound_loss, slack, words in (
         (
             OrderedPoints(2).bind(Sets.single([1, 0])),
             False,
@@ -117,7 +117,7 @@ def test_what_does_not_fit_is_refused():
         ((OrderedPoints(2) + MeanOverClasses("f1")).bind(points), False, "it is not the order of points with"),
     ):
         with pytest.raises(Refusal, match=words):
-            ByOrder().prepare(structure, slack)
+            ByOrder().prepare(bound_loss, slack)
     with pytest.raises(ValueError, match="refuses pieces of sets"):
         OrderedPoints(2).bind(Sets(np.array([True]), np.array([0, 1]), None, np.array([[2.0, 2.0]])))
 

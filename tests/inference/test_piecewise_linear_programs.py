@@ -54,9 +54,9 @@ def test_value_best_and_bound_on_grids(loss):
 def test_the_rectangles_hold_all_counts_once_under_planes_that_are_not_below_the_loss(n_pieces):
     for positives in (0, 1, 12, 30):
         graphs = Graphs(np.arange(30) < positives, np.array([0, 30]), np.zeros((0, 2), np.int64))
-        structure = Jaccard().bind(graphs)
-        (counts,), times = structure.terms, np.zeros((positives + 1, 31 - positives))
-        pieces = PiecesOfSet(structure, n_pieces).pieces
+        bound_loss = Jaccard().bind(graphs)
+        (counts,), times = bound_loss.terms, np.zeros((positives + 1, 31 - positives))
+        pieces = PiecesOfSet(bound_loss, n_pieces).pieces
         assert len(pieces) <= n_pieces
         for piece in pieces:
             at = np.s_[piece.low : piece.high + 1, piece.left : piece.right + 1]
@@ -70,8 +70,8 @@ def test_the_rectangles_hold_all_counts_once_under_planes_that_are_not_below_the
 
 def test_more_pieces_bound_more_closely():
     graphs, scores, _, values = problem(np.random.default_rng(1), Jaccard(), "reals")
-    structure = Jaccard().bind(graphs)
-    bounds = [PiecewiseLinearPrograms(n).prepare(structure).maximize(scores).bounds[0] for n in (1, 15, 100)]
+    bound_loss = Jaccard().bind(graphs)
+    bounds = [PiecewiseLinearPrograms(n).prepare(bound_loss).maximize(scores).bounds[0] for n in (1, 15, 100)]
     assert bounds[0] > bounds[1] > bounds[2] >= values.max() - 1e-12
 
 
@@ -102,7 +102,7 @@ def test_what_does_not_fit_is_refused():
     edges = np.array([[0, 1]])
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), edges)
     unknown = Graphs(np.array([1, -1], np.int8), np.array([0, 2]), edges)
-    for structure, words in (
+    for bound_loss, words in (
         (Jaccard().bind(Sets.single([1, 0])), "PiecewiseLinearPrograms refuses Sets: it knows Graphs"),
         (Jaccard().bind(unknown), "PiecewiseLinearPrograms refuses labels that are not known"),
         (
@@ -115,7 +115,7 @@ def test_what_does_not_fit_is_refused():
         ),
     ):
         with pytest.raises(Refusal, match=words):
-            PiecewiseLinearPrograms().prepare(structure)
+            PiecewiseLinearPrograms().prepare(bound_loss)
     with pytest.raises(Refusal, match="PiecewiseLinearPrograms refuses slack rescaling: the product does not split"):
         PiecewiseLinearPrograms().prepare(Jaccard().bind(graphs), slack=True)
     with pytest.raises(ValueError, match="PiecewiseLinearPrograms needs scores of edges from 0 on"):

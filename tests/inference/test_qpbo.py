@@ -53,18 +53,18 @@ def test_value_best_bound_and_persistent_labels(kind, unknown):
     exact, best_found, cases = 0, 0, rounds(150, 100)
     for _ in range(cases):
         batch, scores = random_batch(rng, kind, unknown)
-        for structure in (BoundLoss(batch), (1.5 * Hamming()).bind(batch), Hamming().bind(batch).zero()):
-            one = QPBO().prepare(structure)
+        for bound_loss in (BoundLoss(batch), (1.5 * Hamming()).bind(batch), Hamming().bind(batch).zero()):
+            one = QPBO().prepare(bound_loss)
             found = one.maximize(scores)
             rows = every(batch)
-            values = brute.objectives(structure, scores, rows)
+            values = brute.objectives(bound_loss, scores, rows)
             slip = 1e-11 * (1.0 + np.abs(scores).sum())
             own = values[(rows == found.labels).all(axis=1)][0]
             assert found.values[0] == pytest.approx(own, abs=slip)
             assert found.values[0] <= values.max() + slip
             assert values.max() <= found.bounds[0] + slip
             assert not found.exact[0] or own >= values.max() - slip
-            certain = QPBO().persistent(structure, scores)
+            certain = QPBO().persistent(bound_loss, scores)
             optima = rows[values >= values.max() - slip]
             agree = ((certain == optima) | (certain < 0)).all(axis=1)
             # Losses are lost in the rounding of huge scores, and more labelings look like the best ones.
@@ -135,7 +135,7 @@ def test_a_maximizer_that_was_used_before_gives_the_same(monkeypatch):
     rng = np.random.default_rng(4)
     offsets = np.array([0, 20, 60, 61, 100])
     batch = Graphs(rng.random(100) < 0.5, offsets, random_edges(rng, offsets, 0.1))
-    structure, used = Hamming().bind(batch), QPBO().prepare(Hamming().bind(batch))
+    bound_loss, used = Hamming().bind(batch), QPBO().prepare(Hamming().bind(batch))
     scores = rng.standard_normal(batch.n_scores)
     for change in range(8):
         if change % 4 == 0:
@@ -144,12 +144,12 @@ def test_a_maximizer_that_was_used_before_gives_the_same(monkeypatch):
             scores[batch.edge_places] *= 1.5
         else:
             scores[batch.node_places[: 100 // change]] = rng.standard_normal(100 // change)
-        again, fresh = used.maximize(scores), QPBO().prepare(structure).maximize(scores)
+        again, fresh = used.maximize(scores), QPBO().prepare(bound_loss).maximize(scores)
         np.testing.assert_array_equal(again.labels, fresh.labels)
         monkeypatch.setattr(qpbo, "BLOCK", 10)
-        blocks = QPBO().prepare(structure).maximize(scores)
+        blocks = QPBO().prepare(bound_loss).maximize(scores)
         with thread_limit(2):
-            np.testing.assert_array_equal(QPBO().prepare(structure).maximize(scores).labels, blocks.labels)
+            np.testing.assert_array_equal(QPBO().prepare(bound_loss).maximize(scores).labels, blocks.labels)
         monkeypatch.undo()
         assert (blocks.values <= fresh.bounds + 1e-9).all()
         np.testing.assert_allclose(again.bounds, fresh.bounds, atol=1e-9)
@@ -187,9 +187,9 @@ def test_max_marginals_and_forced_labels_where_they_are_exact():
     while batch is None or batch.total < 4:
         batch, scores = random_batch(rng, "tables")
     scores[batch.edge_columns] = 0.01 * rng.standard_normal(batch.edge_columns.shape)
-    structure = Hamming().bind(batch)
-    rows, one = every(batch), QPBO().prepare(structure)
-    values = brute.objectives(structure, scores, rows)
+    bound_loss = Hamming().bind(batch)
+    rows, one = every(batch), QPBO().prepare(bound_loss)
+    values = brute.objectives(bound_loss, scores, rows)
     expected = [[values[rows[:, i] == v].max() for v in (0, 1)] for i in range(batch.total)]
     np.testing.assert_allclose(one.max_marginals(scores), expected, atol=1e-9)
 
@@ -197,13 +197,13 @@ def test_max_marginals_and_forced_labels_where_they_are_exact():
 def test_what_does_not_fit_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
     three = ClassGraphs(np.array([0, 2]), np.array([0, 2]), np.array([[0, 1]]), 3)
-    for structure, words in (
+    for bound_loss, words in (
         (Hamming().bind(Sets.single([1, 0])), "QPBO refuses Sets: it knows Graphs and ClassGraphs"),
         (Hamming().bind(three), "QPBO refuses 3 labels: it knows two. Use TreeReweightedMessages or AlphaExpansion"),
         (Jaccard().bind(graphs), "QPBO refuses Jaccard.*: the loss is not a sum of one cost per mistake"),
     ):
         with pytest.raises(Refusal, match=words):
-            QPBO().prepare(structure)
+            QPBO().prepare(bound_loss)
     with pytest.raises(Refusal, match="QPBO refuses slack rescaling: the product does not split"):
         QPBO().prepare(Hamming().bind(graphs), slack=True)
     with pytest.raises(ValueError, match="rounds must be at least 0; got -1"):

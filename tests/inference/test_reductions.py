@@ -59,9 +59,9 @@ def test_mean_over_classes_is_certified_and_nearly_always_right(loss):
 def test_a_method_that_is_not_exact_leaves_a_bound_that_holds():
     inexact = 0
     for y, s, p, k in problems(rounds(200, 60)):
-        structure = MeanOverClasses(FBeta()).bind(Classes.single(y, k))
-        found = ByClass(GreedySearch()).prepare(structure).maximize(s.ravel())
-        truth = brute.objectives(structure, s.ravel(), brute.labelings(p, k)).max()
+        bound_loss = MeanOverClasses(FBeta()).bind(Classes.single(y, k))
+        found = ByClass(GreedySearch()).prepare(bound_loss).maximize(s.ravel())
+        truth = brute.objectives(bound_loss, s.ravel(), brute.labelings(p, k)).max()
         assert found.values[0] - 1e-9 <= truth <= found.bounds[0] + 1e-9
         inexact += not found.exact[0]
     assert inexact > 0
@@ -70,10 +70,10 @@ def test_a_method_that_is_not_exact_leaves_a_bound_that_holds():
 def test_multipliers_are_kept_between_calls():
     rng = np.random.default_rng(1)
     y, s = rng.integers(0, 4, 200), 0.02 * rng.standard_normal((200, 4))
-    structure = MeanOverClasses(Jaccard()).bind(Classes.single(y, 4))
+    bound_loss = MeanOverClasses(Jaccard()).bind(Classes.single(y, 4))
     cold = ByClass(Auto(), max_iter=5)
-    first = cold.prepare(structure).maximize(s.ravel())
-    warm = cold.prepare(structure)
+    first = cold.prepare(bound_loss).maximize(s.ravel())
+    warm = cold.prepare(bound_loss)
     for _ in range(8):
         again = warm.maximize(s.ravel())
         assert again.values[0] <= first.bounds[0]
@@ -97,8 +97,8 @@ def test_max_marginals_of_classes_equal_enumeration():
     for loss in (OneClass(Jaccard(), 1), Hamming(), ZeroOne()):
         y, s = rng.integers(0, 3, 4), 0.3 * rng.standard_normal((4, 3))
         rows = brute.labelings(4, 3)
-        structure = loss.bind(Classes.single(y, 3))
-        values = brute.objectives(structure, s.ravel(), rows) + structure.batch.target @ s.ravel()
+        bound_loss = loss.bind(Classes.single(y, 3))
+        values = brute.objectives(bound_loss, s.ravel(), rows) + bound_loss.batch.target @ s.ravel()
         expected = [[values[rows[:, i] == v].max() for v in range(3)] for i in range(4)]
         np.testing.assert_allclose(max_marginals(loss, y, s), expected, atol=1e-9)
 

@@ -35,29 +35,29 @@ def test_it_is_enumeration(loss, unknown):
     rows = np.array(list(product([False, True], repeat=9)))
     for k in range(rounds(60, 25)):
         graphs, scores = problem(rng, unknown, ("reals", "ties", "zeros", "huge", "reals")[k % 5])
-        structure = loss.bind(graphs)
-        assert isinstance(Auto().choice(structure), SecondBestLabeling)
-        found = SecondBestLabeling().prepare(structure).maximize(scores)
-        best = np.max([structure.values(row) + graphs.won(scores, row) for row in rows], axis=0)
+        bound_loss = loss.bind(graphs)
+        assert isinstance(Auto().choice(bound_loss), SecondBestLabeling)
+        found = SecondBestLabeling().prepare(bound_loss).maximize(scores)
+        best = np.max([bound_loss.values(row) + graphs.won(scores, row) for row in rows], axis=0)
         slip = 1e-10 * (1.0 + np.abs(scores).max())
         np.testing.assert_allclose(found.values, best, rtol=0, atol=slip)
         assert found.exact.all()
         assert (found.bounds >= best - slip).all()
-        truths += (structure.values(found.labels) == 0).sum()
-        again = SecondBestLabeling().prepare(structure).take(np.array([1])).maximize(scores[graphs.score_offsets[1] :])
+        truths += (bound_loss.values(found.labels) == 0).sum()
+        again = SecondBestLabeling().prepare(bound_loss).take(np.array([1])).maximize(scores[graphs.score_offsets[1] :])
         assert again.values[0] == pytest.approx(found.values[1], abs=slip)
     assert truths > 0
 
 
 def test_what_does_not_fit_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
-    for structure, words in (
+    for bound_loss, words in (
         (ZeroOne().bind(Sets.single([1, 0])), "SecondBestLabeling refuses Sets: it knows Graphs"),
         (Jaccard().bind(graphs), "not all labelings with a mistake cost the same"),
         (Hamming().bind(graphs), "not all labelings with a mistake cost the same"),
         (CappedLoss([1.0, 1.0], 1.5).bind(graphs), "not all labelings with a mistake cost the same"),
     ):
         with pytest.raises(Refusal, match=words):
-            SecondBestLabeling().prepare(structure)
+            SecondBestLabeling().prepare(bound_loss)
     with pytest.raises(Refusal, match="SecondBestLabeling refuses slack rescaling"):
         SecondBestLabeling().prepare(ZeroOne().bind(graphs), slack=True)

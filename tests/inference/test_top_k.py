@@ -16,10 +16,10 @@ from setwise.surrogates import MarginRescaling, SlackRescaling
 
 @pytest.mark.parametrize("loss", [BreakEven(), PrecisionAtK(3), RecallAtK(3), 2 * BreakEven()], ids=repr)
 def test_the_number_is_never_dropped_in_silence(loss):
-    structure = loss.bind(Sets.single([0, 1, 1, 0, 0]))
-    allowed = [guess for guess in subsets(5) if structure.values(guess)[0] > -np.inf]
+    bound_loss = loss.bind(Sets.single([0, 1, 1, 0, 0]))
+    allowed = [guess for guess in subsets(5) if bound_loss.values(guess)[0] > -np.inf]
     assert {int(guess.sum()) for guess in allowed} == {3 if "K" in repr(loss) else 2}
-    assert "the number of predicted positives is given. Use CountSearch" in GreedySearch().refuses(structure)
+    assert "the number of predicted positives is given. Use CountSearch" in GreedySearch().refuses(bound_loss)
     for add in (lambda: loss + Hamming(), lambda: Hamming() + loss):
         with pytest.raises(Refusal, match="evaluates an order of scores, not labels. Train for it alone"):
             add()

@@ -11,7 +11,7 @@ from setwise.kernels.max_flow import TIME, new_forest
 from setwise.kernels.networks import arcs, begin, end, head, lattice, sister
 
 
-class Network:
+class ArcNetwork:
     """A network with its capacities, a forest, and the value of labels by the definition."""
 
     def __init__(self, layout, n, ends, places, weights):
@@ -96,12 +96,12 @@ larger_neighborhoods_too = pytest.mark.parametrize("larger", [False, pytest.para
 def some_network(rng, draw, larger):
     first = rng.random() < 0.4
     if larger:
-        return Network.grid((2, 4), 8, rng, draw) if first else Network.grid((2, 2, 2), 6, rng, draw)
+        return ArcNetwork.grid((2, 4), 8, rng, draw) if first else ArcNetwork.grid((2, 2, 2), 6, rng, draw)
     if first:
-        return Network.grid((3, 3), 4, rng, draw)
+        return ArcNetwork.grid((3, 3), 4, rng, draw)
     n = int(rng.integers(1, 9))
     ends = np.array([(i, j) for i in range(n) for j in range(n) if rng.random() < 0.3], int).reshape(-1, 2)
-    return Network.listed(n, ends, draw(rng, ends.shape))
+    return ArcNetwork.listed(n, ends, draw(rng, ends.shape))
 
 
 @larger_neighborhoods_too
@@ -155,7 +155,7 @@ def test_many_cuts_are_cuts_one_by_one(warm, larger):
 @pytest.mark.slow
 def test_nothing_drifts_in_ten_thousand_cuts_with_scores_to_a_million():
     rng = np.random.default_rng(3)
-    network = Network.grid((8, 8), 4, rng, reals)
+    network = ArcNetwork.grid((8, 8), 4, rng, reals)
     scores = rng.standard_normal(64)
     network.cut(scores)
     for k in range(10_000):
@@ -164,7 +164,7 @@ def test_nothing_drifts_in_ten_thousand_cuts_with_scores_to_a_million():
         network.recut(scores, former)
         if k % 500 == 0 or k == 9_999:
             warm = network.values(scores, network.labels[None])[0]
-            fresh = Network(network.layout, 64, network.ends, np.zeros((0, 2), int), np.zeros((0, 2)))
+            fresh = ArcNetwork(network.layout, 64, network.ends, np.zeros((0, 2), int), np.zeros((0, 2)))
             fresh.capacities, fresh.weights = network.capacities, network.weights
             cold = network.values(scores, fresh.cut(scores).labels[None])[0]
             assert warm == pytest.approx(cold, abs=1e-9 * (1 + np.abs(scores).max() * 1e-6))
@@ -175,7 +175,7 @@ def test_nothing_drifts_in_ten_thousand_cuts_with_scores_to_a_million():
 @pytest.mark.parametrize("shape", [(3, 4), (20, 20)])
 def test_time_begins_again_before_it_overflows(shape):
     rng = np.random.default_rng(4)
-    network = Network.grid(shape, 4, rng, reals)
+    network = ArcNetwork.grid(shape, 4, rng, reals)
     scores = rng.standard_normal(network.n)
     network.cut(scores)
     again = 0
@@ -196,7 +196,7 @@ def test_time_begins_again_before_it_overflows(shape):
 
 def test_the_layouts_of_a_lattice_have_the_same_neighbors():
     rng = np.random.default_rng(7)
-    network = Network.grid((3, 4), 8, rng, reals)
+    network = ArcNetwork.grid((3, 4), 8, rng, reals)
     lists, _ = arcs(network.ends, network.n)
     for i in range(network.n):
         found = []
@@ -214,13 +214,13 @@ def test_the_layouts_of_a_lattice_have_the_same_neighbors():
 
 def test_networks_without_edges_nodes_or_scores():
     for n in (1, 5):
-        network = Network.listed(n, np.zeros((0, 2), int), np.zeros((0, 2)))
+        network = ArcNetwork.listed(n, np.zeros((0, 2), int), np.zeros((0, 2)))
         scores = np.linspace(-1.0, 1.0, n)
         np.testing.assert_array_equal(network.cut(scores).labels, scores > 0)
         assert not network.cut(np.zeros(n)).labels.any()
-    assert Network.listed(0, np.zeros((0, 2), int), np.zeros((0, 2))).cut(np.zeros(0)).labels.shape == (0,)
+    assert ArcNetwork.listed(0, np.zeros((0, 2), int), np.zeros((0, 2))).cut(np.zeros(0)).labels.shape == (0,)
     with pytest.raises(ValueError, match="a network has other nodes than scores"):
-        Network.listed(2, np.array([[0, 1]]), np.ones((1, 2))).cut(np.zeros(3))
+        ArcNetwork.listed(2, np.array([[0, 1]]), np.ones((1, 2))).cut(np.zeros(3))
     with pytest.raises(IndexError, match=r"the ends of edges must be in 0\.\.2; got 0 to 3"):
         arcs(np.array([[0, 3]]), 3)
 
@@ -231,7 +231,7 @@ def test_networks_without_edges_nodes_or_scores():
 )
 def test_large_cuts_have_the_bound_as_their_value(shape, neighbors):
     rng = np.random.default_rng(5)
-    network = Network.grid(shape, neighbors, rng, reals)
+    network = ArcNetwork.grid(shape, neighbors, rng, reals)
     scores = 2.0 * rng.standard_normal(network.n)
     network.cut(scores)
     for share in (0.01, 1.0):
@@ -241,7 +241,7 @@ def test_large_cuts_have_the_bound_as_their_value(shape, neighbors):
         network.recut(scores, former)
         value = network.values(scores, network.labels[None])[0]
         assert value - 1e-9 <= network.bound(scores) <= value + 1e-9
-    as_list = Network.listed(network.n, network.ends, network.weights).cut(scores)
+    as_list = ArcNetwork.listed(network.n, network.ends, network.weights).cut(scores)
     assert as_list.values(scores, as_list.labels[None])[0] == pytest.approx(value)
 
 
@@ -249,7 +249,7 @@ def test_large_cuts_are_those_of_pymaxflow():
     maxflow = pytest.importorskip("maxflow")
     rng = np.random.default_rng(6)
     for shape, neighbors in (((80, 90), 4), ((50, 60), 8), ((15, 16, 17), 6)):
-        network = Network.grid(shape, neighbors, rng, reals)
+        network = ArcNetwork.grid(shape, neighbors, rng, reals)
         scores = rng.standard_normal(network.n)
         peer = maxflow.GraphFloat(network.n, len(network.ends))
         peer.add_nodes(network.n)

@@ -110,7 +110,7 @@ def test_on_a_convex_risk_the_bundle_method_is_one_slack():
     assert ours.lower_bound == theirs.lower_bound > 0
 
 
-class Disguised(Risk):
+class UndeclaredConvexRisk(Risk):
     """A convex risk that says it is not convex, and whose majorant is itself."""
 
     convex = False
@@ -137,13 +137,13 @@ def test_the_answer_is_that_of_the_convex_learners_where_the_risk_is_convex_but_
         lower = np.where(rng.random(3) < 0.5, -0.2, -np.inf)
         risk = random_risk(4, 6, 3, seed, lower)
         best = OneSlack(C=C, tol=1e-8).minimize(risk).objective
-        fit = make(C=C, tol=1e-2, max_iter=5000).minimize(Disguised(risk))
+        fit = make(C=C, tol=1e-2, max_iter=5000).minimize(UndeclaredConvexRisk(risk))
         assert fit.status in ("local", "converged")
         assert (fit.w >= lower).all()
         assert best - 1e-9 <= fit.objective <= best + 0.04 * max(best, 1e-3 * C)
 
 
-class Waves(Risk):
+class SineRisk(Risk):
     """``2 + sin 3 w_1 + sin 2 w_2``: smooth, not convex, with many minima and without a majorant."""
 
     size, n_parts, convex, floors = 2, 1, False, np.zeros(1)
@@ -161,13 +161,13 @@ class Waves(Risk):
 def test_planes_above_a_risk_that_is_not_convex_accuse_nobody():
     ends = []
     for start in np.random.default_rng(0).uniform(-4, 4, (20, 2)):
-        fit = NRBM(C=5.0, tol=1e-6).minimize(Waves(), w0=start)
+        fit = NRBM(C=5.0, tol=1e-6).minimize(SineRisk(), w0=start)
         assert fit.status == "local"
         # At the end the gradient of the objective is small.
-        ends.append(np.abs(fit.w + 5.0 * Waves().cut(fit.w).slope).max())
+        ends.append(np.abs(fit.w + 5.0 * SineRisk().cut(fit.w).slope).max())
     assert np.median(ends) < 0.05
-    with pytest.raises(Refusal, match="Waves has no convex majorant"):
-        ConvexConcaveProcedure().minimize(Waves())
+    with pytest.raises(Refusal, match="SineRisk has no convex majorant"):
+        ConvexConcaveProcedure().minimize(SineRisk())
 
 
 def test_zero_is_where_descent_may_stay_and_another_start_does_not():

@@ -48,9 +48,9 @@ def scored(rng, graphs, kind="reals"):
     return {"reals": scores, "ties": np.round(2 * scores) / 2, "zeros": 0 * scores, "huge": 1e9 * scores}[kind]
 
 
-def values_of(structure, rows):
+def values_of(bound_loss, rows):
     """The value of each labeling of a bound loss of one set, by a batch of as many copies of the set."""
-    return structure.take(np.zeros(len(rows), np.int64)).values(rows.ravel())
+    return bound_loss.take(np.zeros(len(rows), np.int64)).values(rows.ravel())
 
 
 def won_by(graphs, scores, rows):

@@ -87,12 +87,12 @@ def test_paths_are_shortest_ones_and_cover_the_band(diagonals):
 @pytest.mark.parametrize("name", TRIMAPS)
 def test_values_and_least_labelings(name):
     graphs = trimap(name)
-    structure = BorderConvexity(1.5).bind(graphs)
+    bound_loss = BorderConvexity(1.5).bind(graphs)
     expected = of_formula(paths_of(graphs), graphs.labels, ROWS, 1.5)
-    np.testing.assert_allclose(values_of(structure, ROWS), expected)
-    np.testing.assert_allclose(values_of(2 * structure, ROWS), 2 * expected)
+    np.testing.assert_allclose(values_of(bound_loss, ROWS), expected)
+    np.testing.assert_allclose(values_of(2 * bound_loss, ROWS), 2 * expected)
     assert expected.min() == 0.0
-    np.testing.assert_array_equal(values_of(structure.zero(), ROWS), np.where(expected == 0, 0.0, -np.inf))
+    np.testing.assert_array_equal(values_of(bound_loss.zero(), ROWS), np.where(expected == 0, 0.0, -np.inf))
 
 
 @pytest.mark.draw(4)
@@ -101,11 +101,11 @@ def test_values_and_least_labelings(name):
 def test_margin_rescaling_has_a_value_and_a_bound(name, method):
     rng = np.random.default_rng(1)
     graphs = trimap(name)
-    structure = (BorderConvexity(1.5) + 0.2 * BorderConvexity()).bind(graphs)
+    bound_loss = (BorderConvexity(1.5) + 0.2 * BorderConvexity()).bind(graphs)
     for kind in ("reals", "reals", "ties", "huge"):
         scores = scored(rng, graphs, kind)
-        values = won_by(graphs, scores, ROWS) + values_of(structure, ROWS)
-        found = method.prepare(structure).maximize(scores)
+        values = won_by(graphs, scores, ROWS) + values_of(bound_loss, ROWS)
+        found = method.prepare(bound_loss).maximize(scores)
         slip = 1e-10 * (1.0 + np.abs(scores).max())
         assert found.values[0] == pytest.approx(values[index_of(found.labels)], abs=slip)
         assert found.values[0] <= values.max() + slip
@@ -120,10 +120,10 @@ def test_completions_are_exact(name, alone):
     graphs = trimap(name)
     batch = Sets(graphs.labels, ENDS) if alone else graphs
     for kind in ("reals", "reals", "ties", "zeros", "huge"):
-        structure = BoundLoss(batch, BorderConvexity().bind(graphs).zero().terms, "completion")
+        bound_loss = BoundLoss(batch, BorderConvexity().bind(graphs).zero().terms, "completion")
         scores = scored(rng, batch, kind)
-        values = won_by(batch, scores, ROWS) + values_of(structure, ROWS)
-        prepared = Auto().prepare(structure)
+        values = won_by(batch, scores, ROWS) + values_of(bound_loss, ROWS)
+        prepared = Auto().prepare(bound_loss)
         found = prepared.maximize(scores)
         slip = 1e-10 * (1.0 + np.abs(scores).max())
         assert found.exact[0]
@@ -140,8 +140,8 @@ def test_several_sets_are_solved_together():
     names = ("ring", "no core", "side", "all known", "corner")
     labels = np.concatenate([np.array(TRIMAPS[name], np.int8) for name in names])
     graphs = Graphs(labels, 12 * np.arange(6), np.vstack([EDGES + 12 * i for i in range(5)]))
-    structure, scores = BorderConvexity(0.7).bind(graphs), scored(rng, graphs)
-    worst, best = FactorDecomposition().prepare(structure), Auto().prepare(structure.zero())
+    bound_loss, scores = BorderConvexity(0.7).bind(graphs), scored(rng, graphs)
+    worst, best = FactorDecomposition().prepare(bound_loss), Auto().prepare(bound_loss.zero())
     for maximizer in (worst, best):
         together = maximizer.maximize(scores)
         for i in range(5):
@@ -149,13 +149,13 @@ def test_several_sets_are_solved_together():
             alone = maximizer.take(np.array([i])).maximize(own)
             assert alone.values[0] == pytest.approx(together.values[i])
             assert alone.bounds[0] == pytest.approx(together.bounds[i])
-    part = structure.take(np.array([4, 0]))
+    part = bound_loss.take(np.array([4, 0]))
     rows = labelings(12)[::97]
     np.testing.assert_allclose(
         part.values(np.concatenate([rows[1], rows[2]])),
         [
-            values_of(structure.take(np.array([4])), rows[1:2])[0],
-            values_of(structure.take(np.array([0])), rows[2:3])[0],
+            values_of(bound_loss.take(np.array([4])), rows[1:2])[0],
+            values_of(bound_loss.take(np.array([0])), rows[2:3])[0],
         ],
     )
 
@@ -184,14 +184,14 @@ def test_paths_that_are_given_and_sums_with_other_losses():
     paths = [np.array([1, 2, 3]), np.array([1, 5]), np.array([6])]
     sets = Sets(labels, ENDS)
     loss = BorderConvexity(2.0, paths) + Jaccard()
-    structure = loss.bind(sets)
+    bound_loss = loss.bind(sets)
     np.testing.assert_allclose(
         values_of(BorderConvexity(2.0, paths).bind(sets), ROWS), of_formula(paths, labels, ROWS, 2.0)
     )
     for _ in range(10):
         scores = scored(rng, sets)
-        values = won_by(sets, scores, ROWS) + values_of(structure, ROWS)
-        found = FactorDecomposition().prepare(structure).maximize(scores)
+        values = won_by(sets, scores, ROWS) + values_of(bound_loss, ROWS)
+        found = FactorDecomposition().prepare(bound_loss).maximize(scores)
         assert found.values[0] - 1e-9 <= values.max() <= found.bounds[0] + 1e-9
         assert found.values[0] == pytest.approx(values[index_of(found.labels)])
 

@@ -59,23 +59,23 @@ def test_values_and_least_labelings(loss, kind):
     rng = np.random.default_rng(0)
     for _ in range(3):
         labels = boxed(rng, kind)
-        structure = loss.bind(Graphs(labels, ENDS, EDGES))
+        bound_loss = loss.bind(Graphs(labels, ENDS, EDGES))
         expected = of_formula(loss, labels, ROWS)
-        np.testing.assert_allclose(values_of(structure, ROWS), expected, atol=1e-12)
+        np.testing.assert_allclose(values_of(bound_loss, ROWS), expected, atol=1e-12)
         least = np.where(expected <= expected.min() + 1e-9, 0.0, -np.inf)
-        np.testing.assert_array_equal(values_of(structure.zero(), ROWS), least)
-        np.testing.assert_allclose(values_of(2.5 * structure, ROWS), 2.5 * expected, atol=1e-12)
-        np.testing.assert_array_equal(values_of((2.5 * structure).zero(), ROWS), least)
+        np.testing.assert_array_equal(values_of(bound_loss.zero(), ROWS), least)
+        np.testing.assert_allclose(values_of(2.5 * bound_loss, ROWS), 2.5 * expected, atol=1e-12)
+        np.testing.assert_array_equal(values_of((2.5 * bound_loss).zero(), ROWS), least)
 
 
 def test_known_labels_inside_a_box_count_as_they_are():
     labels = np.array([0, 1, -1, -1, -1, 0], np.int8)
     loss = BoxFullness(0.5, boxes=np.array([-1, 0, 0, 0, 0, 0]))
-    structure = loss.bind(Sets(labels, np.array([0, 6])))
+    bound_loss = loss.bind(Sets(labels, np.array([0, 6])))
     rows = labelings(6)
     c = 1 + rows[:, 2:5].sum(axis=1)
     wrong = (rows[:, [0, 1, 5]] != [False, True, False]).sum(axis=1)
-    np.testing.assert_allclose(values_of(structure, rows), wrong + np.abs(c - 2.5))
+    np.testing.assert_allclose(values_of(bound_loss, rows), wrong + np.abs(c - 2.5))
 
 
 @pytest.mark.draw(8)
@@ -84,15 +84,15 @@ def test_margin_rescaling_on_grids(loss):
     rng = np.random.default_rng(1)
     for k in range(15):
         graphs = Graphs(boxed(rng, KINDS[k % 5]), ENDS, EDGES)
-        structure = loss.bind(graphs)
+        bound_loss = loss.bind(graphs)
         scores = scored(rng, graphs, ("reals", "reals", "ties", "huge", "zeros")[rng.integers(5)])
-        values = won_by(graphs, scores, ROWS) + values_of(structure, ROWS)
+        values = won_by(graphs, scores, ROWS) + values_of(bound_loss, ROWS)
         slip = 1e-10 * (1.0 + np.abs(scores).max())
         methods = [Auto()]
         if graphs.known is not None:
             methods += [FactorDecomposition(max_iter=60), HighOrderMessages()]
         for method in methods:
-            found = method.prepare(structure).maximize(scores)
+            found = method.prepare(bound_loss).maximize(scores)
             assert found.values[0] == pytest.approx(values[index_of(found.labels)], abs=slip)
             assert found.values[0] <= values.max() + slip
             assert values.max() <= found.bounds[0] + slip
@@ -108,15 +108,15 @@ def test_margin_rescaling_of_independent_decisions_is_exact(loss):
     rng = np.random.default_rng(2)
     for k in range(20):
         sets = Sets(boxed(rng, KINDS[k % 5]), ENDS)
-        structure = loss.bind(sets)
+        bound_loss = loss.bind(sets)
         scores = scored(rng, sets, ("reals", "ties", "zeros")[k % 3])
-        values = won_by(sets, scores, ROWS) + values_of(structure, ROWS)
-        found = Auto().prepare(structure).maximize(scores)
+        values = won_by(sets, scores, ROWS) + values_of(bound_loss, ROWS)
+        found = Auto().prepare(bound_loss).maximize(scores)
         assert found.exact[0]
         assert found.values[0] == pytest.approx(values.max(), abs=1e-10)
         if sets.known is None:
             continue
-        for one in (structure, structure.zero()):
+        for one in (bound_loss, bound_loss.zero()):
             rows = values_of(one, ROWS) + won_by(sets, scores, ROWS)
             best = np.array([[rows[ROWS[:, i] == v].max() for v in (0, 1)] for i in range(12)])
             with np.errstate(invalid="ignore"):
@@ -127,11 +127,11 @@ def test_max_marginals_of_pieces_on_grids():
     rng = np.random.default_rng(3)
     for k in range(6):
         graphs = Graphs(boxed(rng, KINDS[k % 5]), ENDS, EDGES)
-        structure = BoxFullness((0.3, 0.6)).bind(graphs)
+        bound_loss = BoxFullness((0.3, 0.6)).bind(graphs)
         scores = scored(rng, graphs)
-        values = won_by(graphs, scores, ROWS) + values_of(structure, ROWS)
+        values = won_by(graphs, scores, ROWS) + values_of(bound_loss, ROWS)
         expected = np.array([[values[ROWS[:, i] == v].max() for v in (0, 1)] for i in range(12)])
-        np.testing.assert_allclose(Auto().prepare(structure).max_marginals(scores, 2.0), 2.0 + expected, atol=1e-9)
+        np.testing.assert_allclose(Auto().prepare(bound_loss).max_marginals(scores, 2.0), 2.0 + expected, atol=1e-9)
 
 
 @pytest.mark.draw(3)
@@ -141,12 +141,12 @@ def test_completions_have_the_least_loss_and_a_bound(loss):
     best_found = cases = 0
     for k in range(20):
         graphs = Graphs(boxed(rng, KINDS[k % 5]), ENDS, EDGES)
-        structure = loss.bind(graphs)
+        bound_loss = loss.bind(graphs)
         scores = scored(rng, graphs, "reals" if k % 4 else "ties")
-        allowed = values_of(structure.zero(), ROWS)
+        allowed = values_of(bound_loss.zero(), ROWS)
         values = won_by(graphs, scores, ROWS) + allowed
         method = Auto() if graphs.known is None else FactorDecomposition()
-        found = method.prepare(structure.zero()).maximize(scores)
+        found = method.prepare(bound_loss.zero()).maximize(scores)
         slip = 1e-10 * (1.0 + np.abs(scores).max())
         assert allowed[index_of(found.labels)] == 0.0
         assert found.values[0] == pytest.approx(values[index_of(found.labels)], abs=slip)
@@ -163,12 +163,12 @@ def test_several_boxes_in_several_sets():
     edges = np.vstack([np.column_stack([np.arange(a, b - 1), np.arange(a + 1, b)]) for a, b in ((0, 8), (8, 15))])
     graphs = Graphs(labels, np.array([0, 8, 15]), edges)
     loss = BoxFullness(0.5, boxes)
-    structure, scores = loss.bind(graphs), scored(rng, graphs)
-    together = Auto().prepare(structure).maximize(scores)
-    least = FactorDecomposition().prepare(structure.zero()).maximize(scores)
+    bound_loss, scores = loss.bind(graphs), scored(rng, graphs)
+    together = Auto().prepare(bound_loss).maximize(scores)
+    least = FactorDecomposition().prepare(bound_loss.zero()).maximize(scores)
     assert together.exact.all()
     for i, (a, b) in enumerate(((0, 8), (8, 15))):
-        rows, one = labelings(b - a), structure.take(np.array([i]))
+        rows, one = labelings(b - a), bound_loss.take(np.array([i]))
         own = scores[graphs.score_offsets[i] : graphs.score_offsets[i + 1]]
         expected = (rows[:, labels[a:b] >= 0] != (labels[a:b] == 1)[labels[a:b] >= 0]).sum(axis=1).astype(float)
         for box in np.unique(boxes[a:b][boxes[a:b] >= 0]):
@@ -203,10 +203,10 @@ def test_sums_with_other_losses():
         labels[labels == 0] = rng.integers(0, 2, (labels == 0).sum())
         graphs = Graphs(labels, ENDS, EDGES)
         loss = BoxFullness(0.6) + 0.5 * (Hamming() + BoxFullness(squared)) + 2.0 * Jaccard()
-        structure, scores = loss.bind(graphs), scored(rng, graphs)
-        values = won_by(graphs, scores, ROWS) + values_of(structure, ROWS)
+        bound_loss, scores = loss.bind(graphs), scored(rng, graphs)
+        values = won_by(graphs, scores, ROWS) + values_of(bound_loss, ROWS)
         for method in (ByPieces(FactorDecomposition()), FactorDecomposition(), HighOrderMessages()):
-            found = method.prepare(structure).maximize(scores)
+            found = method.prepare(bound_loss).maximize(scores)
             assert found.values[0] <= values.max() + 1e-9 <= found.bounds[0] + 2e-9
             assert found.values[0] == pytest.approx(values[index_of(found.labels)])
 
@@ -215,16 +215,16 @@ def test_the_general_form_of_pieces_takes_costs_of_both_labels():
     rng = np.random.default_rng(8)
     graphs = Graphs(rng.random(12) < 0.5, ENDS, EDGES)
     constants, costs = np.array([[0.5, -np.inf, 0.1]]), rng.standard_normal((3, 12, 2))
-    structure = BoundLoss(graphs, (MaximumOfSums(constants, costs),), "three pieces")
+    bound_loss = BoundLoss(graphs, (MaximumOfSums(constants, costs),), "three pieces")
     at = np.arange(12)
     expected = np.array([max(0.5 + costs[0, at, 1 * y].sum(), 0.1 + costs[2, at, 1 * y].sum()) for y in ROWS])
-    np.testing.assert_allclose(values_of(structure, ROWS), expected)
+    np.testing.assert_allclose(values_of(bound_loss, ROWS), expected)
     scores = scored(rng, graphs)
-    found = ByPieces(MaxFlow()).prepare(structure).maximize(scores)
+    found = ByPieces(MaxFlow()).prepare(bound_loss).maximize(scores)
     assert found.exact[0]
     assert found.values[0] == pytest.approx((expected + won_by(graphs, scores, ROWS)).max())
     with pytest.raises(Refusal, match="does not tell which of its labelings have the least value"):
-        structure.zero()
+        bound_loss.zero()
 
 
 def test_each_set_or_box_may_have_a_ratio_of_its_own():
@@ -236,7 +236,7 @@ def test_each_set_or_box_may_have_a_ratio_of_its_own():
         sets = kind(labels, np.array(offsets))
         numbers = None if boxes is None else np.where(labels < 0, boxes, -1)
         loss = BoxFullness(np.array([0.2, 0.7]), numbers)
-        structure = loss.bind(sets)
+        bound_loss = loss.bind(sets)
         scores = rng.standard_normal(12)
         best = 0.0
         for ratio, at in ((0.2, slice(0, 6)), (0.7, slice(6, 12))):
@@ -245,10 +245,10 @@ def test_each_set_or_box_may_have_a_ratio_of_its_own():
             np.testing.assert_allclose([BoxFullness(ratio).values(own, row)[0] for row in rows], values)
             best += (values + rows @ scores[at]).max()
         for method in (Auto(), ByPieces(Auto())):
-            found = method.prepare(structure).maximize(scores)
+            found = method.prepare(bound_loss).maximize(scores)
             assert found.exact.all()
             assert found.values.sum() == pytest.approx(best)
-        zero = Auto().prepare(structure.zero()).maximize(scores)
+        zero = Auto().prepare(bound_loss.zero()).maximize(scores)
         unknown = labels == -1
         for ratio, at in ((0.2, slice(0, 6)), (0.7, slice(6, 12))):
             n = unknown[at].sum()
@@ -258,15 +258,15 @@ def test_each_set_or_box_may_have_a_ratio_of_its_own():
 
 def test_what_does_not_fit_is_refused():
     sets = Sets(np.array([0, -1, -1], np.int8), np.array([0, 3]))
-    structure = BoxFullness(0.5).bind(sets)
+    bound_loss = BoxFullness(0.5).bind(sets)
     for method, one, slack, words in (
         (ByPieces(Auto()), Hamming().bind(sets), False, "no term is a maximum of linear functions"),
-        (ByPieces(Auto()), structure, True, "ByPieces refuses slack rescaling"),
-        (ByRegions(), structure, False, "no sum of functions of counts in regions"),
-        (ByRegions(), structure.zero(), True, "ByRegions refuses slack rescaling"),
-        (FactorDecomposition(), structure, True, "FactorDecomposition refuses slack rescaling"),
-        (HighOrderMessages(), structure.zero(), False, "it forbids numbers. Use FactorDecomposition"),
-        (ByPieces(Enumeration(2)), structure, False, "Enumeration refuses a set of 3 decisions"),
+        (ByPieces(Auto()), bound_loss, True, "ByPieces refuses slack rescaling"),
+        (ByRegions(), bound_loss, False, "no sum of functions of counts in regions"),
+        (ByRegions(), bound_loss.zero(), True, "ByRegions refuses slack rescaling"),
+        (FactorDecomposition(), bound_loss, True, "FactorDecomposition refuses slack rescaling"),
+        (HighOrderMessages(), bound_loss.zero(), False, "it forbids numbers. Use FactorDecomposition"),
+        (ByPieces(Enumeration(2)), bound_loss, False, "Enumeration refuses a set of 3 decisions"),
     ):
         with pytest.raises(Refusal, match=words):
             method.prepare(one, slack)

@@ -42,13 +42,13 @@ def test_values_maxima_and_completions(loss):
     for _ in range(20):
         labels, s = drawn(rng, loss), np.round(2 * rng.standard_normal(7), 1)
         sets = Sets(labels, np.array([0, 7]))
-        structure, expected = loss.bind(sets), of_formula(loss, labels, rows)
-        np.testing.assert_array_equal(values_of(structure, rows), expected)
+        bound_loss, expected = loss.bind(sets), of_formula(loss, labels, rows)
+        np.testing.assert_array_equal(values_of(bound_loss, rows), expected)
         won = won_by(sets, s, rows)
-        found = Auto().prepare(structure).maximize(s)
+        found = Auto().prepare(bound_loss).maximize(s)
         assert found.exact.all()
         assert found.values[0] == pytest.approx((expected + won).max())
-        least = structure.zero()
+        least = bound_loss.zero()
         assert expected.min() == 0
         np.testing.assert_array_equal(values_of(least, rows) == 0, expected == 0)
         best = Auto().prepare(least).maximize(s)
@@ -62,13 +62,13 @@ def test_each_bag_has_its_range_and_keeps_it_when_sets_are_chosen():
     rng = np.random.default_rng(1)
     low, high = np.array([0, 2, 1, 3]), np.array([1, 2, 4, 3])
     sets = Sets(np.full(16, -1, np.int8), 4 * np.arange(5))
-    structure = CountRange(low, high).bind(sets)
+    bound_loss = CountRange(low, high).bind(sets)
     guess = rng.random(16) < 0.5
     counts = guess.reshape(4, 4).sum(axis=1)
     expected = np.maximum(np.maximum(low - counts, counts - high), 0)
-    np.testing.assert_array_equal(structure.values(guess), expected)
+    np.testing.assert_array_equal(bound_loss.values(guess), expected)
     parts = np.array([3, 1])
-    taken = structure.take(parts).values(guess.reshape(4, 4)[parts].ravel())
+    taken = bound_loss.take(parts).values(guess.reshape(4, 4)[parts].ravel())
     np.testing.assert_array_equal(taken, expected[parts])
 
 
@@ -76,9 +76,9 @@ def test_on_a_graph_the_bound_holds():
     rng, rows, edges = np.random.default_rng(2), labelings(6), grid(2, 3)
     for _ in range(10):
         graphs = Graphs(np.full(6, -1, np.int8), np.array([0, 6]), edges)
-        structure = CountRange(2, 3).bind(graphs)
+        bound_loss = CountRange(2, 3).bind(graphs)
         s = scored(rng, graphs)
-        each = values_of(structure, rows) + won_by(graphs, s, rows)
-        found = FactorDecomposition().prepare(structure).maximize(s)
+        each = values_of(bound_loss, rows) + won_by(graphs, s, rows)
+        found = FactorDecomposition().prepare(bound_loss).maximize(s)
         assert found.values[0] <= each.max() + 1e-9
         assert found.bounds[0] >= each.max() - 1e-9

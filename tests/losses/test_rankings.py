@@ -101,12 +101,12 @@ def test_the_values_of_swaps_are_the_loss_of_the_ranking_that_they_tell():
     for loss in LOSSES:
         for _ in range(10):
             y, s = rng.random(6) < 0.5, rng.standard_normal(6)
-            structure = loss.bind(Sets.single(y))
+            bound_loss = loss.bind(Sets.single(y))
             swaps = np.zeros(6, dtype=np.int64)
             for i in range(6):
                 swaps[i] = sum(y[j] != y[i] and (s[j] > s[i]) == y[i] for j in range(6))
-            assert structure.values(swaps)[0] == pytest.approx(loss(y, s), abs=1e-12)
-            away = structure.batch.away(swaps)
+            assert bound_loss.values(swaps)[0] == pytest.approx(loss(y, s), abs=1e-12)
+            away = bound_loss.batch.away(swaps)
             pairs = [s[j] - s[i] for i in range(6) for j in range(6) if y[i] and not y[j] and s[j] > s[i]]
             assert s @ away == pytest.approx(sum(pairs) / max(y.sum() * (~y).sum(), 1))
 

@@ -33,10 +33,10 @@ def test_primal_best_and_dual_of_the_printed_descent():
         one = Instance(part, w)
         best = max(one.value(row) for row in rows)
         for multiple in (1.0, 0.01):
-            course = one.printed(multiple)
-            assert (course.primal <= best + 1e-9).all()
-            assert (course.dual >= best - 1e-9).all()
-            assert len(course.dual) == STEPS or course.gap == pytest.approx(0.0, abs=1e-9)
+            trace = one.printed(multiple)
+            assert (trace.primal <= best + 1e-9).all()
+            assert (trace.dual >= best - 1e-9).all()
+            assert len(trace.dual) == STEPS or trace.gap == pytest.approx(0.0, abs=1e-9)
         gap, seconds = one.ours()
         # The dual need not be tight.
         assert gap >= -1e-9

@@ -18,7 +18,7 @@ from papers.hol_images import (
     splits,
     with_tuned_bias,
 )
-from papers.hol_weak import boxes, eroded, fullness
+from papers.hol_weak_labels import boxes, eroded, fullness
 from setwise import GraphClassifier
 from setwise.datasets import textured_objects
 from setwise.graphs import Graph, from_image

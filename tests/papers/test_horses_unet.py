@@ -134,7 +134,7 @@ def test_a_training_repeats_itself_and_leaves_nothing_behind(way):
 def test_a_step_is_one_of_plain_training():
     x, y = training.as_input(PARTS.known.images[:4]), torch.from_numpy(PARTS.known.masks[:4])
     one, other = made((4, 6), 1, 0), made((4, 6), 1, 0)
-    training.Clock().step(one, torch.optim.Adam(one.parameters()), cross_entropy, x, y)
+    training.StepClock().step(one, torch.optim.Adam(one.parameters()), cross_entropy, x, y)
     optimizer = torch.optim.Adam(other.parameters())
     cross_entropy(other(x), y).backward()
     optimizer.step()
@@ -155,7 +155,7 @@ def test_the_first_step_with_a_loss_has_no_part_in_its_share(monkeypatch):
         return loss
 
     x, y = training.as_input(PARTS.known.images[:4]), torch.from_numpy(PARTS.known.masks[:4])
-    network, clock = made((4, 6), 1, 0), training.Clock()
+    network, clock = made((4, 6), 1, 0), training.StepClock()
     network.register_forward_pre_hook(lambda *unused: now.__setitem__(0, now[0] + 3.0))
     optimizer = torch.optim.Adam(network.parameters())
     assert np.isnan(clock.share)

@@ -12,7 +12,7 @@ from papers.lh_figure6 import iterations_to
 from papers.lh_table3 import CAPPED, SATURATING
 from papers.lh_table4 import COUNT, WEIGHTED
 from papers.lovasz_paper import NAMES, inference_matters, pattern
-from papers.multilabel import common_labels, quotas, sample
+from papers.multilabel_samples import common_labels, quotas, sample
 from setwise.compare.problem import Problem
 
 pytestmark = pytest.mark.slow

@@ -259,7 +259,7 @@ def test_refusals():
                 kind(costly.bind(sets))
     with pytest.raises(ValueError, match="scores must be finite"):
         CountLikelihood(CountRange(1)).on(sets)(np.array([np.nan, 0, 0]))
-    with pytest.raises(TypeError, match="structure must be"):
+    with pytest.raises(TypeError, match="bound_loss must be"):
         AllowedPartition(CountRange(1))
     assert AllowedPartition(BoundLoss(sets))(np.zeros(3)).values[0] == pytest.approx(3 * np.log(2))
 

@@ -22,7 +22,7 @@ def grid_of(model):
     rows = subsets(model.total)
     rows = np.hstack([rows, rows[:, edges[:, 0]] != rows[:, edges[:, 1]]]).astype(np.float64)
 
-    class Grid(optModel):
+    class GridMaximum(optModel):
         modelSense = EPO.MAXIMIZE
 
         def _getModel(self):
@@ -43,7 +43,7 @@ def grid_of(model):
             best = self.values.argmax()
             return rows[best], float(self.values[best])
 
-    return Grid(), rows
+    return GridMaximum(), rows
 
 
 @pytest.mark.parametrize("sigma", [0.5, 2.0])

@@ -45,8 +45,8 @@ def as_loss(loss):
 def table(loss, p):
     """The loss of every labeling (second axis) for every truth (first axis), and the labelings."""
     every = brute.subsets(p)
-    structure = loss.bind(Sets(every.ravel(), np.arange(len(every) + 1) * p))
-    return every, np.stack([structure.values(np.tile(h, len(every))) for h in every], axis=1)
+    bound_loss = loss.bind(Sets(every.ravel(), np.arange(len(every) + 1) * p))
+    return every, np.stack([bound_loss.values(np.tile(h, len(every))) for h in every], axis=1)
 
 
 @pytest.mark.draw(2)

@@ -69,7 +69,7 @@ HARMLESS = {
 }  # fmt: skip
 
 
-class Watched(TorchDispatchMode):
+class DispatchGuard(TorchDispatchMode):
     """Raises for an operation that might wait for an accelerator or differ from run to run there."""
 
     def __init__(self, harmless):
@@ -95,9 +95,9 @@ def test_operations_neither_wait_nor_differ_from_run_to_run(deterministic, monke
         monkeypatch.setattr(device_forms, "LARGEST_TABLE", largest)
         for form in FORMS:
             form.on_device(scores, codes)
-            with Watched(harmless):
+            with DispatchGuard(harmless):
                 form.on_device(scores, codes)
-    with pytest.raises(AssertionError, match="_local_scalar_dense"), Watched(harmless):
+    with pytest.raises(AssertionError, match="_local_scalar_dense"), DispatchGuard(harmless):
         scores[0, 0].item()
 
 

@@ -108,7 +108,7 @@ def test_it_can_be_a_metric_of_torchmetrics():
     """A metric of torchmetrics is a subclass of its own class, and this one keeps its sums there."""
     torchmetrics = pytest.importorskip("torchmetrics")
 
-    class Wrapped(torchmetrics.Metric):
+    class TorchMetric(torchmetrics.Metric):
         higher_is_better, is_differentiable, full_state_update = False, False, False
 
         def __init__(self, metric, sums):
@@ -126,8 +126,8 @@ def test_it_can_be_a_metric_of_torchmetrics():
     whole, images = SetMetric(**given), SetMetric(**given, per_image=True)
     both = torchmetrics.MetricCollection(
         {
-            "whole": Wrapped(SetMetric(**given), torch.zeros(4, 4, dtype=torch.int64)),
-            "images": Wrapped(SetMetric(**given, per_image=True), torch.zeros(2, dtype=torch.float64)),
+            "whole": TorchMetric(SetMetric(**given), torch.zeros(4, 4, dtype=torch.int64)),
+            "images": TorchMetric(SetMetric(**given, per_image=True), torch.zeros(2, dtype=torch.float64)),
         }
     )
     logits, target = drawn("multiclass")

@@ -60,7 +60,7 @@ def number_of_rows(piece):
 
 
 @dataclass(frozen=True)
-class Slice:
+class GradientSlice:
     gradient: np.ndarray
 
     def __call__(self, piece):
@@ -69,7 +69,7 @@ class Slice:
 
 
 @dataclass(frozen=True, eq=False)
-class AtOnce(PiecedEvaluator):
+class WholeSetEvaluator(PiecedEvaluator):
     """Asks for all scores, and then for nothing, as a dialogue of two rounds."""
 
     inner: Surrogate
@@ -84,11 +84,11 @@ class AtOnce(PiecedEvaluator):
         one = self.inner.on(Sets.single(truth))(scores, tol)
         ends = np.cumsum([len(s) for s, _ in found])
         parts = np.split(one.gradient, ends[:-1])
-        return PiecedEvaluation(float(one.values[0]), float(one.upper[0]), [Slice(part) for part in parts])
+        return PiecedEvaluation(float(one.values[0]), float(one.upper[0]), [GradientSlice(part) for part in parts])
 
 
 @dataclass(frozen=True, eq=False)
-class Pieced(Surrogate):
+class PiecewiseSurrogate(Surrogate):
     """A surrogate that can be evaluated in pieces."""
 
     inner: Surrogate
@@ -98,7 +98,7 @@ class Pieced(Surrogate):
         return self.inner.on(batch)
 
     def in_pieces(self, negatives, positives):
-        return AtOnce(self.inner, negatives + positives)
+        return WholeSetEvaluator(self.inner, negatives + positives)
 
 
 def drawn(seed: int, m: int, d: int, n_sets: int, places: int, contiguous: bool):
@@ -152,7 +152,7 @@ def test_planes_equal_those_of_one_place(seed, n_sets, places, contiguous, few, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(distributed_risk, "FEW", few)
         places, rows, labels, kept = apart(X, truth, ids, edges)
-        risk = DistributedRisk(places, rows, labels, Pieced(surrogate), kept, weights)
+        risk = DistributedRisk(places, rows, labels, PiecewiseSurrogate(surrogate), kept, weights)
     w = np.random.default_rng(seed + 1).normal(size=4)
     assert_same(risk.cut(w), together(X, truth, ids, surrogate, weights).cut(w))
     assert_same(risk.cut(0 * w), together(X, truth, ids, surrogate, weights).cut(0 * w))
@@ -172,7 +172,7 @@ def test_one_set_over_uneven_empty_and_one_class_places(surrogate, few, how, mon
     truth = np.arange(60) % 3 == 0
     truth[:5] = True
     places, rows, labels, _ = apart(X, truth, None, [0, 0, 5, 6, 6, 40, 60, 60], **how)
-    risk = DistributedRisk(places, rows, labels, Pieced(surrogate))
+    risk = DistributedRisk(places, rows, labels, PiecewiseSurrogate(surrogate))
     wanted = together(X, truth, None, surrogate)
     for w in (np.zeros(5), np.random.default_rng(0).normal(size=5), np.full(5, 1e6)):
         assert_same(risk.cut(w), wanted.cut(w))
@@ -187,7 +187,7 @@ def test_learners_reach_the_optimum_of_one_place(learner, few, monkeypatch):
     truth = X[:, 0] + 0.3 * X[:, 1] > 0.4
     surrogate = LovaszHinge("jaccard")
     places, rows, labels, kept = apart(X, truth, ids, edges)
-    found = learner.minimize(DistributedRisk(places, rows, labels, Pieced(surrogate), kept))
+    found = learner.minimize(DistributedRisk(places, rows, labels, PiecewiseSurrogate(surrogate), kept))
     wanted = learner.minimize(together(X, truth, ids, surrogate))
     assert found.status == wanted.status == "converged"
     assert found.lower_bound <= wanted.objective * (1 + 1e-9)
@@ -205,7 +205,7 @@ def test_bits_depend_on_the_places_and_not_on_the_threads():
 
 
 def test_a_large_set_that_cannot_be_evaluated_in_pieces(monkeypatch):
-    class Whole(Surrogate):
+    class WholeSetSurrogate(Surrogate):
         name = "whole"
 
         def on(self, batch):
@@ -214,11 +214,11 @@ def test_a_large_set_that_cannot_be_evaluated_in_pieces(monkeypatch):
     X, truth, _, _ = drawn(7, 40, 2, 1, 1, True)
     places, rows, labels, _ = apart(X, truth, None, [0, 10, 40])
     monkeypatch.setattr(distributed_risk, "FEW", 0)
-    risk = DistributedRisk(places, rows, labels, Whole())
+    risk = DistributedRisk(places, rows, labels, WholeSetSurrogate())
     assert_same(risk.cut(np.ones(3)), together(X, truth, None, LovaszHinge("jaccard")).cut(np.ones(3)))
     monkeypatch.setattr(distributed_risk, "MOST", 39)
     with pytest.raises(Refusal, match="a set of 40 rows in several places is refused, at most 39"):
-        DistributedRisk(places, rows, labels, Whole())
+        DistributedRisk(places, rows, labels, WholeSetSurrogate())
 
 
 def test_shares_can_be_pickled():
@@ -279,7 +279,7 @@ def test_large_sets_in_pieces_have_the_value_and_the_optimum_of_one_place(loss, 
     surrogate = MarginRescaling(loss, scale="size")
     places, rows, labels, kept = apart(X, truth, ids, edges)
     risk, wanted = DistributedRisk(places, rows, labels, surrogate, kept), together(X, truth, ids, surrogate)
-    assert not groups or (risk.census.kinds == distributed_risk.SPREAD).any()
+    assert not groups or (risk.catalog.kinds == distributed_risk.SPREAD).any()
     rng, tried = np.random.default_rng(0), rounds(20, 6)
     for w in (np.zeros(5), rng.normal(size=5), 100.0 * rng.normal(size=5)):
         cut = risk.cut(w)

@@ -48,16 +48,16 @@ class Viterbi(Inference):
 
     name = about = "viterbi"
 
-    def refuses(self, structure, slack=False):
-        fits = isinstance(structure.batch, Chains) and all(isinstance(t, LabelCosts) for t in structure.terms)
+    def refuses(self, bound_loss, slack=False):
+        fits = isinstance(bound_loss.batch, Chains) and all(isinstance(t, LabelCosts) for t in bound_loss.terms)
         return None if fits and not slack else "Viterbi takes costs of labels on chains."
 
-    def bind(self, structure, slack):
+    def bind(self, bound_loss, slack):
         class Paths(Maximizer):
-            method, costs = self, sum(t.costs for t in structure.terms)
+            method, costs = self, sum(t.costs for t in bound_loss.terms)
 
             def __init__(self):
-                self.structure, self.slack = structure, slack
+                self.bound_loss, self.slack = bound_loss, slack
 
             def solve(self, scores, tol):
                 labels = []

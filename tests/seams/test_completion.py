@@ -20,8 +20,8 @@ def partly_known(rng, p=5):
 
 def by_enumeration(loss, sets, s):
     """``max_y [loss + <s, y>] - max over labelings of least loss <s, y>``."""
-    structure, rows = loss.bind(sets), brute.labelings(sets.total, 2)
-    values = structure.take(np.zeros(len(rows), dtype=np.int64)).values(rows.ravel())
+    bound_loss, rows = loss.bind(sets), brute.labelings(sets.total, 2)
+    values = bound_loss.take(np.zeros(len(rows), dtype=np.int64)).values(rows.ravel())
     return (values + rows @ s).max() - (rows @ s)[values <= values.min() + 1e-12].max()
 
 

@@ -14,7 +14,7 @@ from setwise.models import RowModel
 from setwise.risks import MeanRisk
 
 
-class Perturbed(Evaluator):
+class PerturbationEvaluator(Evaluator):
     """``mean over draws z of max_y <s + z, y> - <s, target>``, the noise a function of (seed, set, sample)."""
 
     def __init__(self, batch, draws=5, seed=0, sets=None):
@@ -37,10 +37,10 @@ class Perturbed(Evaluator):
         return Evaluation(values, gradient, values, np.ones(len(values), dtype=bool))
 
     def take(self, parts):
-        return Perturbed(self.batch.take(parts), self.draws, self.seed, self.sets[parts])
+        return PerturbationEvaluator(self.batch.take(parts), self.draws, self.seed, self.sets[parts])
 
     def redrawn(self, seed):
-        return Perturbed(self.batch, self.draws, seed)
+        return PerturbationEvaluator(self.batch, self.draws, seed)
 
 
 @pytest.fixture
@@ -49,12 +49,12 @@ def problem():
     X = rng.standard_normal((40, 2))
     y = X[:, 0] > 0.1 * rng.standard_normal(40)
     sets = Sets(y, np.arange(0, 41, 4))
-    return MeanRisk(RowModel(X, sets.offsets), Perturbed(sets, draws=3, seed=27)), X, y
+    return MeanRisk(RowModel(X, sets.offsets), PerturbationEvaluator(sets, draws=3, seed=27)), X, y
 
 
 def test_the_value_is_what_enumeration_says():
     sets = Sets.single([1, 0, 1])
-    evaluator, s = Perturbed(sets), np.array([0.3, -0.2, 0.5])
+    evaluator, s = PerturbationEvaluator(sets), np.array([0.3, -0.2, 0.5])
     rows = brute.labelings(3, 2)
     truth = np.mean([(rows @ (s + z)).max() for z in evaluator.noise]) - s @ sets.target
     assert evaluator(s).values[0] == pytest.approx(truth)

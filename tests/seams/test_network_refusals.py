@@ -105,8 +105,8 @@ def test_slack_rescaling_of_small_networks_is_its_definition():
     for i in range(3):
         one = batch.take(np.array([i]))
         own = scores[slice(*batch.score_offsets[i : i + 2])]
-        structure = Jaccard().bind(one)
-        values = [structure.values(row)[0] * (1 + one.won(own, row)[0]) for row in subsets(6)]
+        bound_loss = Jaccard().bind(one)
+        values = [bound_loss.values(row)[0] * (1 + one.won(own, row)[0]) for row in subsets(6)]
         assert found.values[i] == pytest.approx(max(values))
 
 

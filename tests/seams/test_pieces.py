@@ -13,7 +13,7 @@ from setwise.risks.places import LocalObjects, LocalPlaces
 from setwise.surrogates import LovaszHinge, MarginRescaling
 
 
-class Pieces(Risk):
+class HistogramRisk(Risk):
     """The Lovász hinge of a count loss on one set; each piece tells how many of each class have which margin error."""
 
     n_parts, floors = 1, np.zeros(1)
@@ -23,7 +23,7 @@ class Pieces(Risk):
         whole = np.array([[N, P]])
         self.pieces = [(RowModel(X, np.array([0, len(y)])), y) for X, y in pieces]
         # Each piece is bound to the totals of the whole set, so any of them knows the formula.
-        self.structures = [loss.bind(Sets(y, np.array([0, len(y)]), totals=whole)) for _, y in pieces]
+        self.bound_losses = [loss.bind(Sets(y, np.array([0, len(y)]), totals=whole)) for _, y in pieces]
         self.size = self.pieces[0][0].size
 
     def cut(self, w, tol=0.0):
@@ -33,7 +33,7 @@ class Pieces(Risk):
             for value, label in zip(u, y, strict=True):
                 histogram.setdefault(value, [0, 0])[int(not label)] += 1
         # Along falling errors, misses before false alarms where they are equal; each takes its share of their gain.
-        (term,), fn, fp, shares, total = self.structures[0].terms, 0.0, 0.0, {}, 0.0
+        (term,), fn, fp, shares, total = self.bound_losses[0].terms, 0.0, 0.0, {}, 0.0
         for u in sorted((v for v in histogram if v > 0), reverse=True):
             misses, alarms = histogram[u]
             ends = [
@@ -60,7 +60,7 @@ def data():
     X = rng.integers(0, 2, (90, 4)).astype(float)  # few distinct rows, so histograms are short
     y = X @ [1.0, -1.0, 0.5, 0.0] + 0.5 * rng.standard_normal(90) > 0.6
     cuts = [slice(0, 20), slice(20, 70), slice(70, 90)]
-    return X, y, Pieces(Jaccard(), [(X[c], y[c]) for c in cuts]), cuts
+    return X, y, HistogramRisk(Jaccard(), [(X[c], y[c]) for c in cuts]), cuts
 
 
 def test_three_pieces_are_the_whole_set(data):

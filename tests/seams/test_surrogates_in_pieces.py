@@ -28,7 +28,7 @@ def risks(surrogate, monkeypatch):
         LocalObjects([truth[part] for part in parts]),
     )
     apart = DistributedRisk(LocalPlaces(len(parts), 1), rows, labels, surrogate)
-    assert len(apart.census.spread) == 1
+    assert len(apart.catalog.spread) == 1
     return apart, MeanRisk(RowModel(X, np.array([0, len(X)]), 0.5), surrogate.on(Sets.single(truth)))
 
 

@@ -19,7 +19,7 @@ EDGES = np.array([[0, 1], [1, 2], [3, 4], [4, 5], [3, 5]])
 ROWS = np.array(list(product([0, 1], repeat=NODES)))
 
 
-class Network(Batch):
+class GraphPair(Batch):
     """One set of six nodes in two components: a score for each node and one for each edge whose ends agree."""
 
     n_labels, score_offsets = 2, np.array([0, NODES + len(EDGES)])
@@ -35,23 +35,23 @@ class Network(Batch):
         return self
 
 
-class JoinedByCounts(Inference):
+class ByTwoTables(Inference):
     """The best score of each graph for each pair of counts; the loss joins the two tables."""
 
-    name = about = "joined_by_counts"
+    name = about = "by_two_tables"
 
-    def refuses(self, structure, slack=False):
-        return None if isinstance(structure.batch, Network) and not slack else "only two graphs are joined here."
+    def refuses(self, bound_loss, slack=False):
+        return None if isinstance(bound_loss.batch, GraphPair) and not slack else "only two graphs are joined here."
 
-    def bind(self, structure, slack):
-        class Joined(Maximizer):
+    def bind(self, bound_loss, slack):
+        class TableMaximizer(Maximizer):
             method = self
 
             def __init__(self):
-                self.structure, self.slack = structure, slack
+                self.bound_loss, self.slack = bound_loss, slack
 
             def solve(self, scores, tol):
-                truth, (term,) = self.structure.batch.labels, self.structure.terms
+                truth, (term,) = self.bound_loss.batch.labels, self.bound_loss.terms
                 tables = [self._table(scores, truth, graph) for graph in GRAPHS]
                 best, labels = -np.inf, None
                 for (a, (won, left)), (b, (more, right)) in product(*(t.items() for t in tables)):
@@ -71,10 +71,10 @@ class JoinedByCounts(Inference):
                         found[key] = (won, y)
                 return found
 
-        return Joined()
+        return TableMaximizer()
 
 
-class NetworkFeatures(Features):
+class GraphPairFeatures(Features):
     """Two unary weights and one weight for all edges, at least 0."""
 
     size, lower = 3, np.array([-np.inf, -np.inf, 0.0])
@@ -109,8 +109,8 @@ def test_all_learners_reach_the_optimum_under_the_bound(make, loss):
     for seed in range(6):
         rng = np.random.default_rng(seed)
         labels = rng.integers(0, 2, NODES)
-        batch, features = Network(labels), NetworkFeatures(rng.standard_normal((NODES, 2)) + labels[:, None])
-        risk = MeanRisk(features, MarginRescaling(loss, JoinedByCounts()).on(batch))
+        batch, features = GraphPair(labels), GraphPairFeatures(rng.standard_normal((NODES, 2)) + labels[:, None])
+        risk = MeanRisk(features, MarginRescaling(loss, ByTwoTables()).on(batch))
         every = listed(batch, features, loss)
         for w in rng.standard_normal((3, 3)):
             assert risk.cut(w).value == pytest.approx(every.cut(w).value)

@@ -52,8 +52,8 @@ def test_the_surrogate_lies_between_the_loss_and_its_bound(loss, inference):
         labels = boxed(rng, "strokes")
         labels[0] = 0
         graphs = Graphs(labels, ENDS, EDGES)
-        structure, scores = loss.bind(graphs), scored(rng, graphs)
-        losses, won = values_of(structure, ROWS), won_by(graphs, scores, ROWS)
+        bound_loss, scores = loss.bind(graphs), scored(rng, graphs)
+        losses, won = values_of(bound_loss, ROWS), won_by(graphs, scores, ROWS)
         least = losses <= losses.min() + 1e-9
         truth = (losses + won).max() - won[least].max()
         found = MarginRescaling(loss, inference).on(graphs)(scores)
@@ -75,14 +75,14 @@ def test_several_images_of_a_set_have_a_joint_share():
         labels = [np.full((2, 2), known, np.int8) for known in (0, -1, -1, -1)]
         labels[1][0, 0] = rng.integers(0, 2)
         graphs, ratios = Graphs.images(labels, offsets=[0, 3, 4]), rng.random(2)
-        surrogate, structure = MarginRescaling(BoxFullness(ratios)).on(graphs), BoxFullness(ratios).bind(graphs)
+        surrogate, bound_loss = MarginRescaling(BoxFullness(ratios)).on(graphs), BoxFullness(ratios).bind(graphs)
         scores = scored(rng, graphs)
         found = surrogate(scores)
         for i, (rows, known, ratio) in enumerate(((ROWS, graphs.labels[:12], ratios[0]), (FEW, labels[3], ratios[1]))):
             free = np.ravel(known) == -1
             losses = np.abs(rows[:, free].sum(axis=1) - ratio * free.sum())
             losses += (rows[:, ~free] != (np.ravel(known)[~free] == 1)).sum(axis=1)
-            one = structure.take(np.array([i]))
+            one = bound_loss.take(np.array([i]))
             np.testing.assert_allclose(values_of(one, rows), losses)
             own = scores[graphs.score_offsets[i] : graphs.score_offsets[i + 1]]
             won = won_by(one.batch, own, rows)
@@ -113,17 +113,17 @@ def test_training_descends_and_beats_its_start(loss, learner):
         assert 0.5 * fit.w @ fit.w + 2.0 * risk.cut(fit.w).value <= fit.objective + 1e-9
 
 
-class Forgetful(Maximizer):
+class WorseningMaximizer(Maximizer):
     """Finds the best labeling at first, and worse and worse ones later."""
 
-    def __init__(self, structure, worse=None):
-        self.method, self.structure, self.slack, self.worse = Auto(), structure, False, worse or []
+    def __init__(self, bound_loss, worse=None):
+        self.method, self.bound_loss, self.slack, self.worse = Auto(), bound_loss, False, worse or []
 
     def take(self, parts):
-        return Forgetful(self.structure.take(parts), self.worse)
+        return WorseningMaximizer(self.bound_loss.take(parts), self.worse)
 
     def solve(self, scores, tol):
-        labels = np.arange(self.structure.batch.total) >= len(self.worse)
+        labels = np.arange(self.bound_loss.batch.total) >= len(self.worse)
         self.worse.append(0)
         found = self.solved(scores, labels)
         return Solutions(labels, found.values, found.values + 5.0, np.zeros(len(found.values), dtype=bool))
@@ -131,8 +131,8 @@ class Forgetful(Maximizer):
 
 def test_a_completion_is_given_up_for_better_ones_alone():
     labels = np.full(6, -1, np.int8)
-    structure = Hamming().bind(Graphs(labels, np.array([0, 3, 6]), np.zeros((0, 2), np.int64)))
-    kept = CachedMaximizer(Forgetful(structure))
+    bound_loss = Hamming().bind(Graphs(labels, np.array([0, 3, 6]), np.zeros((0, 2), np.int64)))
+    kept = CachedMaximizer(WorseningMaximizer(bound_loss))
     ones = np.ones(6)
     assert kept.maximize(ones).values.tolist() == [3.0, 3.0]
     found = kept.maximize(ones)

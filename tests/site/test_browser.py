@@ -55,7 +55,7 @@ LOADED = """() => Promise.all([...document.images].map(image => {
 """Wait for all pictures, also for those that are not shown."""
 
 
-class Quiet(SimpleHTTPRequestHandler):
+class SilentHandler(SimpleHTTPRequestHandler):
     """Serves files without writing a line for each."""
 
     def log_message(self, *_arguments):
@@ -76,7 +76,7 @@ def folder():
 @pytest.fixture(scope="module")
 def address(folder):
     """The address at which the site is served."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SilentHandler, directory=str(folder))) as server:
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

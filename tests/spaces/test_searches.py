@@ -68,8 +68,8 @@ def test_the_worst_label_is_that_of_enumeration(kind, slack):
     for _ in range(rounds(12, 3)):
         batch, every = some_batch(rng, kind)
         for costs in every_cost(rng):
-            structure = BoundLoss(batch, () if costs is None else (costs,))
-            maximizer = METHODS[kind]().prepare(structure, slack)
+            bound_loss = BoundLoss(batch, () if costs is None else (costs,))
+            maximizer = METHODS[kind]().prepare(bound_loss, slack)
             scores = some_scores(rng, batch, str(rng.choice(SCORES)))
             found = maximizer.maximize(scores)
             # The lists of so few labels end before the limit.
@@ -102,9 +102,9 @@ def test_certificates_hold_whatever_the_limit(seed, kind, draw, slack, limit):
     batch, every = some_batch(rng, kind, n=1)
     costs = every_cost(rng)[int(rng.integers(8))]
     scores = some_scores(rng, batch, draw)
-    structure = BoundLoss(batch, () if costs is None else (costs,))
+    bound_loss = BoundLoss(batch, () if costs is None else (costs,))
     tol = float(rng.choice([0.0, 0.3]))
-    check(batch, every, scores, costs, slack, METHODS[kind](limit).prepare(structure, slack).maximize(scores, tol))
+    check(batch, every, scores, costs, slack, METHODS[kind](limit).prepare(bound_loss, slack).maximize(scores, tol))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -221,10 +221,10 @@ def test_auto_knows_every_kind_and_takes_sets_one_by_one(kind):
     rng = np.random.default_rng(6)
     batch, every = some_batch(rng, kind, n=5)
     scores = some_scores(rng, batch, "normal").astype(np.float32)
-    structure = 2.0 * MaxLoss(NearestHammingCosts()).bind(batch)
-    maximizer = Auto().prepare(structure, slack=True)
+    bound_loss = 2.0 * MaxLoss(NearestHammingCosts()).bind(batch)
+    maximizer = Auto().prepare(bound_loss, slack=True)
     together = maximizer.maximize(scores)
-    check(batch, every, scores.astype(float), structure.terms[0], True, together)
+    check(batch, every, scores.astype(float), bound_loss.terms[0], True, together)
     for i in range(5):
         alone = maximizer.take(np.array([i])).maximize(own(batch, i, scores))
         assert alone.values[0] == pytest.approx(together.values[i])

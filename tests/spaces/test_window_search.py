@@ -69,9 +69,9 @@ def test_the_worst_window_is_that_of_enumeration(costs, slack, kind, budget):
     rng = np.random.default_rng(0)
     for trial in range(6):
         batch = random_batch(rng, stride=1 + trial % 2)
-        structure = BoundLoss(batch, () if costs is None else (costs,))
+        bound_loss = BoundLoss(batch, () if costs is None else (costs,))
         scores = SCORES[kind](rng, batch.n_scores)
-        maximizer = ByWindows(budget=budget).prepare(structure, slack)
+        maximizer = ByWindows(budget=budget).prepare(bound_loss, slack)
         found = maximizer.maximize(scores)
         assert found.exact.all()
         np.testing.assert_array_equal(found.values, found.bounds)
@@ -85,7 +85,8 @@ def test_the_worst_window_is_that_of_enumeration(costs, slack, kind, budget):
             assert values[place[0]] == pytest.approx(found.values[i], rel=0, abs=size)
         part = maximizer.take(np.array([2, 0])).maximize(np.concatenate([own[2], own[0]]))
         np.testing.assert_allclose(part.values, found.values[[2, 0]], rtol=1e-12)
-        assert maximizer.visits.calls == sum(maximizer.visits.closed.values()) == (0 if slack and costs is None else 5)
+        counted = maximizer.statistics
+        assert counted.calls == sum(counted.closed.values()) == (0 if slack and costs is None else 5)
 
 
 @pytest.mark.draw(4)
@@ -136,10 +137,10 @@ def test_the_hinge_of_windows_is_a_maximum_over_all_of_them():
 
 def test_a_window_with_the_points_of_a_right_one_keeps_the_margin_hinge_above_a_half():
     batch = Boxes([[4, 4]], [[[1, 1]]], [[[0, 0, 3, 3]]])
-    structure = MaxLoss(Overlap()).bind(batch)
+    bound_loss = MaxLoss(Overlap()).bind(batch)
     for method in (ByWindows(), Auto()):
         with pytest.raises(Refusal, match=r"refuses margin rescaling of .*max\(1 - f, f\).*Use rescaling='slack'"):
-            method.prepare(structure)
+            method.prepare(bound_loss)
     same, costs = np.array([[0, 0, 3, 3], [0, 0, 3, 2]]), Overlap()
     for f in np.linspace(-2, 3, 21):
         scores = np.array([f, 0.0])

@@ -18,7 +18,7 @@ import setwise
 from setwise.core.exceptions import Refusal
 
 
-class Later:
+class Proxy:
     """An object that is made when the first of its methods is called, and not while tests are collected."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
@@ -100,7 +100,7 @@ def own_sentence(error, *names):
     return sentence
 
 
-class Odd:
+class Dummy:
     """An object of no use, with a name that tests can look for."""
 
     def __repr__(self):
@@ -121,7 +121,7 @@ NO_NUMBERS = {
     "date": np.datetime64("2020-01-01"),
     "span": datetime.timedelta(1),
     "NA": pd.NA,
-    "object": Odd(),
+    "object": Dummy(),
     "class": float,
     "truth": True,
     "function": len,
@@ -149,8 +149,8 @@ OBJECTS = {
     "float": 0.5,
     "list": [],
     "dict": {},
-    "object": Odd(),
-    "class": Odd,
+    "object": Dummy(),
+    "class": Dummy,
     "bytes": b"a",
 }
 """For an object of the library; names are another matter."""
@@ -178,7 +178,7 @@ def numbers(p, *, negative=False):
         "digits": ["1"] * p,
         "bytes": [b"1"] * p,
         "complex": good + 1j,
-        "objects": np.array([Odd()] * p),
+        "objects": np.array([Dummy()] * p),
         "Nones": [None] * p,
         "NA": [pd.NA] * p,
         "dates": np.full(p, np.datetime64("2020-01-01")),
@@ -192,7 +192,7 @@ def numbers(p, *, negative=False):
         "set": set(range(p)),
         "generator": (x for x in good),
         "records": np.zeros(p, dtype=[("a", "f8")]),
-        "object": Odd(),
+        "object": Dummy(),
     }
     return found | ({} if negative else {"negative": np.append(good[:-1], -1.0)})
 
@@ -215,7 +215,7 @@ def labels(p, high=1):
 PARTS = {
     "None": None, "outside": [2], "negative": [-1], "floats": [0.0], "text": "a", "matrix": [[0]], "empty": [],
     "words": ["a"], "number": 1, "complex": [0j], "ragged": [[0], [0, 1]], "truths": [True, False], "dict": {},
-    "object": Odd(),
+    "object": Dummy(),
 }  # fmt: skip
 """For numbers of some of two sets."""
 
@@ -223,6 +223,6 @@ OFFSETS = {
     "text": "a", "number": 4, "empty": [], "one": [0], "floats": [0.0, 2.0, 4.0], "falls": [0, 3, 2, 4],
     "empty set": [0, 2, 2, 4], "starts late": [1, 4], "ends early": [0, 3], "ends late": [0, 5], "matrix": [[0, 4]],
     "NaN": [0.0, np.nan], "words": ["0", "4"], "negative": [0, -1, 4], "ragged": [[0], [0, 4]], "complex": [0, 4j],
-    "truths": [False, True], "beyond": [0, 10**30], "object": Odd(),
+    "truths": [False, True], "beyond": [0, 10**30], "object": Dummy(),
 }  # fmt: skip
 """For the offsets of sets that have four decisions together."""

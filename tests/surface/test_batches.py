@@ -1,4 +1,4 @@
-"""What holds the truth, and what losses are bound to: batches, orders, structures."""
+"""What holds the truth, and what losses are bound to: batches, orders, bound losses."""
 
 from functools import partial
 
@@ -86,7 +86,7 @@ def orders():
     return found | {"None": None, "text": "a", "list": [0, 1]}
 
 
-def structures():
+def bound_losses():
     """What every loss is bound to."""
     wrong = {"None": None, "text": "a", "short": [1, 0], "matrix": [Y], "floats": np.ones(P), "words": ["a"] * 4}
     wrong |= {"NaN": np.full(4, np.nan), "complex": [1j] * 4, "ragged": [[1], [1, 0], [], []], "one": [1]}
@@ -103,6 +103,6 @@ def structures():
             yield Parameter(f"{name}.sweep(orders)", bound.sweep, orders())
 
 
-@pytest.mark.parametrize("parameter", [*batches(), *structures()], ids=lambda parameter: parameter.where)
+@pytest.mark.parametrize("parameter", [*batches(), *bound_losses()], ids=lambda parameter: parameter.where)
 def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
     try_all(parameter)

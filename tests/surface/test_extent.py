@@ -32,7 +32,7 @@ from surface import (
 
 PARAMETERS = [
     *test_batches.batches(),
-    *test_batches.structures(),
+    *test_batches.bound_losses(),
     *test_boosting.PARAMETERS,
     *test_calls.PARAMETERS,
     *test_comparisons.of_compare(),

@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from setwise import FileClassifier
-from surface.malformed import NO_NUMBERS, OBJECTS, Later, Odd, Parameter, try_all, without
+from surface.malformed import NO_NUMBERS, OBJECTS, Dummy, Parameter, Proxy, try_all, without
 from surface.test_set_classifier import GROUPS, IDS, MATRICES, PARAMETERS, TARGETS, X, Y
 
 pytest.importorskip("pyarrow")
@@ -25,9 +25,9 @@ OWN = {
 }  # fmt: skip
 NAMES = without(OBJECTS, "None") | {"another": "z", "array": Y, "empty": "", "a feature": "a", "both": ["y", "g"]}
 FILES = {
-    "None": None, "number": 1.0, "list": [[1.0]], "dict": {}, "object": Odd(), "frame": pd.DataFrame(X), "folder": "/",
-    "no file": "none.parquet", "empty": "", "null byte": "\0", "bytes": b"rows.parquet", "this file": __file__,
-    "masked": np.ma.masked_array(X, X > 0),
+    "None": None, "number": 1.0, "list": [[1.0]], "dict": {}, "object": Dummy(), "frame": pd.DataFrame(X),
+    "folder": "/", "no file": "none.parquet", "empty": "", "null byte": "\0", "bytes": b"rows.parquet",
+    "this file": __file__, "masked": np.ma.masked_array(X, X > 0),
 }  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def calls():
     for name, values in (shared | OWN).items():
         one = lambda v, name=name: clone(MODEL).set_params(**{name: v}).fit(X, Y)  # noqa: E731
         yield Parameter(f"FileClassifier({name})", one, values)
-    fitted = Later(lambda: clone(MODEL).fit(X, Y))
+    fitted = Proxy(lambda: clone(MODEL).fit(X, Y))
     yield Parameter("FileClassifier.fit(X, y)", lambda v: clone(MODEL).fit(v, Y), MATRICES | FILES)
     yield Parameter("FileClassifier.fit(y)", lambda v: clone(MODEL).fit(X, v), TARGETS)
     yield Parameter("FileClassifier.fit(groups)", lambda v: clone(MODEL).fit(X, Y, v), IDS)

@@ -13,7 +13,7 @@ from setwise.inference import MaxFlow
 from setwise.learners import OneSlack
 from setwise.losses import Jaccard
 from setwise.surrogates import MarginRescaling
-from surface.malformed import COUNTS, FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, Later, Odd, Parameter, try_all, without
+from surface.malformed import COUNTS, FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, Dummy, Parameter, Proxy, try_all, without
 
 RNG = np.random.default_rng(0)
 GRAPHS = [Graph(RNG.standard_normal((4, 2)), [[0, 1], [2, 3]], regions=[[0, 1], [2, 3]]) for _ in range(3)]
@@ -39,7 +39,7 @@ PARAMETERS = {
 }  # fmt: skip
 AREAS = Graph(GRAPHS[0].X, GRAPHS[0].edges, areas=np.ones(4))
 LISTS = {
-    "None": None, "text": "a", "number": 1, "empty": [], "a graph": GRAPHS[0], "dict": {}, "object": Odd(),
+    "None": None, "text": "a", "number": 1, "empty": [], "a graph": GRAPHS[0], "dict": {}, "object": Dummy(),
     "matrix": np.ones((3, 4)), "Nones": [None] * 3, "arrays": [graph.X for graph in GRAPHS], "texts": ["a"] * 3,
     "wider": [*GRAPHS[:2], Graph(np.ones((4, 3)), [])], "areas": [*GRAPHS[:2], AREAS],
     "edges": [*GRAPHS[:2], Graph(np.ones((4, 2)), [[0, 1]], [[1.0, 2.0]])],
@@ -49,14 +49,15 @@ TARGETS = {
     "short": [*LABELS[:2], [0, 1]], "long": [*LABELS[:2], [0, 1, 1, 0, 1]], "one class": [[1] * 4] * 3,
     "none known": [[-1] * 4] * 3, "one class known": [[-1, 1, -1, 1]] * 3, "matrices": [np.eye(2)] * 3,
     "NaN": [*LABELS[:2], [0, 1, np.nan, 1]], "inf": [*LABELS[:2], [0, 1, np.inf, 1]], "Nones": [[None] * 4] * 3,
-    "numbers": [1, 0, 1], "object": Odd(), "objects": [[Odd()] * 4] * 3, "three labels": [*LABELS[:2], [0, 1, 2, 1]],
+    "numbers": [1, 0, 1], "object": Dummy(), "objects": [[Dummy()] * 4] * 3,
+    "three labels": [*LABELS[:2], [0, 1, 2, 1]],
     "ragged": [[[0], [0, 1], [1], [0]]] * 3, "of several types": [*LABELS[:2], ["0", "1", "1", "0"]],
     "continuous": [*LABELS[:2], [0.5, 0.1, 0.2, 0.3]], "complex": [*LABELS[:2], [0j, 1j, 0j, 1j]],
     "generator of numbers": (i for i in range(3)), "dicts": [{}] * 3, "dict": {},
 }  # fmt: skip
 IDS = {
     "text": "a", "number": 1, "empty": [], "short": [0, 1], "long": [0, 1, 2, 3], "matrix": np.ones((3, 1)),
-    "NaN": [0.0, 1.0, np.nan], "Nones": [None] * 3, "mixed": [1, "1", 1], "complex": [1j, 0j, 1j], "object": Odd(),
+    "NaN": [0.0, 1.0, np.nan], "Nones": [None] * 3, "mixed": [1, "1", 1], "complex": [1j, 0j, 1j], "object": Dummy(),
     "dict": {}, "NA": [pd.NA] * 3, "ragged": [[1], [1, 2], [1]], "sets": [{1}] * 3,
 }  # fmt: skip
 
@@ -70,7 +71,7 @@ def networks():
     yield Parameter("GraphClassifier.fit(graphs)", fit, LISTS)
     yield Parameter("GraphClassifier.fit(labels)", lambda v: fit(labels=v), without(TARGETS, "three labels"))
     yield Parameter("GraphClassifier.fit(groups)", lambda v: fit(groups=v), IDS)
-    model = Later(fit)
+    model = Proxy(fit)
     new = LISTS | {"all wider": [Graph(np.ones((4, 3)), [])], "all with areas": [AREAS]}
     yield Parameter("GraphClassifier.predict(graphs)", model.predict, new)
     yield Parameter("GraphClassifier.decision_function(graphs)", model.decision_function, new)

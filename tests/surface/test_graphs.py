@@ -7,24 +7,24 @@ import pytest
 
 from setwise.core.networks import Graphs
 from setwise.graphs import Graph, box_labels, from_image, known_part, trimap_labels
-from surface.malformed import COUNTS, OBJECTS, Odd, Parameter, numbers, try_all, without
+from surface.malformed import COUNTS, OBJECTS, Dummy, Parameter, numbers, try_all, without
 
 X, EDGES = np.arange(12.0).reshape(4, 3), np.array([[0, 1], [2, 3]])
 MAP = np.array([[0, 1], [2, 3]])
 MATRICES = {
     "None": None, "text": "a", "number": 1.0, "flat": X[0], "words": [["a"]], "NaN": X * np.nan, "inf": X + np.inf,
-    "complex": X + 1j, "ragged": [[1.0], [1.0, 2.0]], "empty": np.zeros((0, 3)), "dict": {}, "object": Odd(),
-    "objects": np.full((4, 3), Odd()), "dates": np.zeros((4, 3), "M8[D]"), "digits": [["1"] * 3] * 4,
+    "complex": X + 1j, "ragged": [[1.0], [1.0, 2.0]], "empty": np.zeros((0, 3)), "dict": {}, "object": Dummy(),
+    "objects": np.full((4, 3), Dummy()), "dates": np.zeros((4, 3), "M8[D]"), "digits": [["1"] * 3] * 4,
     "no column": X[:, :0],
 }  # fmt: skip
 PAIRS = {
     "text": "a", "number": 1, "flat": [0, 1], "floats": EDGES * 1.0, "outside": [[0, 4]], "negative": [[-1, 0]],
-    "loop": [[1, 1]], "triples": [[0, 1, 2]], "words": [["0", "1"]], "ragged": [[0], [0, 1]], "object": Odd(),
+    "loop": [[1, 1]], "triples": [[0, 1, 2]], "words": [["0", "1"]], "ragged": [[0], [0, 1]], "object": Dummy(),
     "truths": [[True, False]], "beyond": [[0, 10**30]], "None": None, "dict": {}, "no columns": np.zeros((2, 0)),
 }  # fmt: skip
 MAPS = {
     "text": "a", "number": 1, "flat": [0, 1], "floats": MAP * 1.0, "outside": MAP + 1, "negative": MAP - 1,
-    "cube": MAP[None], "words": [["0"]], "ragged": [[0], [0, 1]], "object": Odd(), "truths": MAP > 1, "dict": {},
+    "cube": MAP[None], "words": [["0"]], "ragged": [[0], [0, 1]], "object": Dummy(), "truths": MAP > 1, "dict": {},
     "empty": np.zeros((0, 2), dtype=int), "complex": MAP + 1j,
 }  # fmt: skip
 IMAGES = without(MATRICES, "text", "no column", "digits") | {

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from setwise import MapRule
-from surface.malformed import COUNTS, NO_NUMBERS, OBJECTS, Later, Parameter, try_all, without
+from surface.malformed import COUNTS, NO_NUMBERS, OBJECTS, Parameter, Proxy, try_all, without
 
 RNG = np.random.default_rng(0)
 LOGITS, TARGET = RNG.standard_normal((6, 3, 2, 2)), RNG.integers(0, 3, (6, 2, 2))
@@ -60,7 +60,7 @@ def calls():
     yield Parameter("MapRule.fit(target)", lambda v: clone(MODEL).fit(LOGITS, v), TARGETS)
     groups = {"short": [0, 1], "number": 3, "text": "abcdef", "matrix": np.zeros((6, 2))}
     yield Parameter("MapRule.fit(groups)", lambda v: clone(MODEL).fit(LOGITS, TARGET, v), groups)
-    model = Later(lambda: clone(MODEL).fit(LOGITS, TARGET))
+    model = Proxy(lambda: clone(MODEL).fit(LOGITS, TARGET))
     wide = MAPS | {"other classes": np.zeros((6, 2, 2, 2))}
     yield Parameter("MapRule.predict(logits)", model.predict, wide)
     yield Parameter("MapRule.shift(logits)", model.shift, wide | {"few": LOGITS[:4]})

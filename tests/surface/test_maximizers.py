@@ -17,12 +17,12 @@ from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, PARTS, Parameter,
 
 SETS = Sets.rows([[1, 0], [1, 0]])
 CLASSES = Classes(np.array([0, 2, 1, 0]), SETS.offsets, 3)
-STRUCTURES = [loss.bind(SETS) for loss in (Hamming(), Jaccard(), RocArea())] + [
+BOUND_LOSSES = [loss.bind(SETS) for loss in (Hamming(), Jaccard(), RocArea())] + [
     loss.bind(CLASSES) for loss in (MeanOverClasses("f1"), OneClass("jaccard", 1), OrderedPoints(2, "pair"), Hamming())
 ]
 # Without edges all scores are those of nodes, which may be negative.
-STRUCTURES.append(Hamming().bind(Graphs(SETS.truth, SETS.offsets, np.zeros((0, 2), np.int64))))
-STRUCTURES.append(Hamming().bind(ClassGraphs(CLASSES.labels, SETS.offsets, np.array([[0, 1], [3, 2]]), 3)))
+BOUND_LOSSES.append(Hamming().bind(Graphs(SETS.truth, SETS.offsets, np.zeros((0, 2), np.int64))))
+BOUND_LOSSES.append(Hamming().bind(ClassGraphs(CLASSES.labels, SETS.offsets, np.array([[0, 1], [3, 2]]), 3)))
 TOLS = without(NUMBERS, "truth", "array") | {"three": [0.0] * 3, "tuple": (1.0, -1.0), "NaNs": [0.0, np.nan]}
 LIMITS = without(NUMBERS, "negative", "inf", "-inf")
 FORCED = {
@@ -35,16 +35,16 @@ def methods():
     given = OBJECTS | {"loss": Jaccard(), "batch": SETS, "class": BoundLoss}
     for kind in (INFERENCES | SEARCHES).values():
         method = kind(Auto()) if "inner" in kind.__dataclass_fields__ else kind()
-        yield Parameter(f"{kind.__name__}.prepare(structure)", method.prepare, given)
-        yield Parameter(f"{kind.__name__}.prepare(slack)", partial(method.prepare, STRUCTURES[0]), FLAGS)
-        for structure in STRUCTURES:
-            if method.refuses(structure) is None:
-                where = f"{kind.__name__} of {structure!r} on {type(structure.batch).__name__}: "
-                yield from maximizer(where, method.prepare(structure))
+        yield Parameter(f"{kind.__name__}.prepare(bound_loss)", method.prepare, given)
+        yield Parameter(f"{kind.__name__}.prepare(slack)", partial(method.prepare, BOUND_LOSSES[0]), FLAGS)
+        for bound_loss in BOUND_LOSSES:
+            if method.refuses(bound_loss) is None:
+                where = f"{kind.__name__} of {bound_loss!r} on {type(bound_loss.batch).__name__}: "
+                yield from maximizer(where, method.prepare(bound_loss))
 
 
 def maximizer(where, one):
-    batch = one.structure.batch
+    batch = one.bound_loss.batch
     s, scores = np.linspace(-1, 1, batch.n_scores), numbers(batch.n_scores, negative=True)
     yield Parameter(f"{where}maximize(scores)", one.maximize, scores)
     yield Parameter(f"{where}maximize(tol)", partial(one.maximize, s), TOLS)

@@ -19,8 +19,8 @@ from surface.malformed import (
     NO_NUMBERS,
     NUMBERS,
     OBJECTS,
-    Later,
     Parameter,
+    Proxy,
     labels,
     numbers,
     try_all,
@@ -87,8 +87,8 @@ def of_methods():
         lambda v: clone(MODEL).fit(X, Y, sample_weight=v),
         without(WEIGHTS, "inside a set", "huge"),
     )
-    vector, many = Later(lambda: clone(MODEL).fit(X, Y)), Later(lambda: clone(MODEL).fit(X, MATRIX))
-    grouped = Later(lambda: clone(MODEL).fit(X, Y, groups=GROUPS))
+    vector, many = Proxy(lambda: clone(MODEL).fit(X, Y)), Proxy(lambda: clone(MODEL).fit(X, MATRIX))
+    grouped = Proxy(lambda: clone(MODEL).fit(X, Y, groups=GROUPS))
     yield Parameter("predict(groups)", partial(grouped.predict, X), IDS)
     flat = {"column": Y[:, None], "narrow": MATRIX[:, :2], "wide": np.hstack([MATRIX, MATRIX]), "vector": Y}
     yield Parameter(

@@ -10,7 +10,7 @@ from setwise import SSVM, IndependentSVMs, JointKernelSupport, MultilabelStructu
 from setwise.losses import MaxLoss
 from setwise.spaces import FiniteSpace, Hierarchy
 from setwise.surrogates import MultilabelHinge
-from surface.malformed import COUNTS, FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, Later, Parameter, try_all, without
+from surface.malformed import COUNTS, FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, Proxy, try_all, without
 from surface.test_set_classifier import MATRICES, X
 from surface.test_spaces import SETS
 
@@ -53,7 +53,7 @@ def calls(model):
         yield Parameter(f"{kind}({name})", call, PARAMETERS_OF_MODELS[name])
     yield Parameter(f"{kind}.fit(X, Y)", lambda v: clone(model).fit(v, Y), MATRICES)
     yield Parameter(f"{kind}.fit(Y, X)", lambda v: clone(model).fit(X, v), TARGETS)
-    fitted = Later(lambda: clone(model).fit(X, Y))
+    fitted = Proxy(lambda: clone(model).fit(X, Y))
     new = without(MATRICES, "short", "NAs", "words in a table") | {"wide": np.ones((8, 3)), "narrow": np.ones((8, 1))}
     for name in ("predict", "predict_matrix", "decision_function", "certain"):
         if not hasattr(model, name):

@@ -31,7 +31,7 @@ from setwise.probabilistic import (
     superdifferential,
     tree_reweighted,
 )
-from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Later, Odd, Parameter, numbers, try_all, without
+from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Dummy, Parameter, Proxy, numbers, try_all, without
 
 MODEL = LogSupermodularDistribution([Cut.grid(2, 2)], np.ones(4))
 IMAGES = (np.random.default_rng(0).random((6, 3, 4)) < 0.5).astype(int)
@@ -40,11 +40,11 @@ SIZES = without(COUNTS, "truth") | {"zero": 0}
 SEEDS = without(NO_NUMBERS, "truth", "None") | {"negative": -1, "half": 0.5}
 LABELS = {
     "None": None, "text": "a", "number": 1, "short": [0, 1], "long": [0, 1, 0, 1, 1], "two": [0, 1, 2, 0],
-    "NaN": [0, 1, np.nan, 0], "cube": np.zeros((2, 2, 4)), "object": Odd(), "Nones": [None] * 4, "dict": {},
+    "NaN": [0, 1, np.nan, 0], "cube": np.zeros((2, 2, 4)), "object": Dummy(), "Nones": [None] * 4, "dict": {},
 }  # fmt: skip
 EDGES = {
     "None": None, "text": "a", "number": 1, "row": [0, 1], "triple": [[0, 1, 2]], "loop": [[1, 1]], "far": [[0, 4]],
-    "negative": [[-1, 0]], "halves": [[0.0, 1.0]], "object": Odd(), "dict": {},
+    "negative": [[-1, 0]], "halves": [[0.0, 1.0]], "object": Dummy(), "dict": {},
 }  # fmt: skip
 TERMS = OBJECTS | {
     "empty": [],
@@ -56,7 +56,7 @@ TERMS = OBJECTS | {
 PICTURES = {
     "None": None, "text": "a", "number": 1, "empty": [], "a row": np.ones(3), "empty images": np.ones((2, 0, 3)),
     "two": 2 * np.ones((6, 3, 4)), "halves": np.full((6, 3, 4), 0.5), "NaN": np.full((6, 3, 4), np.nan),
-    "four axes": np.ones((2, 2, 2, 2)), "object": Odd(), "Nones": [None] * 3, "texts": ["a"] * 3, "dict": {},
+    "four axes": np.ones((2, 2, 2, 2)), "object": Dummy(), "Nones": [None] * 3, "texts": ["a"] * 3, "dict": {},
 }  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def distributions():
         "text": "a",
     }
     yield Parameter(
-        "ConcaveSizeFunction(table)", ConcaveSizeFunction, tables | {"None": None, "text": "a", "object": Odd()}
+        "ConcaveSizeFunction(table)", ConcaveSizeFunction, tables | {"None": None, "text": "a", "object": Dummy()}
     )
     yield Parameter("CallableSetFunction(total)", lambda v: CallableSetFunction(v, lambda y: 0.0), SIZES)
     functions = without(OBJECTS, "class") | {
@@ -135,7 +135,7 @@ def likelihoods():
     """Batches of energies, and the likelihood as a surrogate."""
     cuts, ends, rows = [Cut.grid(2, 2)], np.array([0, 4]), np.eye(4)
     labels = np.zeros(4, bool)
-    more = {"None": None, "one": np.ones(1), "matrix": np.ones((2, 2)), "text": "a", "object": Odd(), "NaN": [np.nan]}
+    more = {"None": None, "one": np.ones(1), "matrix": np.ones((2, 2)), "text": "a", "object": Dummy(), "NaN": [np.nan]}
     yield Parameter("ModularFunction(slopes)", ModularFunction, without(more, "one") | {"number": 1.0, "none": []})
     yield Parameter("Energies(terms)", lambda v: Energies(v, labels, ends), TERMS | {"lists of numbers": [[1]]})
     yield Parameter("Energies(labels, offsets)", lambda v: Energies([cuts], v, ends), LABELS)
@@ -158,7 +158,7 @@ def likelihoods():
     for made in (PerturbedLikelihood(), HiddenLikelihood(), LFieldLikelihood()):
         yield Parameter(f"{type(made).__name__}.on(batch)", made.on, OBJECTS | {"a cut": cuts[0], "rows": rows})
     evaluator, few = PerturbedLikelihood(2).on(batch), {"short": np.ones(4), "NaN": np.full(5, np.nan), "text": "a"}
-    yield Parameter("Evaluator(scores)", evaluator, few | {"None": None, "object": Odd(), "negative": -np.ones(5)})
+    yield Parameter("Evaluator(scores)", evaluator, few | {"None": None, "object": Dummy(), "negative": -np.ones(5)})
     yield Parameter("Evaluator.redrawn(seed)", evaluator.redrawn, SEEDS)
 
 
@@ -183,7 +183,7 @@ def estimators():
         for name, values in (shared | more).items():
             call = lambda v, kind=kind, name=name, data=data: clone(kind).set_params(**{name: v}).fit(*data)  # noqa: E731
             yield Parameter(f"{title}({name})", call, values)
-        fitted, axes = Later(lambda kind=kind, data=data: clone(kind).fit(*data)), {"wider": np.ones((2, 3, 5))}
+        fitted, axes = Proxy(lambda kind=kind, data=data: clone(kind).fit(*data)), {"wider": np.ones((2, 3, 5))}
         if len(data) == 2:
             fit = clone(kind).fit
             yield Parameter("BinaryDenoiser.fit(X)", lambda v, fit=fit: fit(v, IMAGES), PICTURES)
@@ -214,13 +214,13 @@ def bags():
     sets = Sets(np.array([-1, -1, 1], dtype=np.int8), np.array([0, 3]))
     others = OBJECTS | {"a loss": CountRange(1), "sets": sets}
     for kind in (AllowedPartition, BagDivergence):
-        yield Parameter(f"{kind.__name__}(structure)", kind, others)
+        yield Parameter(f"{kind.__name__}(bound_loss)", kind, others)
     names = OBJECTS | {"unknown name": "counts", "class": CountRange, "needs parameters": "count_range"}
     for kind in (CountLikelihood, ProportionLoss):
         yield Parameter(f"{kind.__name__}(loss)", kind, names)
         yield Parameter(f"{kind.__name__}.on(batch)", kind(CountRange(1)).on, OBJECTS | {"labels": [0, 1]})
     evaluator = CountLikelihood(CountRange(1)).on(sets)
-    scores = {"None": None, "short": np.ones(2), "NaN": np.full(3, np.nan), "text": "a", "object": Odd()}
+    scores = {"None": None, "short": np.ones(2), "NaN": np.full(3, np.nan), "text": "a", "object": Dummy()}
     yield Parameter("CountLikelihood of sets(scores)", evaluator, scores)
 
 

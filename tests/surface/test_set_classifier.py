@@ -18,9 +18,9 @@ from surface.malformed import (
     NO_NUMBERS,
     NUMBERS,
     OBJECTS,
-    Later,
-    Odd,
+    Dummy,
     Parameter,
+    Proxy,
     numbers,
     try_all,
     without,
@@ -59,7 +59,7 @@ PARAMETERS = {
 MATRICES = {
     "None": None, "text": "a", "number": 1.0, "flat": X[:, 0], "cube": X[None], "words": [["a", "b"]] * 8,
     "NaN": X * np.nan, "inf": X + np.inf, "complex": X + 1j, "ragged": [[1.0]] * 7 + [[1.0, 2.0]], "none": X[:0],
-    "no column": X[:, :0], "objects": np.full((8, 2), Odd()), "dict": {}, "short": X[:-1], "object": Odd(),
+    "no column": X[:, :0], "objects": np.full((8, 2), Dummy()), "dict": {}, "short": X[:-1], "object": Dummy(),
     "sparse complex": csr_matrix(X + 1j), "sparse NaN": csr_matrix(X * np.nan), "sparse flat": coo_array(X[:, 0]),
     "sparse none": csr_array((0, 2)), "NAs": pd.DataFrame({"a": pd.array([1, None] * 4, dtype="Int64"), "b": X[:, 0]}),
     "words in a table": pd.DataFrame({"a": ["x"] * 8}), "records": np.zeros(8, dtype=[("a", "f8")]),
@@ -70,9 +70,9 @@ TARGETS = {
     "None": None, "text": "a", "number": 1, "empty": [], "short": Y[:-1], "long": np.append(Y, 1), "one class": [1] * 8,
     "NaN": np.append(Y[:-1], np.nan), "Nones": [None] * 8, "None in it": [1, 0, None] + [1] * 5, "NA": [pd.NA] * 8,
     "NaT": np.full(8, np.datetime64("NaT")), "complex": Y + 1j, "ragged": [[1]] * 7 + [[1, 0]], "dict": {},
-    "cube": np.zeros((8, 2, 2)), "sparse": csr_matrix(MATRIX), "objects": [Odd()] * 8, "continuous": X[:, 0],
+    "cube": np.zeros((8, 2, 2)), "sparse": csr_matrix(MATRIX), "objects": [Dummy()] * 8, "continuous": X[:, 0],
     "records": np.zeros(8, dtype=[("a", "i8")]), "mixed": [1, "a"] * 4, "inf": Y + np.inf,
-    "mixed objects": np.array([1, "a"] * 4, dtype=object), "twos": MATRIX * 2 + MATRIX[::-1], "object": Odd(),
+    "mixed objects": np.array([1, "a"] * 4, dtype=object), "twos": MATRIX * 2 + MATRIX[::-1], "object": Dummy(),
     "lists": np.array([[1], [1, 2]] * 4, dtype=object), "matrix NaN": MATRIX * np.nan, "generator": (y for y in Y),
     "pandas NA": pd.array([1, None] * 4, dtype="Int64"), "wide short": MATRIX[:-1], "set": set(range(8)),
     "matrix of words": np.full((8, 3), "a"), "matrix of Nones": np.full((8, 3), None),
@@ -84,7 +84,7 @@ IDS = {
     "complex": GROUPS + 1j, "mixed": [1, "1"] * 4, "mixed objects": np.array([1, "1"] * 4, dtype=object),
     "2^53 beside a half": [2**53, 0.5] * 4, "2^53 + 1 beside a float": [2**53 + 1, float(2**53)] * 4,
     "ragged": [[1]] * 7 + [[1, 2]], "dict": {}, "records": np.zeros(8, dtype=[("a", "i8")]),
-    "sets": [{1}] * 8, "object": Odd(),
+    "sets": [{1}] * 8, "object": Dummy(),
     "lists": np.array([[1], [1, 2]] * 4, dtype=object), "truths and numbers": [True, 1] * 4,
     "sparse": csr_matrix(GROUPS[:, None]), "generator": (g for g in GROUPS), "beyond int64": [10**30, 1.5] * 4,
 }  # fmt: skip
@@ -108,14 +108,14 @@ def calls():
     yield Parameter("fit of a matrix(groups)", lambda v: clone(MODEL).fit(X, MATRIX, groups=v), IDS | {"right": GROUPS})
     one = lambda v: clone(MODEL).fit(X, Y, groups=GROUPS, sample_weight=v)  # noqa: E731
     yield Parameter("fit(sample_weight)", one, WEIGHTS)
-    vector = Later(lambda: clone(MODEL).fit(X, Y))
-    grouped = Later(lambda: clone(MODEL).fit(X, Y, groups=GROUPS))
-    many = Later(lambda: clone(MODEL).fit(X, MATRIX))
+    vector = Proxy(lambda: clone(MODEL).fit(X, Y))
+    grouped = Proxy(lambda: clone(MODEL).fit(X, Y, groups=GROUPS))
+    many = Proxy(lambda: clone(MODEL).fit(X, MATRIX))
     new = without(MATRICES, "short", "NAs", "words in a table") | {"wide": np.ones((8, 3)), "narrow": np.ones((8, 1))}
     for name, model in {"vector": vector, "matrix": many}.items():
         yield Parameter(f"predict {name}(X)", model.predict, new)
         yield Parameter(f"decision_function {name}(X)", model.decision_function, new)
-    sure = partial(Later(lambda: clone(MODEL).set_params(surrogate="convex").fit(X, Y)).predict, X)
+    sure = partial(Proxy(lambda: clone(MODEL).set_params(surrogate="convex").fit(X, Y)).predict, X)
     yield Parameter("predict(return_certain)", lambda v: sure(return_certain=v), FLAGS)
     yield Parameter("score(X, y)", lambda v: vector.score(v, Y), new | {"short": X[:-1]})
     yield Parameter(
@@ -137,7 +137,7 @@ def calls():
     yield Parameter("SetClassifierCV.fit(y, Y)", lambda v: search().fit(X, v), TARGETS)
     yield Parameter("SetClassifierCV.fit(groups)", lambda v: search().fit(X, Y, groups=v), IDS)
     yield Parameter("SetClassifierCV.fit(sample_weight)", lambda v: search().fit(X, Y, GROUPS, v), WEIGHTS)
-    chosen = Later(lambda: search().fit(X, Y))
+    chosen = Proxy(lambda: search().fit(X, Y))
     yield Parameter("SetClassifierCV.predict(X)", chosen.predict, new)
     yield Parameter("SetClassifierCV.decision_function(X)", chosen.decision_function, new)
     yield Parameter("SetClassifierCV.score(X, y)", lambda v: chosen.score(v, Y), new | {"short": X[:-1]})

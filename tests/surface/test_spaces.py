@@ -17,35 +17,35 @@ from setwise.spaces import (
     label_recall,
     mean_average_precision,
 )
-from surface.malformed import OBJECTS, Odd, Parameter, try_all
+from surface.malformed import OBJECTS, Dummy, Parameter, try_all
 
 FINITE, TREE = FiniteSpace(["a", "b"]), Hierarchy({"a": "b"})
 LABELS = {
     "None": None, "text": "ab", "number": 1, "empty": [], "twice": ["a", "a"], "NaN": [np.nan], "lists": [["a"]],
-    "dict": {"a": 1}, "dicts": [{}], "object": Odd(), "bytes": b"ab", "class": float, "truth": True,
+    "dict": {"a": 1}, "dicts": [{}], "object": Dummy(), "bytes": b"ab", "class": float, "truth": True,
 }  # fmt: skip
 FEATURES = {
     "text": "a", "number": 1.0, "flat": [1.0, 2.0], "short": [[1.0]], "long": np.ones((3, 1)), "NaN": [[np.nan]] * 2,
     "inf": [[np.inf]] * 2, "no column": np.zeros((2, 0)), "complex": [[1j]] * 2, "ragged": [[1.0], [1.0, 2.0]],
-    "words": [["a"]] * 2, "dict": {}, "object": Odd(), "objects": np.full((2, 2), Odd()), "cube": np.ones((2, 2, 2)),
-    "sparse": csr_array(np.eye(2)), "truths": np.eye(2, dtype=bool),
+    "words": [["a"]] * 2, "dict": {}, "object": Dummy(), "objects": np.full((2, 2), Dummy()),
+    "cube": np.ones((2, 2, 2)), "sparse": csr_array(np.eye(2)), "truths": np.eye(2, dtype=bool),
 }  # fmt: skip
 PARENTS = {
     "None": None, "text": "ab", "list": ["a"], "empty": {}, "cycle": {"a": "b", "b": "a"}, "itself": {"a": "a"},
     "twice": {"a": ["b", "b"]}, "dict in it": {"a": {}}, "lists in it": {"a": [["b"]]}, "NaN": {"a": np.nan},
-    "object": Odd(), "number": 1, "longer cycle": {"a": "b", "b": ["c", "d"], "d": "a"}, "NaN node": {np.nan: "a"},
+    "object": Dummy(), "number": 1, "longer cycle": {"a": "b", "b": ["c", "d"], "d": "a"}, "NaN node": {np.nan: "a"},
 }  # fmt: skip
 SETS = {
     "None": None, "text": "ab", "number": 1, "texts": ["ab"], "another": [["c"]], "lists": [[["a"]]], "dicts": [{}],
     "numbers": [1, 0], "Nones": [None], "None in it": [["a", None]], "wide": np.ones((2, 3)), "twos": 2 * np.eye(2),
-    "NaN": np.nan * np.eye(2), "words": np.array([["a", "b"]]), "sparse": csr_array(np.eye(2)), "object": Odd(),
+    "NaN": np.nan * np.eye(2), "words": np.array([["a", "b"]]), "sparse": csr_array(np.eye(2)), "object": Dummy(),
     "dict": {}, "complex": 1j * np.eye(2), "array of numbers": np.ones(2), "bytes": [b"a"], "no dimension": np.ones(()),
     "masked": np.ma.masked_array(np.eye(2), np.eye(2)),
 }  # fmt: skip
 MATRICES = {
     "None": None, "text": "a", "flat": [1, 0], "wide": np.ones((2, 3)), "twos": 2 * np.eye(2),
     "NaN": np.nan * np.eye(2), "words": [["a", "b"]], "ragged": [[1], [0, 1]],
-    "sparse": csr_array(np.eye(2)), "object": Odd(), "empty": [],
+    "sparse": csr_array(np.eye(2)), "object": Dummy(), "empty": [],
 }  # fmt: skip
 PARAMETERS = [
     Parameter("FiniteSpace(labels)", FiniteSpace, LABELS),

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from setwise import SVMperf
 from setwise.losses import Jaccard
-from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Later, Parameter, try_all, without
+from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, Proxy, try_all, without
 from surface.test_set_classifier import MATRICES, MATRIX, TARGETS, X, Y
 
 MODEL = SVMperf(loss="q", C=1, tol=0.5, max_iter=50)
@@ -30,7 +30,7 @@ def calls():
         yield Parameter(f"SVMperf({name})", lambda v, name=name: clone(MODEL).set_params(**{name: v}).fit(X, Y), values)
     yield Parameter("SVMperf.fit(X, y)", lambda v: clone(MODEL).fit(v, Y), MATRICES)
     yield Parameter("SVMperf.fit(y, Y)", lambda v: clone(MODEL).fit(X, v), TARGETS | {"matrix": MATRIX})
-    model = Later(lambda: clone(MODEL).fit(X, Y))
+    model = Proxy(lambda: clone(MODEL).fit(X, Y))
     new = without(MATRICES, "short", "NAs", "words in a table") | {"wide": np.ones((8, 3)), "narrow": np.ones((8, 1))}
     yield Parameter("SVMperf.predict(X)", model.predict, new)
     yield Parameter("SVMperf.decision_function(X)", model.decision_function, new)

@@ -25,7 +25,19 @@ from setwise.risks import DistributedRisk, MeanRisk, RiskWithPlanes, ShiftedRisk
 from setwise.risks.places import LocalObjects, LocalPlaces
 from setwise.spaces import SequenceModel
 from setwise.surrogates import LovaszHinge
-from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, OFFSETS, PARTS, Odd, Parameter, numbers, try_all, without
+from surface.malformed import (
+    COUNTS,
+    FLAGS,
+    NUMBERS,
+    OBJECTS,
+    OFFSETS,
+    PARTS,
+    Dummy,
+    Parameter,
+    numbers,
+    try_all,
+    without,
+)
 
 X, ENDS = np.arange(12.0).reshape(4, 3), np.array([0, 2, 4])
 MODELS = {
@@ -36,7 +48,7 @@ MODELS = {
 MATRICES = {
     "None": None, "text": "a", "number": 1.0, "flat": X[0], "cube": X[None], "words": [["a"]], "NaN": X * np.nan,
     "inf": X + np.inf, "complex": X + 1j, "ragged": [[1.0], [1.0, 2.0]], "empty": np.zeros((0, 3)), "dict": {},
-    "objects": np.full((4, 3), Odd()), "dates": np.zeros((4, 3), "M8[D]"), "digits": [["1"] * 3] * 4,
+    "objects": np.full((4, 3), Dummy()), "dates": np.zeros((4, 3), "M8[D]"), "digits": [["1"] * 3] * 4,
     "sparse complex": csr_matrix(X + 1j), "sparse NaN": csr_matrix(X * np.nan), "sparse": coo_array(X[0]),
 }  # fmt: skip
 SOME = without(PARTS, "None")
@@ -138,7 +150,7 @@ def landmarks():
         "no states": X[:, :0],
         "three points": np.ones((2, 3, 3, 1)),
     }
-    yield Parameter("LandmarkModel(X)", lambda v: LandmarkModel(v, 2), wrong | {"objects": np.full((2, 3, 3), Odd())})
+    yield Parameter("LandmarkModel(X)", lambda v: LandmarkModel(v, 2), wrong | {"objects": np.full((2, 3, 3), Dummy())})
     yield Parameter("LandmarkModel(k)", partial(LandmarkModel, X), COUNTS)
     base, low = without(signed, "None", *HUGE), without(numbers(6, negative=True), "None", *HUGE)
     yield Parameter("LandmarkModel(base)", lambda v: LandmarkModel(X, 2, v), base)

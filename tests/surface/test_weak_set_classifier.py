@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 from setwise import WeakSetClassifier
-from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Later, Odd, Parameter, numbers, try_all, without
+from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Dummy, Parameter, Proxy, numbers, try_all, without
 from surface.test_set_classifier import IDS, MATRICES, TARGETS, X, Y
 
 GROUPS = np.repeat([0, 1], 4)
@@ -22,7 +22,7 @@ PARAMETERS = {
     "C": without(NUMBERS, "truth") | {"zero": 0.0},
     "classes": {
         "text": "ab", "number": 2, "one": [0], "equal": [1, 1], "-1": [-1, 1], "None in it": [0, None],
-        "mixed": [0, "a"], "matrix": [[0, 1]], "empty": [], "NaN": [0.0, np.nan], "object": Odd(),
+        "mixed": [0, "a"], "matrix": [[0, 1]], "empty": [], "NaN": [0.0, np.nan], "object": Dummy(),
         "ragged": [[0], [0, 1]], "others": [2, 3],
     },
     "cv": without(COUNTS, "truth") | {"one": 1},
@@ -39,7 +39,7 @@ VALUES = without(numbers(2), "None", "NaN", "Nones", "NA", "dict", "matrix") | {
     "by row": np.arange(8) % 2, "None and text": [None, "a"], "wide": np.ones((2, 3)), "cube": np.ones((2, 2, 2)),
     "other ids": {"a": 1}, "text in a mapping": {0: "a"}, "list in a mapping": {0: [1, 0], 1: [1, 0, 0]},
     "sparse": csr_matrix(np.ones((2, 1))), "masked": np.ma.masked_array([1, 1], [0, 1]), "truth": True,
-    "truth in a mapping": {0: True}, "ragged mapping": {0: [[1], [1, 2]]}, "object in a mapping": {0: Odd()},
+    "truth in a mapping": {0: True}, "ragged mapping": {0: [[1], [1, 2]]}, "object in a mapping": {0: Dummy()},
     "series": pd.Series([1, 2, 3]), "complex in a mapping": {0: 1j}, "more": [5, 5],
 }  # fmt: skip
 del VALUES["number"]
@@ -53,7 +53,7 @@ def calls():
     yield Parameter("WeakSetClassifier.fit(X, y)", lambda v: clone(MODEL).fit(v, Y), MATRICES)
     yield Parameter("WeakSetClassifier.fit(y)", lambda v: clone(MODEL).fit(X, v), LABELS)
     yield Parameter("WeakSetClassifier.fit(groups)", lambda v: clone(MODEL).fit(X, Y, groups=v), IDS)
-    fitted = Later(lambda: clone(MODEL).fit(X, Y))
+    fitted = Proxy(lambda: clone(MODEL).fit(X, Y))
     new = without(MATRICES, "short", "NAs", "words in a table") | {"wide": np.ones((8, 3)), "narrow": np.ones((8, 1))}
     for name in ("predict", "predict_proba", "decision_function", "predict_bags"):
         yield Parameter(f"{name} of bags(X)", getattr(fitted, name), new)

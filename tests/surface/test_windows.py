@@ -19,23 +19,23 @@ from setwise.spaces import (
     window_recall,
 )
 from setwise.spaces.boxes import Boxes
-from surface.malformed import COUNTS, NUMBERS, OBJECTS, PARTS, Odd, Parameter, numbers, try_all, without
+from surface.malformed import COUNTS, NUMBERS, OBJECTS, PARTS, Dummy, Parameter, numbers, try_all, without
 
 IMAGE, SPACE = WordImage(4, 4, [[0, 0, 1]]), Windows(2)
 BATCH = Boxes([[4, 4], [4, 4]], [[[0, 0]], [[1, 1]]])
 BAD_BOXES = {
     "text": "a", "number": 1, "flat": [0, 0, 1, 1], "narrow": [[0, 0, 1]], "floats": [[0.0, 0.0, 1.0, 1.0]],
     "no pixel": [[1, 1, 1, 2]], "inside out": [[2, 0, 1, 1]], "NaN": [[np.nan] * 4], "words": [["a"] * 4],
-    "ragged": [[0], [0, 1]], "object": Odd(), "complex": [[0j, 0, 1, 1]], "truths": [[False, False, True, True]],
+    "ragged": [[0], [0, 1]], "object": Dummy(), "complex": [[0j, 0, 1, 1]], "truths": [[False, False, True, True]],
     "sparse": csr_array(np.eye(4)), "masked": np.ma.masked_array(np.eye(4), np.eye(4)), "beyond": [[0, 0, 1, 10**30]],
     "huge": [[0, 0, 1, 2**40]],
 }  # fmt: skip
 OUTSIDE = {"outside": [[0, 0, 5, 5]], "negative": [[-1, 0, 1, 1]]}
-LISTS = {"text": "ab", "number": 1, "empty": [], "one": [()], "three": [()] * 3, "dict": {}, "object": Odd()}
+LISTS = {"text": "ab", "number": 1, "empty": [], "one": [()], "three": [()] * 3, "dict": {}, "object": Dummy()}
 LISTS |= {label: [boxes, ()] for label, boxes in BAD_BOXES.items()}
 WHERE = {
     "text": "a", "number": 1, "flat": [0, 0], "floats": [[0.0, 0.0]], "outside": [[4, 0]], "negative": [[-1, 0]],
-    "NaN": [[np.nan, 0]], "words": [["a", "b"]], "ragged": [[0], [0, 1]], "object": Odd(), "wide": [[0] * 5],
+    "NaN": [[np.nan, 0]], "words": [["a", "b"]], "ragged": [[0], [0, 1]], "object": Dummy(), "wide": [[0] * 5],
     "complex": [[0j, 0]], "truths": [[True, False]], "beyond": [[0, 10**30]],
 }  # fmt: skip
 WORDS = WHERE | {
@@ -44,15 +44,15 @@ WORDS = WHERE | {
 }  # fmt: skip
 SHAPES = {
     "None": None, "text": "a", "number": 4, "flat": [4, 4], "zero": [[0, 4], [4, 4]], "floats": [[4.0, 4.0]] * 2,
-    "large": [[4, 2**20]] * 2, "empty": [], "NaN": [[np.nan, 4]] * 2, "words": [["a", "b"]] * 2, "object": Odd(),
+    "large": [[4, 2**20]] * 2, "empty": [], "NaN": [[np.nan, 4]] * 2, "words": [["a", "b"]] * 2, "object": Dummy(),
 }  # fmt: skip
 INPUTS = {
     "None": None, "text": "ab", "number": 1, "empty": [], "numbers": [1, 2], "arrays": [np.zeros((1, 3), int)],
-    "dict": {}, "object": Odd(), "other words": [WordImage(2, 2, [[0, 0, 2]])] * 2, "Nones": [None, None],
+    "dict": {}, "object": Dummy(), "other words": [WordImage(2, 2, [[0, 0, 2]])] * 2, "Nones": [None, None],
 }  # fmt: skip
 LABELS = {
     "None": None, "text": "a", "number": 1, "short": [1, 1], "floats": [0.5] * 4, "negative": [-1] * 4,
-    "words": ["a"] * 4, "object": Odd(), "matrix": [[1] * 4], "complex": [1j] * 4,
+    "words": ["a"] * 4, "object": Dummy(), "matrix": [[1] * 4], "complex": [1j] * 4,
 }  # fmt: skip
 SHARES = NUMBERS | {"zero": 0.0, "above": 1.5}
 COSTS = without(NUMBERS, "inf", "-inf", "beyond floats") | {"zero": 0.0, "large": 1e300}
@@ -111,11 +111,11 @@ def parameters():
             without(SHARES, "list", "tuple", "array") | {"twos": (1.0, 2.0)},
         )
     for score in (window_precision, window_recall, window_f1):
-        words = {"None": None, "rows": "rows", "number": 1, "object": Odd()}
+        words = {"None": None, "rows": "rows", "number": 1, "object": Dummy()}
         yield Parameter(f"{score.__name__}(average)", lambda v, s=score: s(good, good, average=v), words)
     precision = partial(window_average_precision, good, good)
     values = {"text": "ab", "one": [[1.0]], "none": [[], []], "NaN": [[np.nan], []], "words": [["a"], []], "None": None}
-    yield Parameter("window_average_precision(scores)", precision, values | {"object": Odd(), "flat": [1.0, 2.0]})
+    yield Parameter("window_average_precision(scores)", precision, values | {"object": Dummy(), "flat": [1.0, 2.0]})
     yield Parameter("window_average_precision(limit)", lambda v: precision([[1.0], []], limit=v), COUNTS)
     yield Parameter("window_average_precision(difficult)", lambda v: precision([[1.0], []], difficult=v), LISTS)
 

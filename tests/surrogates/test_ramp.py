@@ -30,15 +30,15 @@ def of_labels(loss, y, s):
     return maxima(brute.table(loss, y), guesses @ s.astype(np.float64))
 
 
-def of_rankings(structure, s):
+def of_rankings(bound_loss, s):
     """The same from all rankings, where a labeling holds numbers of swapped pairs."""
-    batch, rows = structure.batch, []
+    batch, rows = bound_loss.batch, []
     for order in permutations(range(batch.total)):
         rank = np.argsort(order)
         above = rank[:, None] < rank
         swaps = np.where(batch.labels, (above & ~batch.labels[:, None]).sum(axis=0), (above & batch.labels).sum(axis=1))
         rows.append(swaps)
-    values = np.array([structure.values(row)[0] for row in rows])
+    values = np.array([bound_loss.values(row)[0] for row in rows])
     return maxima(values, np.array([batch.encode(row) @ s for row in rows]))
 
 
@@ -50,9 +50,9 @@ def test_between_the_loss_and_margin_rescaling(seed, kind, p):
     losses = every_loss(p) + [one for one in examples(p, "scores") if fits(one, p)]
     for loss in [losses[i] for i in rng.choice(len(losses), 6, replace=False)]:
         found, margin = Ramp(loss)(y, s), MarginRescaling(loss)(y, s)
-        structure = loss.bind(Sets.single(y))
-        ranks = not isinstance(structure.batch, Sets)
-        ramp, predicted = of_rankings(structure, s) if ranks else of_labels(loss, y, s)
+        bound_loss = loss.bind(Sets.single(y))
+        ranks = not isinstance(bound_loss.batch, Sets)
+        ramp, predicted = of_rankings(bound_loss, s) if ranks else of_labels(loss, y, s)
         assert found.exact, loss
         assert found.value == found.upper == pytest.approx(ramp, abs=10 * rounding), loss
         assert predicted <= found.value + 10 * rounding, loss
@@ -135,8 +135,8 @@ def test_several_classes_equal_enumeration_or_are_bounded():
     for loss in (MeanOverClasses(Jaccard()), OneClass(FBeta(), 1), Hamming()):
         for _ in range(20):
             batch, s = Classes.single(rng.integers(0, k, p), k), rng.standard_normal((p, k))
-            structure = loss.bind(batch)
-            values = np.array([structure.values(row)[0] for row in rows])
+            bound_loss = loss.bind(batch)
+            values = np.array([bound_loss.values(row)[0] for row in rows])
             ramp, predicted = maxima(values, s[np.arange(p), rows].sum(axis=1))
             found = Ramp(loss).on(batch)(s.ravel())
             assert found.values[0] <= ramp + 1e-9 <= found.upper[0] + 2e-9

@@ -141,7 +141,7 @@ class ThresholdRange:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Winner:
+class Recommendation:
     """What is recommended, fitted on all rows.
 
     Attributes
@@ -256,7 +256,7 @@ class Answer:
     choices: tuple[Key, ...]
     own: Values
     own_base: Values
-    winner: Winner
+    winner: Recommendation
     constants: Mapping[str, float | None]
     test_gain: tuple[float, float, float] | None = None
     floored: FloorReport | None = None

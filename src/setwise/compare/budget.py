@@ -10,9 +10,9 @@ from typing import final
 from setwise.compare.fits import Fits, judged_by, no_advance, rows_of
 from setwise.compare.plan import BASES, FIRST, LEAST_FOLDS, QUICK_GRID, Key, NamedLoss, Plan
 from setwise.compare.problem import Problem
+from setwise.compare.recommendation import decide
 from setwise.compare.sentences import strategy_title
 from setwise.compare.text import bytes_text, listed
-from setwise.compare.winner import decide
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import LARGE_FILES
 from setwise.datasets.blocks import Budget

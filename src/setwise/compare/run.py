@@ -11,14 +11,14 @@ from typing import final
 import numpy as np
 from scipy.sparse import issparse
 
-from setwise.compare.answer import Answer, CandidateResult, FloorReport, OtherRowsReport, Winner
+from setwise.compare.answer import Answer, CandidateResult, FloorReport, OtherRowsReport, Recommendation
 from setwise.compare.checkpoint import judged, keep_judged
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
 from setwise.compare.floors import FloorShares, short_of
 from setwise.compare.other_rows import OtherRows
 from setwise.compare.plan import LEAST_FOLDS, PLAIN, Key, NamedLoss, Plan, shared_words
 from setwise.compare.problem import Problem
-from setwise.compare.winner import WinnerChoice, decide, winner_of
+from setwise.compare.recommendation import CandidateChoice, decide, recommendation_of
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import Values, as_kind, as_number, shown
 from setwise.core.exceptions import Refusal
@@ -216,7 +216,7 @@ class _MeasureRecord:
         self.losses.append(known[0])
         self.chosen.append(known[1])
 
-    def _decide(self, fits: Fits, where: str, advance: Advance) -> WinnerChoice:
+    def _decide(self, fits: Fits, where: str, advance: Advance) -> CandidateChoice:
         task = judged_by(fits.rows.task, self.measured)
         return decide(fits, task, self.plan, self.reference, f"{where}, {self.measured.title}", advance)
 
@@ -234,7 +234,7 @@ class _MeasureRecord:
                 return
         raise Refusal(f"no base model keeps {self.plan.floor.words} on all rows. Nearest is {max(unmet)[1]}", OPTIONS)
 
-    def _judged(self, decision: WinnerChoice, test: Rows) -> tuple[dict[Key, float], dict[Key, FloorShares]]:
+    def _judged(self, decision: CandidateChoice, test: Rows) -> tuple[dict[Key, float], dict[Key, FloorShares]]:
         """The loss of each rule on new rows, and under floors what it reaches there."""
         task = judged_by(test.task, self.measured)
         # What a model says of the rows is kept for all strategies.
@@ -248,7 +248,7 @@ class _MeasureRecord:
                 reached[key] = replace(found, kept=found.kept and not short_of(rule))
         return losses, reached
 
-    def _floored(self, decision: WinnerChoice, task: Task, test: Mapping[Key, FloorShares]) -> FloorReport | None:
+    def _floored(self, decision: CandidateChoice, task: Task, test: Mapping[Key, FloorShares]) -> FloorReport | None:
         """How the ways keep the floors; None without floors."""
         if self.plan.floor is None:
             return None
@@ -278,13 +278,13 @@ class _MeasureRecord:
         base_only = [(base, self.reference.name) for base, _ in self.chosen]
         found = Answer(
             self.problem, self.measured, self.plan, rows, decision.chosen, tuple(self.chosen),
-            _picked(self.losses, self.chosen), _picked(self.losses, base_only), Winner(decision.chosen),
+            _picked(self.losses, self.chosen), _picked(self.losses, base_only), Recommendation(decision.chosen),
             decision.sources.constants, None, self._floored(decision, fits.rows.task, kept_on_test), notes=notes,
         )  # fmt: skip
         key = found.chosen if found.changes else found.reference.key
         found = replace(
             found,
-            winner=winner_of(
+            winner=recommendation_of(
                 key, decision, judged_by(fits.rows.task, self.measured), self.problem, self.measured, self.plan
             ),
             test_gain=None if test is None else self._on_test(decision, key, rows_of(test, self.measured)),
@@ -293,14 +293,14 @@ class _MeasureRecord:
         self.seconds += time.perf_counter() - start
         return replace(found, seconds=self.seconds)
 
-    def _on_others(self, decision: WinnerChoice, key: Key, others: OtherRows, advance: Advance) -> OtherRowsReport:
+    def _on_others(self, decision: CandidateChoice, key: Key, others: OtherRows, advance: Advance) -> OtherRowsReport:
         """What the recommendation, the reference and logistic regression at 0.5 reach on the other rows of a file."""
         advance(f"the other rows, {self.measured.title}", 0)
         keys = [one for one in dict.fromkeys((key, decision.candidates[0].key, PLAIN)) if one in decision.rules]
         ways = {one: (decision.rules[one], decision.sources.of(one)) for one in keys}
         return others.judge(ways, self.measured, self.plan.floor)
 
-    def _on_test(self, decision: WinnerChoice, key: Key, test: Rows) -> tuple[float, float, float] | None:
+    def _on_test(self, decision: CandidateChoice, key: Key, test: Rows) -> tuple[float, float, float] | None:
         """What the recommendation gains over the reference on further rows, with a bootstrap interval."""
         first = decision.candidates[0].key
         if self.measured.orders or key == first:

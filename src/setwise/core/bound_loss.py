@@ -51,8 +51,8 @@ class BoundLoss:
     >>> from setwise.inference import Auto
     >>> from setwise.losses import Hamming, Jaccard
     >>> batch = Sets.rows([[1, 1, 0], [1, 0, 0]])
-    >>> structure = Jaccard().bind(batch) + 2.0 * Hamming().bind(batch)
-    >>> structure.values(np.array([1, 0, 0, 1, 0, 0])).tolist()
+    >>> bound_loss = Jaccard().bind(batch) + 2.0 * Hamming().bind(batch)
+    >>> bound_loss.values(np.array([1, 0, 0, 1, 0, 0])).tolist()
     [2.5, 0.0]
     >>> Auto().prepare(BoundLoss(batch)).maximize([1.0, -1.0, 2.0, -1.0, 0.0, 3.0]).labels.tolist()
     [True, False, True, False, False, True]
@@ -129,7 +129,7 @@ class BoundLoss:
         return reduce(np.add, parts) if parts else np.zeros(size)
 
     def take(self, parts: Ints) -> "BoundLoss":
-        """The structure of the chosen sets."""
+        """The bound loss of the chosen sets."""
         return BoundLoss(self.batch.take(parts), tuple(t.take(self.batch, parts) for t in self.terms), self.source)
 
     def allowed(self) -> "BoundLoss":
@@ -145,7 +145,7 @@ class BoundLoss:
         return _merged(self.batch, [t.zero(self.batch) for t in self.terms], f"the labelings of least {self!r}")
 
     def split(self) -> "tuple[Values | None, BoundLoss]":
-        """The modular part, as the cost of each mistake, (total,), or None, and the remainder, a structure."""
+        """The modular part, as the cost of each mistake, (total,), or None, and the remainder, a bound loss."""
         modular = [term.costs for term in self.terms if isinstance(term, Mistakes)]
         if not modular:
             return None, self
@@ -154,7 +154,7 @@ class BoundLoss:
 
     @cached_property
     def counts(self) -> Counts | None:
-        """The whole structure as one function of counts, or None if it is not such a function.
+        """The bound loss as one function of counts, or None if it is not such a function.
 
         Costs that are equal for all mistakes of a class in a set are a count times a cost.
         """
@@ -210,7 +210,7 @@ class BoundLoss:
 
 
 def _merged(batch: Batch, terms: list[Term], source: object) -> BoundLoss:
-    """The structure of the sum of the terms, in which each term is merged with the first one that takes it."""
+    """The bound loss of the sum of the terms, in which each term is merged with the first one that takes it."""
     merged: list[Term] = []
     for term in terms:
         for k, other in enumerate(merged):
@@ -228,12 +228,12 @@ def _merged(batch: Batch, terms: list[Term], source: object) -> BoundLoss:
 class FunctionOfMistakes:
     """``A -> l_y(A)`` for one ground truth ``y``; made by :meth:`setwise.core.loss.Loss.of_mistakes`."""
 
-    structure: BoundLoss
+    bound_loss: BoundLoss
 
     @property
     def p(self) -> int:
         """The number of decisions."""
-        return self.structure.batch.total
+        return self.bound_loss.batch.total
 
     def __call__(self, mistakes: ArrayLike) -> float:
         """``l_y(A)`` for a mask of mistakes A, bool of shape (p,)."""
@@ -241,7 +241,7 @@ class FunctionOfMistakes:
         if mask.dtype != np.bool_ or mask.shape != (self.p,):
             raise ValueError(f"mistakes must be bool of shape ({self.p},); got {mask.dtype} of shape {mask.shape}.")
         # Bound losses take labelings: a mistake is the opposite of the true label.
-        return float(self.structure.values(mask ^ self._truth)[0])
+        return float(self.bound_loss.values(mask ^ self._truth)[0])
 
     def gains(self, order: ArrayLike) -> Values:
         """What each mistake adds when mistakes enter in ``order``, which holds m distinct indices in 0..p-1; (m,)."""
@@ -251,12 +251,12 @@ class FunctionOfMistakes:
         if items.size and (items.min() < 0 or items.max() >= self.p):
             raise ValueError(f"order must hold places in 0..{self.p - 1}; got {items.min()} to {items.max()}.")
         items = items.astype(np.int32)
-        return self.structure.gains(Orders(items, self._truth[items], np.array([0, len(items)], dtype=np.int64)))
+        return self.bound_loss.gains(Orders(items, self._truth[items], np.array([0, len(items)], dtype=np.int64)))
 
     @property
     def _truth(self) -> np.ndarray:
-        assert isinstance(self.structure.batch, Sets)
-        return self.structure.batch.truth
+        assert isinstance(self.bound_loss.batch, Sets)
+        return self.bound_loss.batch.truth
 
 
 def binary_view(batch: Batch, label: int | None) -> Sets:
@@ -265,12 +265,12 @@ def binary_view(batch: Batch, label: int | None) -> Sets:
     return Sets(truth if batch.known is None else np.where(batch.known, truth, -1).astype(np.int8), batch.offsets)
 
 
-def lift(batch: Batch, label: int | None, structure: BoundLoss) -> BoundLoss:
+def lift(batch: Batch, label: int | None, bound_loss: BoundLoss) -> BoundLoss:
     """The bound loss of ``batch`` for that of its binary view; the modular part becomes label costs.
 
     With label costs, decisions with k labels are maximized one by one where the loss is modular.
     """
-    costs, rest = structure.split()
+    costs, rest = bound_loss.split()
     terms: tuple[Term, ...] = (OneLabel(label, rest),) if rest.terms else ()
     if costs is not None:
         # A label has a cost where its answer to the binary question differs from the true answer.
@@ -280,7 +280,7 @@ def lift(batch: Batch, label: int | None, structure: BoundLoss) -> BoundLoss:
             # An unknown label has no true answer, and costs nothing.
             differs &= batch.known[:, None]
         terms = (LabelCosts(np.where(differs, costs[:, None], 0.0)), *terms)
-    return BoundLoss(batch, terms, structure.source)
+    return BoundLoss(batch, terms, bound_loss.source)
 
 
 def flipped(sets: Sets) -> Sets:
@@ -292,13 +292,13 @@ def flipped(sets: Sets) -> Sets:
     )
 
 
-def flip_back(sets: Sets, structure: BoundLoss) -> BoundLoss:
+def flip_back(sets: Sets, bound_loss: BoundLoss) -> BoundLoss:
     """The bound loss of ``sets`` for that of their :func:`flipped` sets.
 
     A false negative of the sets is a false positive of the flipped sets, so the two counts are exchanged.
     """
     terms: list[Term] = []
-    for term in structure.terms:
+    for term in bound_loss.terms:
         if isinstance(term, Counts):
             # The columns are the coefficients of 1, fn and fp.
             exchanged = (
@@ -324,7 +324,7 @@ def flip_back(sets: Sets, structure: BoundLoss) -> BoundLoss:
         else:
             # Other terms see which decisions are wrong, and these are the same for both.
             terms.append(term)
-    return BoundLoss(sets, tuple(terms), structure.source)
+    return BoundLoss(sets, tuple(terms), bound_loss.source)
 
 
 def _exchanged(f: Formula) -> Formula:
@@ -401,35 +401,35 @@ class LabelCosts(Term):
 class OneLabel(Term):
     """``l(y == label)``: the value of a bound loss l of the binary decisions "is this ``label``?".
 
-    With ``label`` None the decisions are "is this label right?". ``structure`` is bound to the binary view of the
+    With ``label`` None the decisions are "is this label right?". ``bound_loss`` is bound to the binary view of the
     batch, see :func:`binary_view`.
     """
 
     label: int | None
-    structure: BoundLoss
+    bound_loss: BoundLoss
 
     @property
     def traits(self) -> frozenset[Trait]:
-        return self.structure.traits
+        return self.bound_loss.traits
 
     def values(self, batch: Batch, labels: NDArray[Any]) -> Values:
-        return self.structure.values(batch.seen(self.label, labels))
+        return self.bound_loss.values(batch.seen(self.label, labels))
 
     def scaled(self, factor: float) -> "OneLabel":
-        return OneLabel(self.label, factor * self.structure)
+        return OneLabel(self.label, factor * self.bound_loss)
 
     def merged(self, other: Term) -> Term | None:
         if not isinstance(other, OneLabel) or other.label != self.label:
             return None
         # Both views are equal, but BoundLoss adds only those of one batch object.
-        return OneLabel(self.label, BoundLoss(self.structure.batch, other.structure.terms) + self.structure)
+        return OneLabel(self.label, BoundLoss(self.bound_loss.batch, other.bound_loss.terms) + self.bound_loss)
 
     def take(self, batch: Batch, parts: Ints) -> "OneLabel":
-        return OneLabel(self.label, self.structure.take(parts))
+        return OneLabel(self.label, self.bound_loss.take(parts))
 
     def allowed(self, batch: Batch) -> "OneLabel | None":
-        inner = self.structure.allowed()
+        inner = self.bound_loss.allowed()
         return OneLabel(self.label, inner) if inner.terms else None
 
     def zero(self, batch: Batch) -> "OneLabel":
-        return OneLabel(self.label, self.structure.zero())
+        return OneLabel(self.label, self.bound_loss.zero())

@@ -99,19 +99,19 @@ def labelings(p: int, k: int) -> NDArray[np.int64]:
     return np.arange(k**p)[:, None] // k ** np.arange(p) % k
 
 
-def objectives(structure: BoundLoss, scores: ArrayLike, rows: NDArray[np.int64], slack: bool = False) -> Values:
+def objectives(bound_loss: BoundLoss, scores: ArrayLike, rows: NDArray[np.int64], slack: bool = False) -> Values:
     """``l(y) + <s, phi(y) - target>`` of every labeling in ``rows`` of a batch of one set.
 
     With ``slack`` it is ``l(y) (1 + <s, phi(y) - target>)``.
     """
     s, part = np.asarray(scores, dtype=np.float64), rows[:MANY]
     # Each row labels the same set, so that one call evaluates many of them.
-    copies = structure.take(np.zeros(len(part), dtype=np.int64))
-    values, target = copies.values(part.ravel()), structure.batch.target
+    copies = bound_loss.take(np.zeros(len(part), dtype=np.int64))
+    values, target = copies.values(part.ravel()), bound_loss.batch.target
     won = (copies.batch.encode(part.ravel()).reshape(len(part), -1) - target) @ s
     factors = np.where(values > -np.inf, 1.0 + won, 1.0)
     out = values * factors if slack else values + won
-    return np.append(out, objectives(structure, s, rows[MANY:], slack)) if len(rows) > MANY else out
+    return np.append(out, objectives(bound_loss, s, rows[MANY:], slack)) if len(rows) > MANY else out
 
 
 def traits(loss: Loss, y: ArrayLike, tolerance: float = 1e-9) -> frozenset[Trait]:
@@ -170,15 +170,15 @@ class RandomSearch:
     steepest: float
 
 
-def search_shapes(structure: BoundLoss, rng: np.random.Generator) -> RandomSearch:
+def search_shapes(bound_loss: BoundLoss, rng: np.random.Generator) -> RandomSearch:
     """Search for violations of traits at random pairs of sets A and A + j of mistakes.
 
     The batch holds one ground truth many times. The marginals at A and at A + j cover all decisions i at once, so each
     row of the batch gives about 2 p first differences and p second differences.
     """
-    batch = structure.batch
+    batch = bound_loss.batch
     less, more = _nested(batch.truth.reshape(len(batch), -1), rng)
-    first, second = (structure.marginals(mask.ravel() ^ batch.truth) for mask in (less, more))
+    first, second = (bound_loss.marginals(mask.ravel() ^ batch.truth) for mask in (less, more))
     # Second differences exist for the decisions outside A + j.
     out = ~more.ravel()
     gains, bends = np.concatenate((first[~less.ravel()], second[out])), (second - first)[out]

@@ -145,30 +145,30 @@ class Inference(ABC):
     approximate: ClassVar[bool] = False
 
     @abstractmethod
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
         """None if this method fits the bound loss, otherwise a sentence with the reason and what to use instead."""
 
     @abstractmethod
-    def bind(self, structure: BoundLoss, slack: bool) -> "Maximizer":
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> "Maximizer":
         """The method for a bound loss that it does not refuse. Callers use :meth:`prepare`, which checks that."""
 
-    def prepare(self, structure: BoundLoss, slack: bool = False) -> "Maximizer":
+    def prepare(self, bound_loss: BoundLoss, slack: bool = False) -> "Maximizer":
         """The method for a bound loss; everything that depends on the truth alone is computed here, once.
 
         Raises
         ------
         Refusal : if the method does not fit, with the sentence of :meth:`refuses`
         """
-        check_structure(structure, slack)
-        why = self.refuses(structure, slack)
+        check_bound_loss(bound_loss, slack)
+        why = self.refuses(bound_loss, slack)
         if why is not None:
             raise Refusal(why, INFERENCE)
-        return self.bind(structure, slack)
+        return self.bind(bound_loss, slack)
 
 
-def check_structure(structure: object, slack: object) -> None:
+def check_bound_loss(bound_loss: object, slack: object) -> None:
     """Refuse what is no bound loss, and a ``slack`` that is neither True nor False."""
-    as_kind(structure, "structure", BoundLoss, "loss.bind(batch)")
+    as_kind(bound_loss, "bound_loss", BoundLoss, "loss.bind(batch)")
     as_flag(slack, "slack")
 
 
@@ -189,7 +189,7 @@ class Maximizer(ABC):
     Attributes
     ----------
     method : the inference that was bound
-    structure : the loss l of the labelings
+    bound_loss : the loss l of the labelings
     slack : whether the loss multiplies the score, as slack rescaling asks
 
     Examples
@@ -206,7 +206,7 @@ class Maximizer(ABC):
     """
 
     method: Inference
-    structure: BoundLoss
+    bound_loss: BoundLoss
     slack: bool
 
     @abstractmethod
@@ -219,8 +219,8 @@ class Maximizer(ABC):
         They are exact where the bounds (n,) meet the values up to the rounding of sums of the scores and of the losses
         ``most`` (n,), by default those of the labels, or where no bounds are given.
         """
-        batch = self.structure.batch
-        lost, won = self.structure.values(labels), batch.won(scores, labels)
+        batch = self.bound_loss.batch
+        lost, won = self.bound_loss.values(labels), batch.won(scores, labels)
         values = lost * (1.0 + won) if self.slack else lost + won
         if bounds is None:
             return Solutions(labels, values, values, np.ones(len(batch), dtype=bool))
@@ -230,7 +230,7 @@ class Maximizer(ABC):
 
     def take(self, parts: Ints) -> "Maximizer":
         """The maximizer of the chosen sets; a subclass that stores results between calls shares them with it."""
-        return self.method.bind(self.structure.take(parts), self.slack)
+        return self.method.bind(self.bound_loss.take(parts), self.slack)
 
     @final
     def maximize(self, scores: ArrayLike, tol: ArrayLike = 0.0) -> Solutions:
@@ -238,13 +238,13 @@ class Maximizer(ABC):
 
         The search of a set may end once ``bound - value <= tol``, which is one number or one for each set.
         """
-        batch = self.structure.batch
+        batch = self.bound_loss.batch
         checked = as_scores(scores, batch.n_scores)
         # An overflow is refused below in one sentence, so NumPy need not warn of it.
         with np.errstate(over="ignore", invalid="ignore"):
             found = self.solve(checked, as_tolerances(tol, len(batch)))
         if np.isnan(found.values).any() or (found.values == np.inf).any():
-            raise OverflowError(f"scores are too large: {self.structure!r} overflows float64; scale them down.")
+            raise OverflowError(f"scores are too large: {self.bound_loss!r} overflows float64; scale them down.")
         return found
 
     def best(self, scores: ArrayLike, forced: ArrayLike) -> Solutions:
@@ -255,7 +255,7 @@ class Maximizer(ABC):
         after the last time, then with an exact method no allowed labeling has them, and the value is -inf; with an
         inexact method the forced labels are written into the labeling, which retains its bound.
         """
-        batch = self.structure.batch
+        batch = self.bound_loss.batch
         s, wanted = as_scores(scores, batch.n_scores), as_forced(forced, batch.total, batch.n_labels)
         if self.slack:
             raise Refusal(
@@ -274,7 +274,7 @@ class Maximizer(ABC):
             # The loss gains more than the scores here: only the sets that disobeyed are forced harder.
             strength = np.where(count_true(disobeys, batch.offsets) > 0, FORCE * strength, strength)
         labels = np.where(wanted >= 0, wanted, found.labels).astype(found.labels.dtype)
-        values = self.structure.values(labels) + batch.won(s, labels)
+        values = self.bound_loss.values(labels) + batch.won(s, labels)
         # Every labeling that obeys gains the same by the forced scores, so the bound moves by what this one gained.
         bounds = found.bounds - batch.won(pushed - s, labels)
         # A set whose last labeling disobeyed has the forced labels written into it.
@@ -285,11 +285,11 @@ class Maximizer(ABC):
     @cached_property
     def _usual_losses(self) -> Values:
         """The largest loss of each set, (n,), among a few labelings: all of one label, and all of wrong ones."""
-        batch, labels = self.structure.batch, self.structure.batch.labels
+        batch, labels = self.bound_loss.batch, self.bound_loss.batch.labels
         wrong = np.where(labels.astype(np.int64) < batch.largest, labels.astype(np.int64) + 1, 0)
         alike = (np.minimum(label, batch.largest) for label in range(batch.n_labels))
         tried = [*(np.broadcast_to(one, wrong.shape) for one in alike), wrong]
-        lost = np.stack([self.structure.values(one.astype(labels.dtype)) for one in tried])
+        lost = np.stack([self.bound_loss.values(one.astype(labels.dtype)) for one in tried])
         most: Values = np.abs(np.where(np.isfinite(lost), lost, 0.0)).max(axis=0)
         return most
 
@@ -299,7 +299,7 @@ class Maximizer(ABC):
         The message of a loss to decision i (HOL Eq. 4) is that less the score of decision i itself. ``base`` (n,) is a
         constant of each set. The default forces each label of each decision in turn.
         """
-        batch = self.structure.batch
+        batch = self.bound_loss.batch
         base, out = as_base_values(base, len(batch)), np.empty((batch.total, batch.n_labels))
         for place in range(int(batch.sizes.max())):
             # One decision of every set is forced at a time, so a call serves all sets that are long enough.
@@ -311,7 +311,7 @@ class Maximizer(ABC):
                 found = self.best(scores, forced)
                 if not found.exact[sets].all():
                     raise Refusal(
-                        f"max_marginals refuses {self.structure!r}: its maximum is only bounded here.", FORCED_LABELS
+                        f"max_marginals refuses {self.bound_loss!r}: its maximum is only bounded here.", FORCED_LABELS
                     )
                 out[at, label] = (found.values + base)[sets]
         return out
@@ -337,7 +337,7 @@ class Maximizer(ABC):
 
     def _ranked(self, scores: ArrayLike) -> list[Iterator[Solution]]:
         """For every set an iterator over its labelings, best first, which computes them on demand."""
-        batch = self.structure.batch
+        batch = self.bound_loss.batch
         s = as_scores(scores, batch.n_scores)
         spans = zip(batch.score_offsets[:-1], batch.score_offsets[1:], strict=True)
         return [_lawler(self.take(np.array([i])), s[a:b]) for i, (a, b) in enumerate(spans)]
@@ -367,7 +367,7 @@ def _lawler(one: Maximizer, scores: Floats) -> Iterator[Solution]:
     All labelings but the best are divided by the first decision in which they differ from the best: each part forces
     the labels of the decisions before it and another label there. The best labelings of the parts wait in a heap.
     """
-    batch = one.structure.batch
+    batch = one.bound_loss.batch
     # Tickets break ties of the heap, which cannot compare solutions.
     ticket = count()
     heap: list[tuple[float, int, Solution, Ints]] = []

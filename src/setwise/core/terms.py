@@ -216,8 +216,8 @@ class SetFunction(MistakesTerm):
     >>> def any_wrong(batch, mistakes):
     ...     return np.maximum.reduceat(mistakes, batch.offsets[:-1]).astype(float)
     >>> promises = frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.CARDINALITY, Trait.LABEL_FREE})
-    >>> structure = BoundLoss(Sets.rows([[1, 0], [1, 1]]), (SetFunction(any_wrong, promises),))
-    >>> structure.values(np.array([1, 0, 0, 0])).tolist(), (2.0 * structure).values(np.array([1, 0, 0, 0])).tolist()
+    >>> bound_loss = BoundLoss(Sets.rows([[1, 0], [1, 1]]), (SetFunction(any_wrong, promises),))
+    >>> bound_loss.values(np.array([1, 0, 0, 0])).tolist(), (2.0 * bound_loss).values(np.array([1, 0, 0, 0])).tolist()
     ([0.0, 1.0], [0.0, 2.0])
     """
 

@@ -80,10 +80,10 @@ def _of_large(formula: Formula, tol: float) -> DecisionRule:
 
 def _of_mistakes(loss: Loss, size: int) -> DecisionRule:
     """The rule for a loss that is no function of the counts."""
-    structure = loss.bind(Sets(np.zeros(size, dtype=bool), np.array([0, size])))
+    bound_loss = loss.bind(Sets(np.zeros(size, dtype=bool), np.array([0, size])))
     if Trait.LABEL_FREE in loss.traits:
         # The costs of a loss that ignores labels are those of any truth.
-        costs, rest = structure.split()
+        costs, rest = bound_loss.split()
         if costs is not None and not rest.terms:
             return ByCosts(costs)
         if size <= LIMIT_LABEL_FREE:

@@ -91,10 +91,10 @@ def best_of_rows(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float,
     The best common threshold is the start. Then each column in turn is swept while the others stay.
     """
     n, p = columns.shape
-    structure = bound(loss, columns.rows, "label_thresholds")
-    common = sweep_all(structure, columns.scores.ravel()).best()[0]
+    bound_loss = bound(loss, columns.rows, "label_thresholds")
+    common = sweep_all(bound_loss, columns.scores.ravel()).best()[0]
     thresholds, value = np.full(p, common.threshold), common.loss
-    rows = row_losses(structure, columns.labels(thresholds))
+    rows = row_losses(bound_loss, columns.labels(thresholds))
     for _ in range(LARGEST_ROUNDS if p > 1 else 0):
         before = value
         for c in range(p):
@@ -111,8 +111,8 @@ def best_of_rows(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float,
         if value >= before:
             break
     # A sum of costs of single decisions is a sum over columns, and each of them was given its best threshold.
-    exact = p == 1 or not structure.split()[1].terms
-    return thresholds, float(structure.values(columns.labels(thresholds).ravel()).mean()), exact
+    exact = p == 1 or not bound_loss.split()[1].terms
+    return thresholds, float(bound_loss.values(columns.labels(thresholds).ravel()).mean()), exact
 
 
 class RowLosses(ABC):
@@ -127,15 +127,15 @@ class RowLosses(ABC):
         """The same with other labels (n,) in column c."""
 
 
-def row_losses(structure: BoundLoss, labels: Bools) -> RowLosses:
+def row_losses(bound_loss: BoundLoss, labels: Bools) -> RowLosses:
     """The rows of a bound loss at a labeling (n, p), in the form that is the fastest for their loss."""
-    counts = structure.counts
+    counts = bound_loss.counts
     if counts is None or counts.areas is not None:
-        return GeneralRowLosses(structure, labels)
+        return GeneralRowLosses(bound_loss, labels)
     first, table = _table(counts)
     if not len(table):
-        return GeneralRowLosses(structure, labels)
-    truth = np.asarray(structure.batch.labels).reshape(labels.shape).T
+        return GeneralRowLosses(bound_loss, labels)
+    truth = np.asarray(bound_loss.batch.labels).reshape(labels.shape).T
     width = counts.N.astype(np.int64) + 1
     steps, chosen = np.where(truth == 1, -width, 1 * (truth == 0)), np.ascontiguousarray(labels.T)
     missed = width * ((truth == 1).sum(axis=0))
@@ -192,13 +192,13 @@ class TableRowLosses(RowLosses):
 class GeneralRowLosses(RowLosses):
     """Rows of any loss, which is evaluated anew: a column costs O(n p) or more."""
 
-    structure: BoundLoss
+    bound_loss: BoundLoss
     labels: Bools
 
     def pair(self, c: int) -> tuple[Values, Values]:
         none, every = self.labels.copy(), self.labels.copy()
         none[:, c], every[:, c] = False, True
-        return self.structure.values(none.ravel()), self.structure.values(every.ravel())
+        return self.bound_loss.values(none.ravel()), self.bound_loss.values(every.ravel())
 
     def changed(self, c: int, labels: Bools) -> GeneralRowLosses:
         whole = self.labels.copy()
@@ -254,8 +254,8 @@ class PooledColumns:
     def of(cls, columns: ScoredLabelMatrix, loss: Loss) -> PooledColumns:
         """The loss of all decisions of the matrix as one set."""
         whole = Sets(columns.rows.labels, np.array([0, columns.rows.total], dtype=np.int64))
-        structure = bound(loss, whole, "label_thresholds")
-        counts, costs = _parts(structure)
+        bound_loss = bound(loss, whole, "label_thresholds")
+        counts, costs = _parts(bound_loss)
         order, none = columns.order, np.zeros(len(columns.order.items))
         area = np.ones(len(none)) if counts is None or counts.areas is None else counts.areas[columns.places]
         cost = none if costs is None else costs[columns.places]
@@ -293,14 +293,14 @@ class PooledColumns:
         return int(self.order.segment(c).best(self._of(*along), self._of(*start))[0])
 
 
-def _parts(structure: BoundLoss) -> tuple[Counts | None, Values | None]:
+def _parts(bound_loss: BoundLoss) -> tuple[Counts | None, Values | None]:
     """The function of counts and the costs that the loss is the sum of."""
-    if structure.counts is not None and structure.counts.predicted is None:
-        return structure.counts, None
-    costs, rest = structure.split()
+    if bound_loss.counts is not None and bound_loss.counts.predicted is None:
+        return bound_loss.counts, None
+    costs, rest = bound_loss.split()
     if len(rest.terms) > 1 or not all(isinstance(t, Counts) and t.predicted is None for t in rest.terms):
         raise Refusal(
-            f"average='micro' refuses {structure!r}: it is neither a function of counts nor a sum of costs. Use "
+            f"average='micro' refuses {bound_loss!r}: it is neither a function of counts nor a sum of costs. Use "
             "average='samples'.",
             THRESHOLDS_REFUSE,
         )

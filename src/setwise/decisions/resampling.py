@@ -59,18 +59,18 @@ class Resampling(ABC):
         """Draw n resamples, one after another; O(m) each."""
 
 
-def resampling(loss: Loss, structure: BoundLoss, order: SortedDecisions) -> Resampling:
+def resampling(loss: Loss, bound_loss: BoundLoss, order: SortedDecisions) -> Resampling:
     """Resampling of whole sets where there are several, and of the decisions of a single one."""
-    sets = structure.batch
+    sets = bound_loss.batch
     assert isinstance(sets, Sets)
     if len(sets) > 1:
-        losses, start, owners, places = losses_by_set(structure, order)
+        losses, start, owners, places = losses_by_set(bound_loss, order)
         return SetResampling(order, losses, start, owners, places)
     if not len(order.items):
         raise ValueError("y must hold a known label; got none.")
-    if structure.counts is None or structure.counts.areas is not None or sets.totals is not None:
+    if bound_loss.counts is None or bound_loss.counts.areas is not None or sets.totals is not None:
         raise Refusal(
-            f"the bootstrap refuses {structure!r} for a single set: it is no function of counts, and resampled "
+            f"the bootstrap refuses {bound_loss!r} for a single set: it is no function of counts, and resampled "
             "decisions have no places. Give several sets, which are resampled as a whole.",
             HOW_SURE,
         )
@@ -254,13 +254,13 @@ def bootstrap_curve(
     tail = 0.5 * (1.0 - as_level(confidence))
     loss, sets, at = as_loss(loss), as_sets(y), as_reals(thresholds, "thresholds")
     rng = np.random.default_rng(as_random_state(random_state))
-    structure = bound(loss, sets, "bootstrap_threshold")
-    swept = sweep_all(structure, scores)
+    bound_loss = bound(loss, sets, "bootstrap_threshold")
+    swept = sweep_all(bound_loss, scores)
     best, order, here = swept.best()[0], swept.order, np.append(swept.start, swept.losses)
     # The last cut is that of the best threshold.
     cuts = order.cuts_at(np.append(at, best.threshold))
     found, gains, losses = np.empty(n_resamples), np.empty(n_resamples), np.empty((n_resamples, len(cuts)))
-    for b, resample in enumerate(resampling(loss, structure, order).draw(n_resamples, rng)):
+    for b, resample in enumerate(resampling(loss, bound_loss, order).draw(n_resamples, rng)):
         found[b], least = resample.best()
         losses[b] = np.append(resample.sample.start, resample.sample.losses)[cuts]
         gains[b] = here[order.cuts_at(found[b : b + 1])[0]] - least
@@ -337,12 +337,12 @@ def bagged_threshold(
     """
     as_count(n_resamples, "n_resamples")
     loss, sets, rng = as_loss(loss), as_sets(y), np.random.default_rng(as_random_state(random_state))
-    structure = bound(loss, sets, "bagged_threshold")
-    swept = sweep_all(structure, scores)
+    bound_loss = bound(loss, sets, "bagged_threshold")
+    swept = sweep_all(bound_loss, scores)
     order, losses = swept.order, np.append(swept.start, swept.losses)
     if not len(order.items):
         return swept.best()[0]
-    drawn = resampling(loss, structure, order).draw(n_resamples, rng)
+    drawn = resampling(loss, bound_loss, order).draw(n_resamples, rng)
     thresholds, least = np.array([resample.best() for resample in drawn]).T
     cuts, allowed, best = order.cuts_at(thresholds), order.allowed, swept.best()[0]
     bagged = int(allowed[np.abs(allowed - cuts.mean()).argmin()])

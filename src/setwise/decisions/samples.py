@@ -59,25 +59,25 @@ def of_costs(loss: Loss, truths: Bools, w: Values) -> LabelingWithBound | None:
 
 def of_any_loss(loss: Loss, truths: Bools, w: Values) -> LabelingWithBound:
     """Enumeration, or local search from some labelings; the bound is then 0, which no loss is below."""
-    structure, p = loss.bind(Sets.rows(truths)), truths.shape[1]
+    bound_loss, p = loss.bind(Sets.rows(truths)), truths.shape[1]
     if p <= ENUMERATED_ANY:
         every = subsets(p)
-        values = _expected(structure, every, w)
+        values = _expected(bound_loss, every, w)
         at = int(values.argmin())
         return LabelingWithBound(every[at], float(values[at]), float(values[at]))
     starts = np.unique(np.concatenate([_heads(truths, w, np.arange(0, p + 1, max(1, p // 16))), truths[:16]]), axis=0)
-    values = _expected(structure, starts, w)
+    values = _expected(bound_loss, starts, w)
     best, value = starts[values.argmin()], float(values.min())
     while True:
-        values = _expected(structure, (_flip(best, i) for i in range(p)), w)
+        values = _expected(bound_loss, (_flip(best, i) for i in range(p)), w)
         if values.min() >= value:
             return LabelingWithBound(best, value, 0.0)
         best, value = _flip(best, int(values.argmin())), float(values.min())
 
 
-def _expected(structure: BoundLoss, labelings: Iterable[Bools], w: Values) -> Values:
+def _expected(bound_loss: BoundLoss, labelings: Iterable[Bools], w: Values) -> Values:
     """The expected loss of each labeling (row), (rows,)."""
-    return np.array([w @ structure.values(np.tile(labels, len(w))) for labels in labelings])
+    return np.array([w @ bound_loss.values(np.tile(labels, len(w))) for labels in labelings])
 
 
 def _flip(labels: Bools, i: int) -> Bools:

@@ -263,8 +263,8 @@ class ByEnumeration(_EnumerationRule):
     def _table(self) -> Values:
         """``l_y(h)``, with a row for each truth y and a column for each labeling h."""
         every = subsets(self.size)
-        structure = self.loss.bind(Sets.rows(every))
-        return np.column_stack([structure.values(np.tile(h, len(every))) for h in every])
+        bound_loss = self.loss.bind(Sets.rows(every))
+        return np.column_stack([bound_loss.values(np.tile(h, len(every))) for h in every])
 
     def expectations(self, q: Values) -> Values:
         return probabilities_of_all(q) @ self._table
@@ -284,8 +284,8 @@ class ByMistakes(_EnumerationRule):
     @cached_property
     def _transformed(self) -> Values:
         masks = subsets(self.size)
-        structure = self.loss.bind(Sets.rows(np.zeros_like(masks)))
-        return _walsh_hadamard(structure.values(masks.ravel())[None, :])
+        bound_loss = self.loss.bind(Sets.rows(np.zeros_like(masks)))
+        return _walsh_hadamard(bound_loss.values(masks.ravel())[None, :])
 
     def expectations(self, q: Values) -> Values:
         # The transform of independent bits is a product: 1 - 2 q_i for each bit in the index.

@@ -103,8 +103,8 @@ class ThresholdInPieces:
             raise ValueError("negatives and positives must not both be 0.")
         totals = np.array([[N, P]], dtype=np.float64)
         counts = Trait.COUNTS in loss.traits and loss.reads == "labels"
-        structure = loss.bind(Sets(there, np.array([0, len(there)]), totals=totals)) if counts else None
-        term = None if structure is None else structure.counts
+        bound_loss = loss.bind(Sets(there, np.array([0, len(there)]), totals=totals)) if counts else None
+        term = None if bound_loss is None else bound_loss.counts
         if term is None or term.areas is not None:
             raise Refusal(
                 f"a threshold for {loss!r} refuses pieces of a set: it is no function of (fn, fp, P, N).", PLACES_REFUSE
@@ -114,7 +114,7 @@ class ThresholdInPieces:
                 f"a threshold refuses {loss!r}: it allows only some numbers of predicted positives.", THRESHOLDS_REFUSE
             )
         self.term, self.N, self.P = term, N, P
-        self.increasing = structure is not None and Trait.INCREASING in structure.traits
+        self.increasing = bound_loss is not None and Trait.INCREASING in bound_loss.traits
         if not self.increasing and N + P > MOST:
             raise Refusal(
                 f"a threshold for {loss!r} is refused for {N + P} scores in pieces, at most {MOST}: a further mistake "

@@ -191,39 +191,39 @@ def bound(loss: Loss | str, sets: Sets, caller: str) -> BoundLoss:
     return loss.bind(sets)
 
 
-def sweep_each(structure: BoundLoss, order: SortedDecisions) -> Sweep:
+def sweep_each(bound_loss: BoundLoss, order: SortedDecisions) -> Sweep:
     """The losses of every set at its own cut points, in an order with one segment for each set; O(m) for counts."""
-    losses = _losses(structure, Orders(order.items, order.labels, order.offsets))
-    return Sweep(order, losses, losses_of_none(structure))
+    losses = _losses(bound_loss, Orders(order.items, order.labels, order.offsets))
+    return Sweep(order, losses, losses_of_none(bound_loss))
 
 
-def sweep_all(structure: BoundLoss, scores: ArrayLike) -> Sweep:
+def sweep_all(bound_loss: BoundLoss, scores: ArrayLike) -> Sweep:
     """The mean loss of all sets at the cut points of all their scores; O(total log total) for a loss of counts."""
-    sets = _sets_of(structure)
+    sets = _sets_of(bound_loss)
     if len(sets) == 1:
-        return sweep_each(structure, SortedDecisions.each(sets, scores))
+        return sweep_each(bound_loss, SortedDecisions.each(sets, scores))
     order = SortedDecisions.together(sets, scores)
-    losses, start, owners, places = losses_by_set(structure, order)
+    losses, start, owners, places = losses_by_set(bound_loss, order)
     return Sweep(order, mean_along(losses, start, owners, places), np.array([start.mean()]))
 
 
-def losses_by_set(structure: BoundLoss, order: SortedDecisions) -> tuple[Values, Values, Ints, Ints]:
+def losses_by_set(bound_loss: BoundLoss, order: SortedDecisions) -> tuple[Values, Values, Ints, Ints]:
     """How each decision of a common order changes the loss of its own set.
 
     Decision j of the order changes the loss of set ``owners[j]`` to ``losses[places[j]]``; ``start`` (n,) holds the
     losses where none is predicted. Returns losses, start, owners, places.
     """
-    owners = structure.batch.owners[order.items]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=len(structure.batch)))])
+    owners = bound_loss.batch.owners[order.items]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=len(bound_loss.batch)))])
     places = group_places(owners, offsets)
     each = Orders(np.empty_like(order.items), np.empty_like(order.labels), offsets)
     each.items[places], each.labels[places] = order.items, order.labels
-    return _losses(structure, each), losses_of_none(structure), owners, places
+    return _losses(bound_loss, each), losses_of_none(bound_loss), owners, places
 
 
-def _sets_of(structure: BoundLoss) -> Sets:
-    assert isinstance(structure.batch, Sets)
-    return structure.batch
+def _sets_of(bound_loss: BoundLoss) -> Sets:
+    assert isinstance(bound_loss.batch, Sets)
+    return bound_loss.batch
 
 
 def _known(sets: Sets, scores: Floats) -> tuple[NDArray[np.int32] | None, Bools, Floats, Ints]:
@@ -234,24 +234,25 @@ def _known(sets: Sets, scores: Floats) -> tuple[NDArray[np.int32] | None, Bools,
     return kept, sets.truth[kept], scores[kept], np.searchsorted(kept, sets.offsets).astype(np.int64)
 
 
-def _losses(structure: BoundLoss, orders: Orders) -> Values:
+def _losses(bound_loss: BoundLoss, orders: Orders) -> Values:
     with np.errstate(over="ignore", invalid="ignore"):
-        return _finite(structure, structure.sweep_of(orders))
+        return _finite(bound_loss, bound_loss.sweep_of(orders))
 
 
-def losses_of_none(structure: BoundLoss) -> Values:
+def losses_of_none(bound_loss: BoundLoss) -> Values:
     """The loss of every set where none is predicted, (n,)."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return _finite(structure, structure.values(np.zeros(structure.batch.total, dtype=bool)))
+        return _finite(bound_loss, bound_loss.values(np.zeros(bound_loss.batch.total, dtype=bool)))
 
 
-def _finite(structure: BoundLoss, values: Values) -> Values:
+def _finite(bound_loss: BoundLoss, values: Values) -> Values:
     if (values == -np.inf).any():
         raise Refusal(
-            f"a threshold refuses {structure!r}: it allows only some numbers of predicted positives.", THRESHOLDS_REFUSE
+            f"a threshold refuses {bound_loss!r}: it allows only some numbers of predicted positives.",
+            THRESHOLDS_REFUSE,
         )
     if not np.isfinite(values).all():
-        raise OverflowError(f"{structure!r} overflows float64 on these sets; scale its parameters down.")
+        raise OverflowError(f"{bound_loss!r} overflows float64 on these sets; scale its parameters down.")
     return values
 
 

@@ -241,11 +241,11 @@ def mean_loss(loss: Loss, layout: Batch, scores: Values) -> float:
     """The mean loss of the labels with scores above 0; where costs are not 0 and 1, of 100 for each input at most."""
     if not isinstance(layout, Flips):
         return float(loss.values(layout, scores > 0.0).mean())
-    structure = loss.bind(layout)
-    costs = structure.terms[0]
+    bound_loss = loss.bind(layout)
+    costs = bound_loss.terms[0]
     if isinstance(costs, FlipCosts) and costs.binary:
         # A label that costs 1 is above 0 and wrong where the hinge is above 1.
-        wrong = Auto().prepare(structure, slack=True).maximize(scores).values > costs.factor * (1.0 + 1e-12)
+        wrong = Auto().prepare(bound_loss, slack=True).maximize(scores).values > costs.factor * (1.0 + 1e-12)
         return costs.factor * float(np.mean(wrong | _misses(layout, scores)))
     found = Auto().prepare(BoundLoss(layout.to_predict())).above(scores, 0.0, LABELS)
     widths = layout.sizes.tolist()

@@ -205,12 +205,12 @@ class LabelRanking(Surrogate):
         Where a large space is searched under slack rescaling alone, as windows, whose costs are 0 and 1, the hinge is
         ``loss(Y, y') (1 + s_y' - s_y)``: labels that cost nothing have no effect.
         """
-        structure = self.loss.bind(batch)
+        bound_loss = self.loss.bind(batch)
         if isinstance(batch, Flips):
             # Windows are searched under slack rescaling alone, with costs of 0 and 1.
-            slack = Auto().refuses(structure) is not None
-            return _LargeRankingHinge(batch, Auto().prepare(structure, slack=slack))
-        return _RankingHinge(batch, structure.marginals(structure.batch.labels))
+            slack = Auto().refuses(bound_loss) is not None
+            return _LargeRankingHinge(batch, Auto().prepare(bound_loss, slack=slack))
+        return _RankingHinge(batch, bound_loss.marginals(bound_loss.batch.labels))
 
 
 @final
@@ -249,7 +249,7 @@ class _LargeRankingHinge(Evaluator):
 
     def __init__(self, batch: Flips, maximizer: Maximizer) -> None:
         self.batch, self.flips, self.maximizer, self.floor = batch, batch, maximizer, 0.0
-        self.most = sum(term.factor * term.most for term in maximizer.structure.terms if isinstance(term, FlipCosts))
+        self.most = sum(term.factor * term.most for term in maximizer.bound_loss.terms if isinstance(term, FlipCosts))
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         batch, ends = self.flips, self.flips.score_offsets
@@ -258,7 +258,7 @@ class _LargeRankingHinge(Evaluator):
         raised = own.copy()
         raised[ends[1:] - 1] += 1.0 + 2.0 * (self.most + batch.reach(own))
         found = self.maximizer.solve(raised, tol)
-        costs, f = self.maximizer.structure.values(found.labels), batch.won(own, found.labels)
+        costs, f = self.maximizer.bound_loss.values(found.labels), batch.won(own, found.labels)
         rivals = batch.named(found.labels) & ~batch.right(found.labels)
         values, upper, gradient = np.zeros(len(batch)), np.zeros(len(batch)), np.zeros(batch.n_scores)
         for i in np.flatnonzero(rivals).tolist():

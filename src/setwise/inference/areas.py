@@ -46,28 +46,28 @@ class ByArea(Inference):
     about: ClassVar[str] = "a relaxation of the areas, then rounding"
     approximate: ClassVar[bool] = True
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit(self, structure, slack)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        why = unfit(self, bound_loss, slack)
         if why is not None:
             return why
         if slack:
-            return f"ByArea refuses slack rescaling of {structure!r}. Use GreedySearch."
-        counts = structure.split()[1].counts
+            return f"ByArea refuses slack rescaling of {bound_loss!r}. Use GreedySearch."
+        counts = bound_loss.split()[1].counts
         if counts is None or counts.areas is None:
-            return f"ByArea refuses {structure!r}: its decisions have no areas. Use CountSearch."
+            return f"ByArea refuses {bound_loss!r}: its decisions have no areas. Use CountSearch."
         if counts.quotient is None or (counts.quotient[1][:, 1] > 0).any() or (counts.quotient[1][:, 2] < 0).any():
-            return f"ByArea refuses {structure!r}: it is not convex in fn and concave in fp. Use GreedySearch."
+            return f"ByArea refuses {bound_loss!r}: it is not convex in fn and concave in fp. Use GreedySearch."
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _ByArea(self, structure, slack)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _ByArea(self, bound_loss, slack)
 
 
 @final
 class _ByArea(Maximizer):
-    def __init__(self, method: ByArea, structure: BoundLoss, slack: bool) -> None:
-        self.method, self.structure, self.slack = method, structure, slack
-        self._reduced = ReducedProblem.of(structure, slack)
+    def __init__(self, method: ByArea, bound_loss: BoundLoss, slack: bool) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, slack
+        self._reduced = ReducedProblem.of(bound_loss, slack)
         counts, sets = self._reduced.rest.counts, self._reduced.sets
         assert isinstance(counts, Counts)
         assert counts.areas is not None

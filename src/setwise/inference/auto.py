@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from setwise.core.bound_loss import BoundLoss
-from setwise.core.inference import Inference, Maximizer, check_structure
+from setwise.core.inference import Inference, Maximizer, check_bound_loss
 from setwise.core.networks import Network
 from setwise.inference.areas import ByArea
 from setwise.inference.class_decomposition import ByClass, ClassDecomposition
@@ -94,42 +94,42 @@ class Auto(Inference):
     name: ClassVar[str] = "auto"
     about: ClassVar[str] = "the first method that fits"
 
-    def choice(self, structure: BoundLoss, slack: bool = False) -> Inference | None:
+    def choice(self, bound_loss: BoundLoss, slack: bool = False) -> Inference | None:
         """Returns the method that :meth:`prepare` binds, or None where all refuse."""
         # Those around the table hold an inference for the problems they make, which is this one again.
         before, after = (ByPieces(self), EdgelessReduction(self)), (ByClass(self), KnownLabels(self))
-        own: Sequence[Inference] = structure.batch.methods(self)
+        own: Sequence[Inference] = bound_loss.batch.methods(self)
         for method in (*before, *FIRST, ClassDecomposition(self), *LAST, *own, *after):
-            if method.refuses(structure, slack) is None:
+            if method.refuses(bound_loss, slack) is None:
                 return method
         return None
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        if self.choice(structure, slack) is not None:
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        if self.choice(bound_loss, slack) is not None:
             return None
-        own = structure.batch.methods(self)
+        own = bound_loss.batch.methods(self)
         if own:
             # It alone knows such labelings, and it says why it does not fit.
-            return str(own[0].refuses(structure, slack))
-        if slack and isinstance(structure.batch, Network):
+            return str(own[0].refuses(bound_loss, slack))
+        if slack and isinstance(bound_loss.batch, Network):
             return (
-                f"Auto refuses slack rescaling of {structure!r} on {type(structure.batch).__name__}: there it is known "
-                "to Enumeration alone, for sets of at most 2^20 labelings. Use surrogate='margin'."
+                f"Auto refuses slack rescaling of {bound_loss!r} on {type(bound_loss.batch).__name__}: there it is "
+                "known to Enumeration alone, for sets of at most 2^20 labelings. Use surrogate='margin'."
             )
-        kind, rescaling = type(structure.batch).__name__, "slack" if slack else "margin"
+        kind, rescaling = type(bound_loss.batch).__name__, "slack" if slack else "margin"
         return (
-            f"Auto knows no method for {rescaling} rescaling of {structure!r} on {kind}. "
+            f"Auto knows no method for {rescaling} rescaling of {bound_loss!r} on {kind}. "
             "Give the surrogate an inference of its own: inference=..."
         )
 
-    def prepare(self, structure: BoundLoss, slack: bool = False) -> Maximizer:
-        check_structure(structure, slack)
+    def prepare(self, bound_loss: BoundLoss, slack: bool = False) -> Maximizer:
+        check_bound_loss(bound_loss, slack)
         # The base class raises the refusal. The chosen method does not refuse, so it binds at once.
-        method = self.choice(structure, slack)
-        return super().prepare(structure, slack) if method is None else method.bind(structure, slack)
+        method = self.choice(bound_loss, slack)
+        return super().prepare(bound_loss, slack) if method is None else method.bind(bound_loss, slack)
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return self.prepare(structure, slack)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return self.prepare(bound_loss, slack)
 
 
 FIRST: tuple[Inference, ...] = (

@@ -55,8 +55,8 @@ class ClassDecomposition(Inference):
     >>> from setwise.inference import Auto, ClassDecomposition
     >>> from setwise.losses import Jaccard, MeanOverClasses
     >>> pair = ClassGraphs(np.array([0, 1]), np.array([0, 2]), np.array([[0, 1]]), k=3)
-    >>> structure = MeanOverClasses(Jaccard()).bind(pair)
-    >>> found = ClassDecomposition(Auto()).prepare(structure).maximize([2.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.25])
+    >>> bound_loss = MeanOverClasses(Jaccard()).bind(pair)
+    >>> found = ClassDecomposition(Auto()).prepare(bound_loss).maximize([2.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.25])
     >>> print(found.labels, found.values.round(4))  # the class losses are 1/2, 1 and 0; the scores differ by 0.25
     [0 0] [0.25]
     >>> bool(found.bounds[0] >= found.values[0])
@@ -74,23 +74,25 @@ class ClassDecomposition(Inference):
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        batch = structure.batch
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        batch = bound_loss.batch
         if not isinstance(batch, ClassGraphs):
             kind = type(batch).__name__
             return f"ClassDecomposition refuses {kind}: it knows ClassGraphs. Use an inference made for {kind}."
         if slack:
-            return f"ClassDecomposition refuses slack rescaling of {structure!r}: the product does not split."
-        costs, losses = _split(structure)
-        if len(losses) + len(costs) < len(structure.terms) or not losses:
-            return f"ClassDecomposition refuses {structure!r}: it is not a sum of losses of single classes. Use Auto()."
+            return f"ClassDecomposition refuses slack rescaling of {bound_loss!r}: the product does not split."
+        costs, losses = _split(bound_loss)
+        if len(losses) + len(costs) < len(bound_loss.terms) or not losses:
+            return (
+                f"ClassDecomposition refuses {bound_loss!r}: it is not a sum of losses of single classes. Use Auto()."
+            )
         reasons = [self.inner.refuses(BoundLoss(batch, costs))]
-        reasons += [self.inner.refuses(term.structure) for term in losses]
+        reasons += [self.inner.refuses(term.bound_loss) for term in losses]
         return next((why for why in reasons if why is not None), None)
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         return PerSetMaximizer(
-            self, structure, [_ClassProblems(self, one) for one in each_set(structure)], self._search
+            self, bound_loss, [_ClassProblems(self, one) for one in each_set(bound_loss)], self._search
         )
 
     def _search(self, one: "_ClassProblems", scores: Values, tol: float) -> SetDescent:
@@ -110,10 +112,10 @@ class ClassDecomposition(Inference):
         return search
 
 
-def _split(structure: BoundLoss) -> tuple[tuple[LabelCosts, ...], tuple[OneLabel, ...]]:
+def _split(bound_loss: BoundLoss) -> tuple[tuple[LabelCosts, ...], tuple[OneLabel, ...]]:
     """Returns the terms that are costs of labels, and those that are losses of a class."""
-    costs = tuple(term for term in structure.terms if isinstance(term, LabelCosts))
-    return costs, tuple(term for term in structure.terms if isinstance(term, OneLabel))
+    costs = tuple(term for term in bound_loss.terms if isinstance(term, LabelCosts))
+    return costs, tuple(term for term in bound_loss.terms if isinstance(term, OneLabel))
 
 
 @final
@@ -126,12 +128,12 @@ class _ClassProblems:
     multipliers : (c, p) those of the least bound of the last search
     """
 
-    def __init__(self, method: ClassDecomposition, structure: BoundLoss) -> None:
-        assert isinstance(structure.batch, ClassGraphs)
-        costs, losses = _split(structure)
-        self.batch, self.structure = structure.batch, structure
+    def __init__(self, method: ClassDecomposition, bound_loss: BoundLoss) -> None:
+        assert isinstance(bound_loss.batch, ClassGraphs)
+        costs, losses = _split(bound_loss)
+        self.batch, self.bound_loss = bound_loss.batch, bound_loss
         self._network = method.inner.prepare(BoundLoss(self.batch, costs))
-        self._losses = [method.inner.prepare(term.structure) for term in losses]
+        self._losses = [method.inner.prepare(term.bound_loss) for term in losses]
         p = self.batch.total
         self.own = np.stack([self.batch.labels if t.label is None else np.full(p, t.label) for t in losses])
         self.multipliers = np.zeros(self.own.shape)
@@ -162,7 +164,7 @@ class _ClassProblems:
         chosen = np.zeros(m.shape, dtype=bool)
         for c, loss in enumerate(self._losses):
             found = loss.maximize(-m[c])
-            base = float(loss.structure.batch.at_target(-m[c])[0])
+            base = float(loss.bound_loss.batch.at_target(-m[c])[0])
             bound, level = bound + float(found.bounds[0]) + base, level + float(found.values[0]) + base
             chosen[c] = found.labels
         slope = np.where(self._asks, (labels == self.own) * 1.0 - chosen, 0.0)
@@ -170,7 +172,7 @@ class _ClassProblems:
 
     def value(self, scores: Values, labels: NDArray[np.int64]) -> float:
         """The value of labels, relative to the target."""
-        return float(self.structure.values(labels)[0] + self.batch.won(scores, labels)[0])
+        return float(self.bound_loss.values(labels)[0] + self.batch.won(scores, labels)[0])
 
     def _agreed(self, moved: Values, labels: Ints, chosen: NDArray[np.bool_]) -> Ints:
         """The labels of the network where their class chose them too, else the best label that a class chose."""
@@ -214,8 +216,8 @@ class ByClass(Inference):
     >>> from setwise.core.batch import Classes
     >>> from setwise.inference import Auto, ByClass
     >>> from setwise.losses import Jaccard, MeanOverClasses
-    >>> structure = MeanOverClasses(Jaccard()).bind(Classes.single([0, 1, 2], k=3))
-    >>> found = ByClass(Auto()).prepare(structure).maximize([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.2])
+    >>> bound_loss = MeanOverClasses(Jaccard()).bind(Classes.single([0, 1, 2], k=3))
+    >>> found = ByClass(Auto()).prepare(bound_loss).maximize([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.2])
     >>> print(found.labels, found.values.round(3))  # the class losses are 1/2, 0 and 1; the score falls by 0.2
     [0 1 0] [0.3]
     """
@@ -231,32 +233,32 @@ class ByClass(Inference):
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        if not isinstance(structure.batch, Classes):
-            return f"ByClass refuses {type(structure.batch).__name__}: it knows independent decisions with k labels."
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        if not isinstance(bound_loss.batch, Classes):
+            return f"ByClass refuses {type(bound_loss.batch).__name__}: it knows independent decisions with k labels."
         if slack:
-            return f"ByClass refuses slack rescaling of {structure!r}: the product does not split into classes."
-        binary = [term for term in structure.terms if isinstance(term, OneLabel)]
-        if len(binary) + sum(isinstance(t, LabelCosts) for t in structure.terms) < len(structure.terms):
-            return f"ByClass refuses {structure!r}: it is not a sum of losses of single classes."
+            return f"ByClass refuses slack rescaling of {bound_loss!r}: the product does not split into classes."
+        binary = [term for term in bound_loss.terms if isinstance(term, OneLabel)]
+        if len(binary) + sum(isinstance(t, LabelCosts) for t in bound_loss.terms) < len(bound_loss.terms):
+            return f"ByClass refuses {bound_loss!r}: it is not a sum of losses of single classes."
         if len(binary) > 1 and any(term.label is None for term in binary):
-            return f"ByClass refuses {structure!r}: a loss of all mistakes does not split into classes."
+            return f"ByClass refuses {bound_loss!r}: a loss of all mistakes does not split into classes."
         for term in binary:
-            why = self.inner.refuses(term.structure)
+            why = self.inner.refuses(term.bound_loss)
             if why is not None:
                 return why
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        terms = [term for term in structure.terms if isinstance(term, OneLabel)]
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        terms = [term for term in bound_loss.terms if isinstance(term, OneLabel)]
         if len(terms) == 1:
-            return _OneClassMaximizer(self, structure, terms[0])
-        return _AllClassesMaximizer(self, structure, terms, np.zeros(structure.batch.total))
+            return _OneClassMaximizer(self, bound_loss, terms[0])
+        return _AllClassesMaximizer(self, bound_loss, terms, np.zeros(bound_loss.batch.total))
 
 
-def _label_costs(structure: BoundLoss) -> Values | float:
+def _label_costs(bound_loss: BoundLoss) -> Values | float:
     """Returns the costs of single labels, (total, k), the modular part of the loss; 0 where there are none."""
-    costs = [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
+    costs = [term.costs for term in bound_loss.terms if isinstance(term, LabelCosts)]
     return reduce(np.add, costs) if costs else 0.0
 
 
@@ -264,14 +266,14 @@ def _label_costs(structure: BoundLoss) -> Values | float:
 class _OneClassMaximizer(Maximizer):
     """Solves one class against the rest, or right decisions against wrong ones, as one binary problem."""
 
-    def __init__(self, method: ByClass, structure: BoundLoss, term: OneLabel) -> None:
-        self.method, self.structure, self.slack = method, structure, False
-        self._costs, self._inner = _label_costs(structure), method.inner.prepare(term.structure)
-        batch = structure.batch
+    def __init__(self, method: ByClass, bound_loss: BoundLoss, term: OneLabel) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, False
+        self._costs, self._inner = _label_costs(bound_loss), method.inner.prepare(term.bound_loss)
+        batch = bound_loss.batch
         self._own = np.full(batch.total, term.label) if term.label is not None else np.maximum(batch.labels, 0)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        batch, rows = self.structure.batch, np.arange(self.structure.batch.total)
+        batch, rows = self.bound_loss.batch, np.arange(self.bound_loss.batch.total)
         each = scores.reshape(batch.total, batch.n_labels) + self._costs
         own = each[rows, self._own]
         # The best other label of each decision, and its score.
@@ -282,7 +284,7 @@ class _OneClassMaximizer(Maximizer):
         found = self._inner.solve(own - base, tol)
         labels = np.where(found.labels, self._own, instead)
         # The score of the best other labels is common to all labelings of the binary problem.
-        inner = self._inner.structure.batch
+        inner = self._inner.bound_loss.batch
         constant = segment_sums(base + inner.target * (own - base), batch.offsets)
         constant -= batch.at_target(scores)
         return self.solved(scores, labels, found.bounds + constant)
@@ -292,21 +294,21 @@ class _OneClassMaximizer(Maximizer):
 class _AllClassesMaximizer(Maximizer):
     """Solves all classes together by dual decomposition; ``m`` (total,) holds the multipliers less the best scores."""
 
-    def __init__(self, method: ByClass, structure: BoundLoss, terms: list[OneLabel], m: Values) -> None:
-        self.method, self.structure, self.slack = method, structure, False
-        self._max_iter, self._costs, self._m = method.max_iter, _label_costs(structure), m
-        self._inner = {int(term.label or 0): method.inner.prepare(term.structure) for term in terms}
+    def __init__(self, method: ByClass, bound_loss: BoundLoss, terms: list[OneLabel], m: Values) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, False
+        self._max_iter, self._costs, self._m = method.max_iter, _label_costs(bound_loss), m
+        self._inner = {int(term.label or 0): method.inner.prepare(term.bound_loss) for term in terms}
 
     def take(self, parts: Ints) -> "Maximizer":
         assert isinstance(self.method, ByClass)
-        structure, decisions = self.structure.take(parts), self.structure.batch.decisions(parts)
-        terms = [term for term in structure.terms if isinstance(term, OneLabel)]
+        bound_loss, decisions = self.bound_loss.take(parts), self.bound_loss.batch.decisions(parts)
+        terms = [term for term in bound_loss.terms if isinstance(term, OneLabel)]
         return _SubsetMaximizer(
-            _AllClassesMaximizer(self.method, structure, terms, self._m[decisions]), self._m, decisions
+            _AllClassesMaximizer(self.method, bound_loss, terms, self._m[decisions]), self._m, decisions
         )
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        batch = self.structure.batch
+        batch = self.bound_loss.batch
         n, k = len(batch), batch.n_labels
         adjusted = scores.reshape(batch.total, k).astype(np.float64) + self._costs
         target = batch.at_target(scores)
@@ -346,11 +348,11 @@ class _AllClassesMaximizer(Maximizer):
         return self.solved(scores, best, np.maximum(bound, value))
 
     def _value(self, scores: Floats, labels: Ints) -> Values:
-        return self.structure.values(labels) + self.structure.batch.won(scores, labels)
+        return self.bound_loss.values(labels) + self.bound_loss.batch.won(scores, labels)
 
     def _decoupled(self, reduced: Values, tol: Values) -> tuple[np.ndarray, Values]:
         """Solves the binary problems: returns their decisions, (total, k), and the sum of their bounds, (n,)."""
-        batch = self.structure.batch
+        batch = self.bound_loss.batch
         chosen, dual = np.zeros(reduced.shape, dtype=bool), np.zeros(len(batch))
         for c in range(batch.n_labels):
             column = reduced[:, c]
@@ -363,7 +365,7 @@ class _AllClassesMaximizer(Maximizer):
             found = inner.solve(column, tol)
             chosen[:, c] = found.labels
             # Bounds are counted from the score of the target, which is added back.
-            dual += found.bounds + inner.structure.batch.at_target(column)
+            dual += found.bounds + inner.bound_loss.batch.at_target(column)
         return chosen, dual
 
 
@@ -372,7 +374,7 @@ class _SubsetMaximizer(Maximizer):
     """A maximizer for chosen sets of another one, to which it gives its multipliers back after each call."""
 
     def __init__(self, inner: _AllClassesMaximizer, whole: Values, at: slice | Ints) -> None:
-        self.method, self.structure, self.slack = inner.method, inner.structure, False
+        self.method, self.bound_loss, self.slack = inner.method, inner.bound_loss, False
         self._inner, self._whole, self._at = inner, whole, at
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:

@@ -123,26 +123,26 @@ class MovingScores:
         return *self.solve(moves), moves
 
 
-def each_component(structure: BoundLoss, make: Callable[[BoundLoss], Maximizer]) -> Maximizer:
+def each_component(bound_loss: BoundLoss, make: Callable[[BoundLoss], Maximizer]) -> Maximizer:
     """The maximizer that ``make`` binds, to the connected components as sets of their own where the loss is modular.
 
     A component then has a value, a bound and a certificate of its own. Large scores elsewhere do not drown them.
 
     Parameters
     ----------
-    structure : a loss; batches of other kinds are bound as they are
+    bound_loss : a loss; batches of other kinds are bound as they are
     make : binds a bound loss of that kind
     """
-    alone = _split_components(structure)
-    return make(structure) if alone is structure else _ByComponents(structure, make(alone))
+    alone = _split_components(bound_loss)
+    return make(bound_loss) if alone is bound_loss else _ByComponents(bound_loss, make(alone))
 
 
-def _split_components(structure: BoundLoss) -> BoundLoss:
-    """The structure whose sets are the components, the nodes of each in the order that they have, if there are more."""
-    batch: Any = structure.batch
-    modular = all(isinstance(term, Mistakes | LabelCosts) for term in structure.terms)
-    if not isinstance(structure.batch, Network) or not modular or batch.components.max() + 1 == len(batch):
-        return structure
+def _split_components(bound_loss: BoundLoss) -> BoundLoss:
+    """The bound loss whose sets are the components, the nodes of each in their order, if there are more."""
+    batch: Any = bound_loss.batch
+    modular = all(isinstance(term, Mistakes | LabelCosts) for term in bound_loss.terms)
+    if not isinstance(bound_loss.batch, Network) or not modular or batch.components.max() + 1 == len(batch):
+        return bound_loss
     nodes, edges = _order(batch)
     place = np.empty_like(nodes)
     place[nodes] = np.arange(len(nodes))
@@ -151,8 +151,8 @@ def _split_components(structure: BoundLoss) -> BoundLoss:
     if isinstance(batch, Graphs) and batch.grids is not None:
         # Each grid is a component, and grids follow one another.
         split.__dict__["grids"] = batch.grids
-    terms: list[Any] = list(structure.terms)
-    return BoundLoss(split, tuple(replace(term, costs=term.costs[nodes]) for term in terms), structure.source)
+    terms: list[Any] = list(bound_loss.terms)
+    return BoundLoss(split, tuple(replace(term, costs=term.costs[nodes]) for term in terms), bound_loss.source)
 
 
 def _order(batch: Network) -> tuple[Ints, Ints]:
@@ -169,13 +169,13 @@ class _ByComponents(MovableMaximizer):
 
     Parameters
     ----------
-    structure : that of the whole sets
+    bound_loss : that of the whole sets
     inner : the maximizer of the components
     """
 
-    def __init__(self, structure: BoundLoss, inner: Maximizer) -> None:
-        self.method, self.structure, self.slack, self._inner = inner.method, structure, False, inner
-        batch, alone = structure.batch, inner.structure.batch
+    def __init__(self, bound_loss: BoundLoss, inner: Maximizer) -> None:
+        self.method, self.bound_loss, self.slack, self._inner = inner.method, bound_loss, False, inner
+        batch, alone = bound_loss.batch, inner.bound_loss.batch
         assert isinstance(batch, Network)
         assert isinstance(alone, Network)
         self.nodes, edges = _order(batch)
@@ -187,37 +187,37 @@ class _ByComponents(MovableMaximizer):
         self._owners = np.repeat(np.arange(len(batch)), np.diff(self._ends))
 
     def take(self, parts: Ints) -> Maximizer:
-        parts = as_parts(parts, len(self.structure.batch))
+        parts = as_parts(parts, len(self.bound_loss.batch))
         chosen = np.concatenate([np.arange(self._ends[i], self._ends[i + 1]) for i in parts])
-        return _ByComponents(self.structure.take(parts), self._inner.take(chosen))
+        return _ByComponents(self.bound_loss.take(parts), self._inner.take(chosen))
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         return self._joined(self._inner.solve(scores[self._places], (tol / np.diff(self._ends))[self._owners]))
 
     def best(self, scores: Any, forced: Any) -> Solutions:
-        batch = self.structure.batch
+        batch = self.bound_loss.batch
         given, wanted = as_scores(scores, batch.n_scores), as_forced(forced, batch.total, batch.n_labels)
         return self._joined(self._inner.best(given[self._places], wanted[self.nodes]))
 
     def _joined(self, found: Solutions) -> Solutions:
         """What the components have, put together."""
-        exact = np.bincount(self._owners, ~found.exact, len(self.structure.batch)) == 0
+        exact = np.bincount(self._owners, ~found.exact, len(self.bound_loss.batch)) == 0
         return Solutions(self.whole(found.labels), self.summed(found.values), self.summed(found.bounds), exact)
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
-        given = as_scores(scores, self.structure.batch.n_scores)[self._places]
+        given = as_scores(scores, self.bound_loss.batch.n_scores)[self._places]
         found, one = self._inner.max_marginals(given), self._inner.maximize(given)
         # The labels of any node lead to the maximum of its component.
-        first = found[self._inner.structure.batch.offsets[:-1]].max(axis=1)
+        first = found[self._inner.bound_loss.batch.offsets[:-1]].max(axis=1)
         best = np.where(one.exact, one.values, first)
-        others = self.summed(best)[self._owners] - best + as_base_values(base, len(self.structure.batch))[self._owners]
-        return np.asarray(self.whole(found + others[self._inner.structure.batch.owners, None]))
+        others = self.summed(best)[self._owners] - best + as_base_values(base, len(self.bound_loss.batch))[self._owners]
+        return np.asarray(self.whole(found + others[self._inner.bound_loss.batch.owners, None]))
 
     def moving(self, scores: Floats) -> MoveSearch:
         inner, given = self._inner, scores[self._places]
         if isinstance(inner, MovableMaximizer):
             return _MovingComponents(self, inner.moving(given))
-        batch: Any = inner.structure.batch
+        batch: Any = inner.bound_loss.batch
         return _MovingComponents(self, MovingScores(inner, batch, given.astype(np.float64)))
 
     def whole(self, of_nodes: Any) -> Any:

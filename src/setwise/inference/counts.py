@@ -196,8 +196,8 @@ class CountSearch(Inference):
     >>> from setwise.core.batch import Sets
     >>> from setwise.inference import CountSearch
     >>> from setwise.losses import FBeta
-    >>> structure = FBeta(1.0).bind(Sets.single([1, 1, 0]))
-    >>> found = CountSearch().prepare(structure).maximize([2.0, 0.25, -1.0])
+    >>> bound_loss = FBeta(1.0).bind(Sets.single([1, 1, 0]))
+    >>> found = CountSearch().prepare(bound_loss).maximize([2.0, 0.25, -1.0])
     >>> print(found.labels, found.values.round(4))  # one miss: 1/3 - 0.25
     [ True False False] [0.0833]
     """
@@ -210,15 +210,15 @@ class CountSearch(Inference):
     def __post_init__(self) -> None:
         as_count(self.budget, "budget")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
         """Returns a sentence for losses that are no functions of counts, and for tables that are beyond the budget."""
-        why = unfit(self, structure, slack)
+        why = unfit(self, bound_loss, slack)
         if why is not None:
             return why
-        counts = (structure if slack else structure.split()[1]).counts
+        counts = (bound_loss if slack else bound_loss.split()[1]).counts
         if counts is None or counts.areas is not None:
             return (
-                f"CountSearch refuses {structure!r}: it is not a function of (fn, fp, P, N). "
+                f"CountSearch refuses {bound_loss!r}: it is not a function of (fn, fp, P, N). "
                 "Use Enumeration or GreedySearch."
             )
         # A bounded function can be pruned, and a given number of positives leaves one diagonal.
@@ -229,34 +229,34 @@ class CountSearch(Inference):
         if cells[i] <= self.budget or (not slack and bool(monge_sets(counts)[i])):
             return None
         return (
-            f"CountSearch refuses {structure!r} on {counts.P[i]:.0f} positives and {counts.N[i]:.0f} negatives: it "
+            f"CountSearch refuses {bound_loss!r} on {counts.P[i]:.0f} positives and {counts.N[i]:.0f} negatives: it "
             f"promises nothing, and {cells[i]:.0f} cells are more than budget={self.budget}. Promise Trait.INCREASING "
             "if it holds, or use GreedySearch."
         )
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        reduced = ReducedProblem.of(structure, slack)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        reduced = ReducedProblem.of(bound_loss, slack)
         counts = reduced.rest.counts
         assert isinstance(counts, Counts)
-        return _CountSearch(self, structure, slack, reduced, BoundCounts.of(reduced.sets, counts, slack))
+        return _CountSearch(self, bound_loss, slack, reduced, BoundCounts.of(reduced.sets, counts, slack))
 
 
 @final
 class _CountSearch(Maximizer):
     def __init__(
-        self, method: CountSearch, structure: BoundLoss, slack: bool, reduced: ReducedProblem, bound: BoundCounts
+        self, method: CountSearch, bound_loss: BoundLoss, slack: bool, reduced: ReducedProblem, bound: BoundCounts
     ) -> None:
-        self.method, self.structure, self.slack = method, structure, slack
+        self.method, self.bound_loss, self.slack = method, bound_loss, slack
         self._budget, self._reduced, self._bound = method.budget, reduced, bound
 
     def take(self, parts: Ints) -> "Maximizer":
         assert isinstance(self.method, CountSearch)
-        structure = self.structure.take(parts)
-        reduced = ReducedProblem.of(structure, self.slack)
+        bound_loss = self.bound_loss.take(parts)
+        reduced = ReducedProblem.of(bound_loss, self.slack)
         counts = reduced.rest.counts
         assert isinstance(counts, Counts)
         bound = self._bound.take(reduced.sets, counts, parts)
-        return _CountSearch(self.method, structure, self.slack, reduced, bound)
+        return _CountSearch(self.method, bound_loss, self.slack, reduced, bound)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         moved = self._reduced.scores(scores)
@@ -279,9 +279,9 @@ class _CountSearch(Maximizer):
     def max_marginals(self, scores: ArrayLike, base: Values | float = 0.0) -> Values:
         if self.slack:
             return super().max_marginals(scores, base)
-        s = as_scores(scores, self.structure.batch.n_scores)
-        base = as_base_values(base, len(self.structure.batch)) + self._reduced.target_shift(s)
-        return count_marginals(self._bound, self._reduced.scores(s), base, repr(self.structure))
+        s = as_scores(scores, self.bound_loss.batch.n_scores)
+        base = as_base_values(base, len(self.bound_loss.batch)) + self._reduced.target_shift(s)
+        return count_marginals(self._bound, self._reduced.scores(s), base, repr(self.bound_loss))
 
     def _search(self, objective: CountObjective, tol: Values) -> tuple[Ints, Ints, Values]:
         """Searches the table of each set by divide and conquer, by a scan, or by bound and prune.

@@ -61,23 +61,24 @@ class SecondBestLabeling(Inference):
     name: ClassVar[str] = "second_best"
     about: ClassVar[str] = "the best labeling of a network that is not the true one"
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit_for_graphs(self, structure, slack)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        why = unfit_for_graphs(self, bound_loss, slack)
         if why is not None:
             return why
-        if margins(structure) is None:
+        if margins(bound_loss) is None:
             return (
-                f"SecondBestLabeling refuses {structure!r}: not all labelings with a mistake cost the same. Use Auto()."
+                f"SecondBestLabeling refuses {bound_loss!r}: not all labelings with a mistake cost the same. "
+                "Use Auto()."
             )
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _SecondBestLabeling(self, structure)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _SecondBestLabeling(self, bound_loss)
 
 
-def margins(structure: BoundLoss) -> Values | None:
+def margins(bound_loss: BoundLoss) -> Values | None:
     """What the first mistake of each set costs, (n,), where no further one costs more; None for other losses."""
-    terms = structure.split()[1].terms
+    terms = bound_loss.split()[1].terms
     if len(terms) != 1 or not isinstance(terms[0], Counts):
         return None
     counts = terms[0]
@@ -94,18 +95,18 @@ def margins(structure: BoundLoss) -> Values | None:
 
 @final
 class _SecondBestLabeling(Maximizer):
-    def __init__(self, method: SecondBestLabeling, structure: BoundLoss) -> None:
-        self.method, self.structure, self.slack = method, structure, False
-        costs = structure.split()[0]
+    def __init__(self, method: SecondBestLabeling, bound_loss: BoundLoss) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, False
+        costs = bound_loss.split()[0]
         modular = () if costs is None else (Mistakes(costs),)
-        self._cut = MaxFlow().prepare(BoundLoss(structure.batch, modular))
-        margin = margins(structure)
+        self._cut = MaxFlow().prepare(BoundLoss(bound_loss.batch, modular))
+        margin = margins(bound_loss)
         assert margin is not None
-        self._margins, self._rest = margin, structure.split()[1]
+        self._margins, self._rest = margin, bound_loss.split()[1]
         self._units: dict[int, Maximizer] = {}
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        batch, found = self.structure.batch, self._cut.solve(scores, tol)
+        batch, found = self.bound_loss.batch, self._cut.solve(scores, tol)
         right = count_true(batch.mistakes(found.labels), batch.offsets) == 0
         labels, bounds = found.labels.copy(), found.bounds + self._rest.values(found.labels)
         for i in np.flatnonzero(right):
@@ -124,7 +125,7 @@ class _SecondBestLabeling(Maximizer):
 
 def _rival(cut: Maximizer, scores: Floats) -> Solutions | None:
     """The best labeling of one set with a mistake; None where none is allowed."""
-    batch = cut.structure.batch
+    batch = cut.bound_loss.batch
     other = np.where(batch.truth, 0, 1)
     wrong = cut.max_marginals(scores)[np.arange(batch.total), other]
     wrong = wrong if batch.known is None else np.where(batch.known, wrong, -np.inf)
@@ -242,25 +243,25 @@ class AlphaExpansion(Inference):
             as_kind(self.bound, "bound", Inference, "TreeReweightedMessages()")
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        kind = type(structure.batch).__name__
-        if not isinstance(structure.batch, ClassGraphs):
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        kind = type(bound_loss.batch).__name__
+        if not isinstance(bound_loss.batch, ClassGraphs):
             return f"AlphaExpansion refuses {kind}: it knows ClassGraphs. Use an inference made for {kind}, as Auto()."
-        why = unfit_for_networks(self, structure, slack)
-        return self.bound.refuses(structure) if why is None and self.bound is not None else why
+        why = unfit_for_networks(self, bound_loss, slack)
+        return self.bound.refuses(bound_loss) if why is None and self.bound is not None else why
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return each_component(structure, lambda parts: _AlphaExpansion(self, parts))
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return each_component(bound_loss, lambda parts: _AlphaExpansion(self, parts))
 
 
 @final
 class _AlphaExpansion(Maximizer):
-    def __init__(self, method: AlphaExpansion, structure: BoundLoss) -> None:
-        self.method, self.structure, self.slack = method, structure, False
-        self._rounds, batch = method.max_iter, structure.batch
+    def __init__(self, method: AlphaExpansion, bound_loss: BoundLoss) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, False
+        self._rounds, batch = method.max_iter, bound_loss.batch
         assert isinstance(batch, ClassGraphs)
-        self._problem = PairwiseProblem.of(structure)
-        self._other = None if method.bound is None else method.bound.prepare(structure)
+        self._problem = PairwiseProblem.of(bound_loss)
+        self._other = None if method.bound is None else method.bound.prepare(bound_loss)
         ends = block_ends(batch.edges, batch.total, MOVED_TOGETHER)
         self._blocks = [_ExpansionBlock(batch.edges, first, last) for first, last in pairwise(ends)]
 
@@ -342,29 +343,29 @@ class OneWayCut(Inference):
     name: ClassVar[str] = "one_way_cut"
     about: ClassVar[str] = "minimum cuts under an order of labels"
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        batch, kind = structure.batch, type(structure.batch).__name__
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        batch, kind = bound_loss.batch, type(bound_loss.batch).__name__
         if not isinstance(batch, Sets | Graphs) or (isinstance(batch, Sets) and batch.totals is not None):
             return f"OneWayCut refuses {kind}: it knows whole sets of binary decisions and Graphs. Use Auto()."
         if slack:
             return "OneWayCut refuses slack rescaling: the product does not split. Use margin rescaling."
-        if not all(isinstance(term, Mistakes | Precedence) for term in structure.terms):
-            return f"OneWayCut refuses {structure!r}: it is no sum of costs and orders of labels. Use Auto()."
-        if not any(isinstance(term, Precedence) for term in structure.terms):
-            return f"OneWayCut refuses {structure!r}: it orders no labels. Use Auto()."
+        if not all(isinstance(term, Mistakes | Precedence) for term in bound_loss.terms):
+            return f"OneWayCut refuses {bound_loss!r}: it is no sum of costs and orders of labels. Use Auto()."
+        if not any(isinstance(term, Precedence) for term in bound_loss.terms):
+            return f"OneWayCut refuses {bound_loss!r}: it orders no labels. Use Auto()."
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _OneWayCut(self, structure)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _OneWayCut(self, bound_loss)
 
 
 @final
 class _OneWayCut(Maximizer):
-    def __init__(self, method: Inference, structure: BoundLoss) -> None:
-        batch = structure.batch
+    def __init__(self, method: Inference, bound_loss: BoundLoss) -> None:
+        batch = bound_loss.batch
         assert isinstance(batch, Sets | Graphs)
-        self.method, self.structure, self.slack, self._batch = method, structure, False, batch
-        costs, rest = structure.split()
+        self.method, self.bound_loss, self.slack, self._batch = method, bound_loss, False, batch
+        costs, rest = bound_loss.split()
         costs = np.zeros(batch.total) if costs is None else costs
         costs = costs if batch.known is None else np.where(batch.known, costs, 0.0)
         # Mistakes that cost -inf are not made: such decisions are forced.

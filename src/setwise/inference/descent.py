@@ -240,7 +240,7 @@ class PerSetMaximizer(Maximizer):
 
     Parameters
     ----------
-    method, structure : as in :class:`setwise.core.inference.Maximizer`, margin rescaling
+    method, bound_loss : as in :class:`setwise.core.inference.Maximizer`, margin rescaling
     units : one for each set, with all that its searches keep
     search : finds the labels of one set for its scores (float64) and its tolerance
     """
@@ -248,19 +248,19 @@ class PerSetMaximizer(Maximizer):
     def __init__(
         self,
         method: Inference,
-        structure: BoundLoss,
+        bound_loss: BoundLoss,
         units: Sequence[Unit],
         search: Callable[[Unit, Values, float], SearchResult],
     ) -> None:
-        self.method, self.structure, self.slack = method, structure, False
+        self.method, self.bound_loss, self.slack = method, bound_loss, False
         self._units: Sequence[Any] = units
         self._search: Callable[[Any, Values, float], SearchResult] = search
 
     def take(self, parts: Ints) -> Maximizer:
-        return PerSetMaximizer(self.method, self.structure.take(parts), [self._units[i] for i in parts], self._search)
+        return PerSetMaximizer(self.method, self.bound_loss.take(parts), [self._units[i] for i in parts], self._search)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        spans = self.structure.batch.score_offsets
+        spans = self.bound_loss.batch.score_offsets
 
         def one(i: int) -> SearchResult:
             return self._search(self._units[i], scores[spans[i] : spans[i + 1]].astype(np.float64), float(tol[i]))
@@ -270,6 +270,6 @@ class PerSetMaximizer(Maximizer):
         return self.solved(scores, labels, np.array([search.bound for search in found]))
 
 
-def each_set(structure: BoundLoss) -> list[BoundLoss]:
-    """The structure of each set by itself."""
-    return [structure.take(np.array([i])) for i in range(len(structure.batch))]
+def each_set(bound_loss: BoundLoss) -> list[BoundLoss]:
+    """The bound loss of each set by itself."""
+    return [bound_loss.take(np.array([i])) for i in range(len(bound_loss.batch))]

@@ -35,13 +35,13 @@ IN_FULL = np.zeros(1)
 """The tolerance of one set whose sides are solved in full."""
 
 
-def two_sides(structure: BoundLoss) -> tuple[BoundLoss, BoundLoss]:
+def two_sides(bound_loss: BoundLoss) -> tuple[BoundLoss, BoundLoss]:
     """The bound losses of both sides: the modular part on the graphs, and the rest over independent decisions."""
-    graphs, (costs, rest) = structure.batch, structure.split()
+    graphs, (costs, rest) = bound_loss.batch, bound_loss.split()
     assert isinstance(graphs, Graphs)
     modular = () if costs is None else (Mistakes(costs),)
     sets = Sets(graphs.labels, graphs.offsets)
-    return BoundLoss(graphs, modular, structure.source), BoundLoss(sets, rest.terms, rest.source)
+    return BoundLoss(graphs, modular, bound_loss.source), BoundLoss(sets, rest.terms, rest.source)
 
 
 @final
@@ -50,18 +50,18 @@ class OneSet:
 
     Attributes
     ----------
-    graphs, structure : its graphs, and the whole loss
+    graphs, bound_loss : its graphs, and the whole loss
     network, loss : the maximizers of the two sides
     kept : (total,) the multipliers at which the last search had its lowest bound; None before the first one
     seen : (total,) its labels, the true ones before
     """
 
-    def __init__(self, structure: BoundLoss, network: Inference, loss: Inference) -> None:
-        assert isinstance(structure.batch, Graphs)
-        self.graphs, self.structure = structure.batch, structure
+    def __init__(self, bound_loss: BoundLoss, network: Inference, loss: Inference) -> None:
+        assert isinstance(bound_loss.batch, Graphs)
+        self.graphs, self.bound_loss = bound_loss.batch, bound_loss
         self.kept: Values | None = None
         self.seen = self.graphs.truth
-        first, second = two_sides(structure)
+        first, second = two_sides(bound_loss)
         self.network, self.loss = network.prepare(first), loss.prepare(second)
 
     @cached_property
@@ -104,7 +104,7 @@ class Subproblem:
 
     def _force(self, fixed: Ints) -> None:
         graphs, held = self.one.graphs, np.flatnonzero(fixed >= 0)
-        costs = self.one.structure.split()[0]
+        costs = self.one.bound_loss.split()[0]
         pairs = np.abs(self.scores[graphs.edge_places])
         strong = np.abs(self.scores[graphs.node_places]) + (0.0 if costs is None else np.abs(costs))
         for ends in graphs.edges.T:
@@ -155,8 +155,8 @@ class Subproblem:
 
     def slope_of_loss(self, labels: Bools, others: Bools) -> Values:
         """How much label 1 of each node adds to a loss of counts between two labelings, (total,); 0 for others."""
-        graphs, sets, out = self.one.graphs, self.one.loss.structure.batch, np.zeros(self.one.graphs.total)
-        for term in self.one.loss.structure.terms:
+        graphs, sets, out = self.one.graphs, self.one.loss.bound_loss.batch, np.zeros(self.one.graphs.total)
+        for term in self.one.loss.bound_loss.terms:
             if isinstance(term, Counts) and isinstance(sets, Sets):
                 fn, fp = count_slopes(term, sets, labels, others)
                 each = np.where(graphs.truth, -fn, fp)
@@ -169,7 +169,7 @@ class Subproblem:
         Elsewhere it is that at given labels, which are better there: scores that outweigh the loss speak for them.
         """
         alone = self.one.loss.solve(self._loss_scores + self.scores[self.one.graphs.node_places], IN_FULL).labels
-        lost, won = self.one.structure.values(alone)[0], self.one.graphs.won(self.scores, alone)[0]
+        lost, won = self.one.bound_loss.values(alone)[0], self.one.graphs.won(self.scores, alone)[0]
         return self.slope_of_loss(*(2 * [alone if abs(won) < lost else labels]))
 
     def rounding(self, value: float) -> float:
@@ -178,7 +178,7 @@ class Subproblem:
 
     def value(self, labels: Bools) -> float:
         """The value of labels, relative to the target."""
-        return float(self.one.structure.values(labels)[0] + self.one.graphs.won(self.scores, labels)[0])
+        return float(self.one.bound_loss.values(labels)[0] + self.one.graphs.won(self.scores, labels)[0])
 
     def _shared(self, multipliers: Values) -> float:
         """What the bounds of both sides hold in common: the loss counts multipliers from the truth."""
@@ -490,22 +490,24 @@ class DualDecomposition(Inference):
             if part is not None:
                 as_kind(part, name, Inference, f"setwise.inference.{example}")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit_for_graphs(self, structure, slack)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        why = unfit_for_graphs(self, bound_loss, slack)
         if why is not None:
             return why
-        network, loss = two_sides(structure)
+        network, loss = two_sides(bound_loss)
         if not loss.terms:
-            return f"DualDecomposition refuses {structure!r}: it is a sum of one cost per mistake. Use MaxFlow."
+            return f"DualDecomposition refuses {bound_loss!r}: it is a sum of one cost per mistake. Use MaxFlow."
         if self.loss is None:
             if self._fit_for(loss) is None:
-                return f"DualDecomposition refuses {structure!r}: it is no function of counts. Use loss=GreedySearch()."
+                return (
+                    f"DualDecomposition refuses {bound_loss!r}: it is no function of counts. Use loss=GreedySearch()."
+                )
         else:
             why = self.loss.refuses(loss)
         return why or self._cut.refuses(network)
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return PerSetMaximizer(self, structure, [self.one_set(one) for one in each_set(structure)], self._search)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return PerSetMaximizer(self, bound_loss, [self.one_set(one) for one in each_set(bound_loss)], self._search)
 
     def _search(self, unit: OneSet, scores: Values, tol: float) -> SubproblemDescent | BranchAndBound:
         """The descent on the bound of one set, and the division of its labelings where that is asked for."""
@@ -529,8 +531,8 @@ class DualDecomposition(Inference):
         methods = LOSSES if loss.batch.known is None else tuple(KnownLabels(method) for method in LOSSES)
         return next((method for method in methods if method.refuses(loss) is None), None)
 
-    def one_set(self, structure: BoundLoss) -> OneSet:
+    def one_set(self, bound_loss: BoundLoss) -> OneSet:
         """A bound loss of one set, bound to the methods of both sides."""
-        loss = self._fit_for(two_sides(structure)[1])
+        loss = self._fit_for(two_sides(bound_loss)[1])
         assert loss is not None
-        return OneSet(structure, self._cut, loss)
+        return OneSet(bound_loss, self._cut, loss)

@@ -62,15 +62,15 @@ class Enumeration(Inference):
     def __post_init__(self) -> None:
         as_count(self.limit, "limit", high=20)
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        if isinstance(structure.batch, Network):
-            return self._refuses_network(structure.batch, slack)
-        why = unfit(self, structure, slack, unknown=True)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        if isinstance(bound_loss.batch, Network):
+            return self._refuses_network(bound_loss.batch, slack)
+        why = unfit(self, bound_loss, slack, unknown=True)
         if why is not None:
             return why
-        if slack and structure.batch.known is not None:
+        if slack and bound_loss.batch.known is not None:
             return "Enumeration refuses slack rescaling: the scores of unknown labels multiply the loss there."
-        largest = int(structure.batch.sizes.max())
+        largest = int(bound_loss.batch.sizes.max())
         if largest > self.limit:
             return (
                 f"Enumeration refuses a set of {largest} decisions: 2^{largest} labelings are too many. "
@@ -87,19 +87,19 @@ class Enumeration(Inference):
             return f"Enumeration refuses a set of {largest} decisions: {k}^{largest} labelings are too many. Use {way}."
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        if isinstance(structure.batch, Network):
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        if isinstance(bound_loss.batch, Network):
             if slack:
-                return _NetworkEnumeration(self, structure, slack)
-            return each_component(structure, lambda parts: _NetworkEnumeration(self, parts, False))
-        return _Enumeration(self, structure, slack)
+                return _NetworkEnumeration(self, bound_loss, slack)
+            return each_component(bound_loss, lambda parts: _NetworkEnumeration(self, parts, False))
+        return _Enumeration(self, bound_loss, slack)
 
 
 @final
 class _Enumeration(Maximizer):
-    def __init__(self, method: Enumeration, structure: BoundLoss, slack: bool) -> None:
-        self.method, self.structure, self.slack = method, structure, slack
-        self._reduced = ReducedProblem.of(structure, slack)
+    def __init__(self, method: Enumeration, bound_loss: BoundLoss, slack: bool) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, slack
+        self._reduced = ReducedProblem.of(bound_loss, slack)
         rest, sets = self._reduced.rest, self._reduced.sets
         # Under slack rescaling the modular part is still there. The tables leave it out, for more sets share them then.
         costs, remainder = rest.split()
@@ -144,11 +144,11 @@ def _table(remainder: BoundLoss, i: int) -> Values:
 class _NetworkEnumeration(Maximizer):
     """Holds the loss of every labeling of each set; the kernel adds the scores of nodes and edges."""
 
-    def __init__(self, method: Enumeration, structure: BoundLoss, slack: bool) -> None:
-        self.method, self.structure, self.slack = method, structure, slack
-        batch = structure.batch
+    def __init__(self, method: Enumeration, bound_loss: BoundLoss, slack: bool) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, slack
+        batch = bound_loss.batch
         assert isinstance(batch, Network)
-        self._batch, self._tables = batch, [_losses(structure, i) for i in range(len(batch))]
+        self._batch, self._tables = batch, [_losses(bound_loss, i) for i in range(len(batch))]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         batch, labels = self._batch, np.zeros(self._batch.total, dtype=np.int64)
@@ -162,15 +162,15 @@ class _NetworkEnumeration(Maximizer):
         return self.solved(scores, labels == 1 if isinstance(batch, Graphs) else labels)
 
 
-def _losses(structure: BoundLoss, i: int) -> Values:
+def _losses(bound_loss: BoundLoss, i: int) -> Values:
     """Returns the value of the bound loss of set i at every labeling, (k^p,), the last label changing fastest."""
-    batch = structure.batch
+    batch = bound_loss.batch
     size, k = int(batch.sizes[i]), batch.n_labels
     out = np.empty(k**size)
     for begin in range(0, len(out), CHUNK):
         index = np.arange(begin, min(begin + CHUNK, len(out)))
         rows = index[:, None] // k ** np.arange(size)[::-1] % k
         # One batch of many copies of the set gives all values in one call.
-        many = structure.take(np.full(len(index), i))
+        many = bound_loss.take(np.full(len(index), i))
         out[index] = many.values(rows.ravel() == 1 if isinstance(batch, Graphs) else rows.ravel())
     return out

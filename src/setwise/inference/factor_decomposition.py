@@ -124,14 +124,14 @@ class FactorGraph:
     last : what a search has left for the next one: multipliers of sides and of entries, and labels
     """
 
-    def __init__(self, structure: BoundLoss) -> None:
-        batch = structure.batch
+    def __init__(self, bound_loss: BoundLoss) -> None:
+        batch = bound_loss.batch
         assert isinstance(batch, Sets | Graphs)
-        costs, rest = structure.split()
-        modular = BoundLoss(batch, () if costs is None else (Mistakes(costs),), structure.source)
-        self.structure, self.batch = structure, batch
+        costs, rest = bound_loss.split()
+        modular = BoundLoss(batch, () if costs is None else (Mistakes(costs),), bound_loss.source)
+        self.bound_loss, self.batch = bound_loss, batch
         self.network = network_for(batch).prepare(modular)
-        self.factors = [_factor(batch, term, structure.source) for term in rest.terms]
+        self.factors = [_factor(batch, term, bound_loss.source) for term in rest.terms]
         self.nodes = np.concatenate([np.zeros(0, np.int64), *(factor.nodes for factor in self.factors)])
         ends = np.cumsum([0, *(len(factor.nodes) for factor in self.factors)])
         self.spans = [slice(a, b) for a, b in pairwise(ends)]
@@ -176,7 +176,7 @@ class FactorGraph:
 
     def value(self, scores: Values, labels: Bools) -> float:
         """The value of a labeling relative to the target."""
-        return float(self.structure.values(labels)[0] + self.batch.won(scores, labels)[0])
+        return float(self.bound_loss.values(labels)[0] + self.batch.won(scores, labels)[0])
 
 
 def network_for(batch: Sets | Graphs) -> Inference:
@@ -194,9 +194,9 @@ def _factor(batch: Sets | Graphs, term: Term, source: object) -> Factor:
     return _CountFactor(batch, term, source)
 
 
-def unfit_for_factors(method: Inference, structure: BoundLoss, slack: bool) -> str | None:
+def unfit_for_factors(method: Inference, bound_loss: BoundLoss, slack: bool) -> str | None:
     """Returns why a method that maximizes factors refuses a bound loss, as a sentence; None if it fits."""
-    name, batch = type(method).__name__, structure.batch
+    name, batch = type(method).__name__, bound_loss.batch
     if not isinstance(batch, Sets | Graphs) or (isinstance(batch, Sets) and batch.totals is not None):
         kind = type(batch).__name__
         return (
@@ -204,15 +204,15 @@ def unfit_for_factors(method: Inference, structure: BoundLoss, slack: bool) -> s
         )
     if slack:
         return f"{name} refuses slack rescaling: the product does not split. Use margin rescaling."
-    for term in structure.split()[1].terms:
+    for term in bound_loss.split()[1].terms:
         twin = term.twin if isinstance(term, MaximumOfSums) else term
         counts = isinstance(twin, Counts) and twin.areas is None and twin.predicted is None
         if not counts and not isinstance(twin, RegionCounts | PathOrders):
-            return f"{name} refuses {structure!r}: not all its terms are counts, boxes or paths. Use Auto()."
+            return f"{name} refuses {bound_loss!r}: not all its terms are counts, boxes or paths. Use Auto()."
         if counts:
             known = np.arange(batch.total) if batch.known is None else np.flatnonzero(batch.known)
             if (np.bincount(batch.owners[known], minlength=len(batch)) == 0).any():
-                return f"{name} refuses {structure!r}: a set has no known label to count. Leave it out."
+                return f"{name} refuses {bound_loss!r}: a set has no known label to count. Leave it out."
     return None
 
 
@@ -272,21 +272,21 @@ class HighOrderMessages(Inference):
         as_number(self.damping, "damping", low=0.0, high=1.0, open_low=True)
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit_for_factors(self, structure, slack)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        why = unfit_for_factors(self, bound_loss, slack)
         if why is not None:
             return why
-        for term in structure.terms:
+        for term in bound_loss.terms:
             twin = term.twin if isinstance(term, MaximumOfSums) else term
             if isinstance(twin, RegionCounts) and not (twin.tables > -np.inf).all():
-                return f"HighOrderMessages refuses {structure!r}: it forbids numbers. Use FactorDecomposition."
+                return f"HighOrderMessages refuses {bound_loss!r}: it forbids numbers. Use FactorDecomposition."
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         def bound(parts: BoundLoss) -> Maximizer:
             return PerSetMaximizer(self, parts, [FactorGraph(one) for one in each_set(parts)], self._search)
 
-        return each_component(structure, bound)
+        return each_component(bound_loss, bound)
 
     def _search(self, one: FactorGraph, scores: Values, tol: float) -> "_BestLabels":
         """The best labels of one set, and the lowest bound, of some rounds of messages."""
@@ -363,8 +363,8 @@ class LocalSearch:
     weights: Values
 
     @classmethod
-    def of(cls, structure: BoundLoss, scores: Values) -> "LocalSearch":
-        batch = structure.batch
+    def of(cls, bound_loss: BoundLoss, scores: Values) -> "LocalSearch":
+        batch = bound_loss.batch
         assert isinstance(batch, Sets | Graphs)
         edges = batch.edges if isinstance(batch, Graphs) else np.zeros((0, 2), np.int64)
         pairs = scores[batch.edge_places] if isinstance(batch, Graphs) else np.zeros(0)
@@ -372,8 +372,8 @@ class LocalSearch:
         network, places = arcs(edges, batch.total)
         weights = np.zeros(2 * len(edges))
         weights[places] = pairs[:, None]
-        boxes, paths = [], [term for term in structure.terms if isinstance(term, PathOrders)]
-        for term in (term for term in structure.terms if isinstance(term, RegionCounts)):
+        boxes, paths = [], [term for term in bound_loss.terms if isinstance(term, PathOrders)]
+        for term in (term for term in bound_loss.terms if isinstance(term, RegionCounts)):
             for b, table in enumerate(np.split(term.tables, term.table_starts[1:-1])):
                 allowed = np.flatnonzero(table > -np.inf)
                 if 0 < len(allowed) < len(table):
@@ -438,8 +438,8 @@ class FactorDecomposition(Inference):
     >>> from setwise.inference import FactorDecomposition
     >>> from setwise.losses import BoxFullness
     >>> image = Graphs.images([np.array([[-1, -1, 0]], dtype=np.int8)])  # a box of two pixels
-    >>> structure = BoxFullness(0.5).bind(image)
-    >>> found = FactorDecomposition().prepare(structure).maximize([0.5, 0.5, -2.0, 0.25, 0.25])
+    >>> bound_loss = BoxFullness(0.5).bind(image)
+    >>> found = FactorDecomposition().prepare(bound_loss).maximize([0.5, 0.5, -2.0, 0.25, 0.25])
     >>> print(found.labels)  # both pixels of the box are positive, which costs |2 - 1|
     [ True  True False]
     """
@@ -453,18 +453,18 @@ class FactorDecomposition(Inference):
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        return unfit_for_factors(self, structure, slack)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        return unfit_for_factors(self, bound_loss, slack)
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         def bound(parts: BoundLoss) -> Maximizer:
             return PerSetMaximizer(self, parts, [FactorGraph(one) for one in each_set(parts)], self._search)
 
-        return each_component(structure, bound)
+        return each_component(bound_loss, bound)
 
     def _search(self, one: FactorGraph, scores: Values, tol: float) -> SetDescent:
         """Lower the bound with a few multipliers, then with one for each entry."""
-        repair, scale = LocalSearch.of(one.structure, scores), size_of(scores, one.batch.total)
+        repair, scale = LocalSearch.of(one.bound_loss, scores), size_of(scores, one.batch.total)
 
         def at(multipliers: Values, gap: float) -> DualPoint:
             bound, network, entries = one.bound(scores, multipliers)

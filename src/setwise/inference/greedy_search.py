@@ -18,7 +18,7 @@ from setwise.inference.independent_decisions import ReducedProblem, unfit
 from setwise.kernels.segments import least_of_caps, segment_argmax, segment_sums
 
 
-def upper_bounds(structure: BoundLoss, margins: Values, slack: bool, mistakes: Bools) -> Values:
+def upper_bounds(bound_loss: BoundLoss, margins: Values, slack: bool, mistakes: Bools) -> Values:
     """Returns upper bounds on ``max_A l(A) - m(A)`` or ``max_A l(A) (1 - m(A))``, (n,); inf without a known trait.
 
     Margin rescaling: where ``l(A) <= h(A)`` for a modular h, ``max_A h(A) - m(A)`` splits over the decisions.
@@ -30,13 +30,13 @@ def upper_bounds(structure: BoundLoss, margins: Values, slack: bool, mistakes: B
     bracket is largest at the maximum of ``t^2 l(A) - m(A)``, a problem of margin rescaling that is bounded as above.
     The least of the bounds for a few t is returned.
     """
-    offsets = structure.batch.offsets
-    promised = structure.traits & {Trait.INCREASING, Trait.SUBMODULAR}
+    offsets = bound_loss.batch.offsets
+    promised = bound_loss.traits & {Trait.INCREASING, Trait.SUBMODULAR}
     if not promised:
-        return np.full(len(structure.batch), np.inf)
-    bases, gains = map(np.stack, zip(*_modular_caps(structure, mistakes), strict=True))
+        return np.full(len(bound_loss.batch), np.inf)
+    bases, gains = map(np.stack, zip(*_modular_caps(bound_loss, mistakes), strict=True))
     if not slack:
-        return np.asarray(least_of_caps(bases, gains, margins, np.ones(len(structure.batch)), offsets))
+        return np.asarray(least_of_caps(bases, gains, margins, np.ones(len(bound_loss.batch)), offsets))
     # Try t^2 around the quotient of the largest factor and the largest loss, where the two sides would balance.
     largest_loss = bases[0] + segment_sums(np.maximum(gains[0], 0.0), offsets)
     largest_factor = 1.0 + segment_sums(np.maximum(-margins, 0.0), offsets)
@@ -47,26 +47,26 @@ def upper_bounds(structure: BoundLoss, margins: Values, slack: bool, mistakes: B
         bound = least_of_caps(bases, gains, margins, weight, offsets)
         with np.errstate(over="ignore"):
             best = np.minimum(best, np.maximum(bound + 1.0, 0.0) ** 2 / (4.0 * weight))
-    return np.asarray(np.maximum(best, structure.at_empty()))
+    return np.asarray(np.maximum(best, bound_loss.at_empty()))
 
 
-def _modular_caps(structure: BoundLoss, mistakes: Bools) -> list[tuple[Values, Values]]:
+def _modular_caps(bound_loss: BoundLoss, mistakes: Bools) -> list[tuple[Values, Values]]:
     """Returns pairs (base (n,), gain (total,)) with ``l(A) <= base + gain(A)`` for all A."""
-    sets = structure.batch
+    sets = bound_loss.batch
     assert isinstance(sets, Sets)
     truth, everything = sets.truth, np.ones(sets.total, dtype=bool)
     caps = []
-    if Trait.INCREASING in structure.traits:
-        caps.append((structure.values(everything ^ truth), np.zeros(sets.total)))
-    if Trait.SUBMODULAR in structure.traits:
-        first_gains = structure.marginals(truth)
-        last_gains = _last_gains(structure, everything)
+    if Trait.INCREASING in bound_loss.traits:
+        caps.append((bound_loss.values(everything ^ truth), np.zeros(sets.total)))
+    if Trait.SUBMODULAR in bound_loss.traits:
+        first_gains = bound_loss.marginals(truth)
+        last_gains = _last_gains(bound_loss, everything)
         for at in (~everything, everything, mistakes):
-            value, gains = structure.values(at ^ truth), structure.marginals(at ^ truth)
+            value, gains = bound_loss.values(at ^ truth), bound_loss.marginals(at ^ truth)
             # The first bound of the docstring above: l(j | V - j) inside X, l(j | X) outside.
             caps.append(_cap(value, np.where(at, last_gains, gains), at, sets))
             # The second: l(j | X - j) inside X, l(j | none) outside.
-            lost_gains = _last_gains(structure, at) if at is mistakes else np.where(at, last_gains, 0.0)
+            lost_gains = _last_gains(bound_loss, at) if at is mistakes else np.where(at, last_gains, 0.0)
             caps.append(_cap(value, np.where(at, lost_gains, first_gains), at, sets))
     return caps
 
@@ -76,12 +76,12 @@ def _cap(value: Values, gain: Values, at: Bools, sets: Sets) -> tuple[Values, Va
     return value - segment_sums(np.where(at, gain, 0.0), sets.offsets), gain
 
 
-def _last_gains(structure: BoundLoss, at: Bools) -> Values:
+def _last_gains(bound_loss: BoundLoss, at: Bools) -> Values:
     """Returns ``l(at) - l(at - j)`` for j in ``at``, else 0, (total,): the gain of j where it enters last."""
-    sets = structure.batch
+    sets = bound_loss.batch
     assert isinstance(sets, Sets)
     out = np.zeros(sets.total)
-    values = structure.values(at ^ sets.truth)
+    values = bound_loss.values(at ^ sets.truth)
     members = Orders.of_mistakes(sets, at)
     # Each round takes the next member out of every set that still has one.
     for place in range(int(members.sizes.max(initial=0))):
@@ -89,7 +89,7 @@ def _last_gains(structure: BoundLoss, at: Bools) -> Values:
         items = members.items[members.offsets[sets_left] + place]
         without = at.copy()
         without[items] = False
-        out[items] = (values - structure.values(without ^ sets.truth))[sets_left]
+        out[items] = (values - bound_loss.values(without ^ sets.truth))[sets_left]
     return out
 
 
@@ -113,8 +113,8 @@ class GreedySearch(Inference):
     >>> from setwise.core.batch import Sets
     >>> from setwise.inference import GreedySearch
     >>> from setwise.losses import CappedLoss
-    >>> structure = CappedLoss([1.0, 1.0, 1.0], 1.5).bind(Sets.single([1, 0, 0]))
-    >>> found = GreedySearch().prepare(structure).maximize([2.0, -0.25, -0.25])
+    >>> bound_loss = CappedLoss([1.0, 1.0, 1.0], 1.5).bind(Sets.single([1, 0, 0]))
+    >>> found = GreedySearch().prepare(bound_loss).maximize([2.0, -0.25, -0.25])
     >>> print(found.labels, found.values, found.bounds, found.exact)
     [ True  True  True] [1.] [1.] [ True]
     """
@@ -123,38 +123,38 @@ class GreedySearch(Inference):
     about: ClassVar[str] = "one mistake after another"
     approximate: ClassVar[bool] = True
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit(self, structure, slack)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        why = unfit(self, bound_loss, slack)
         if why is not None:
             return why
-        if any(isinstance(term, Counts) and term.predicted is not None for term in structure.terms):
-            return f"GreedySearch refuses {structure!r}: the number of predicted positives is given. Use CountSearch."
+        if any(isinstance(term, Counts) and term.predicted is not None for term in bound_loss.terms):
+            return f"GreedySearch refuses {bound_loss!r}: the number of predicted positives is given. Use CountSearch."
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _GreedySearch(self, structure, slack)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _GreedySearch(self, bound_loss, slack)
 
 
 @final
 class _GreedySearch(Maximizer):
-    def __init__(self, method: GreedySearch, structure: BoundLoss, slack: bool) -> None:
-        self.method, self.structure, self.slack = method, structure, slack
+    def __init__(self, method: GreedySearch, bound_loss: BoundLoss, slack: bool) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, slack
         # The loss is evaluated whole, so nothing moves into the scores, as under slack rescaling.
-        self._reduced = ReducedProblem.of(structure, True)
+        self._reduced = ReducedProblem.of(bound_loss, True)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         margins = self._reduced.margins(scores)
         mistakes = self._grow(margins)
-        bounds = upper_bounds(self.structure, margins, self.slack, mistakes) + self._reduced.target_shift(scores)
+        bounds = upper_bounds(self.bound_loss, margins, self.slack, mistakes) + self._reduced.target_shift(scores)
         return self.solved(scores, self._reduced.labels(mistakes), bounds)
 
     def _grow(self, margins: Values) -> Bools:
         """Returns the greedy mistakes of every set, (total,) bool; in each round every set adds one at most."""
-        sets, structure = self._reduced.sets, self.structure
+        sets, bound_loss = self._reduced.sets, self.bound_loss
         mistakes = np.zeros(sets.total, dtype=bool)
-        value, lost = structure.at_empty(), np.zeros(len(sets))
+        value, lost = bound_loss.at_empty(), np.zeros(len(sets))
         while True:
-            gains = structure.marginals(self._reduced.labels(mistakes))
+            gains = bound_loss.marginals(self._reduced.labels(mistakes))
             if self.slack:
                 # The product rises by (l + gain)(1 - lost - m) - l (1 - lost).
                 rise = gains * (1.0 - lost[sets.owners] - margins) - value[sets.owners] * margins
@@ -167,5 +167,5 @@ class _GreedySearch(Maximizer):
             if len(best) == 0:
                 return mistakes
             mistakes[best] = True
-            value = structure.values(self._reduced.labels(mistakes))
+            value = bound_loss.values(self._reduced.labels(mistakes))
             lost = segment_sums(np.where(mistakes, margins, 0.0), sets.offsets)

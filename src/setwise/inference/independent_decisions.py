@@ -47,11 +47,11 @@ class ReducedProblem:
     shift: Values | None
 
     @classmethod
-    def of(cls, structure: BoundLoss, slack: bool) -> "ReducedProblem":
+    def of(cls, bound_loss: BoundLoss, slack: bool) -> "ReducedProblem":
         """Splits a bound loss into its modular part, which becomes the shift, and the remainder."""
-        sets = structure.batch
+        sets = bound_loss.batch
         assert isinstance(sets, Sets)
-        costs, rest = (None, structure) if slack else structure.split()
+        costs, rest = (None, bound_loss) if slack else bound_loss.split()
         if costs is None:
             return cls(sets, rest, None)
         # Scores stay finite: a cost of -inf forbids the mistake, and a huge one does the same.
@@ -79,12 +79,12 @@ class ReducedProblem:
         return mistakes ^ self.sets.truth
 
 
-def unfit(method: Inference, structure: BoundLoss, slack: bool, unknown: bool = False) -> str | None:
+def unfit(method: Inference, bound_loss: BoundLoss, slack: bool, unknown: bool = False) -> str | None:
     """Returns why a method for independent binary decisions refuses a batch, as a sentence; None if it fits.
 
     With ``unknown`` the method takes batches with labels that are not known.
     """
-    name, batch = type(method).__name__, structure.batch
+    name, batch = type(method).__name__, bound_loss.batch
     if not isinstance(batch, Sets):
         kind = type(batch).__name__
         return f"{name} refuses {kind}: it knows independent binary decisions. Use an inference made for {kind}."
@@ -93,7 +93,7 @@ def unfit(method: Inference, structure: BoundLoss, slack: bool, unknown: bool = 
     if batch.known is not None and not unknown:
         return f"{name} refuses labels that are not known. Use Auto or Enumeration."
     if slack and batch.compared is not None:
-        return f"{name} refuses slack rescaling of {structure!r}: the truth is none of the labelings it takes."
+        return f"{name} refuses slack rescaling of {bound_loss!r}: the truth is none of the labelings it takes."
     return None
 
 
@@ -123,45 +123,45 @@ class ModularMaximum(Inference):
     name: ClassVar[str] = "modular"
     about: ClassVar[str] = "every decision on its own, O(p)"
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
         if slack:
             return (
                 "ModularMaximum refuses slack rescaling: the product does not split. Use ByCardinality or Enumeration."
             )
-        if not all(isinstance(term, Mistakes | LabelCosts) for term in structure.terms):
+        if not all(isinstance(term, Mistakes | LabelCosts) for term in bound_loss.terms):
             return (
-                f"ModularMaximum refuses {structure!r}: the loss is not a sum of one cost per mistake. "
+                f"ModularMaximum refuses {bound_loss!r}: the loss is not a sum of one cost per mistake. "
                 "Use GreedySearch."
             )
-        return None if isinstance(structure.batch, Classes) else unfit(self, structure, slack, unknown=True)
+        return None if isinstance(bound_loss.batch, Classes) else unfit(self, bound_loss, slack, unknown=True)
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        if not isinstance(structure.batch, Classes):
-            return _ModularMaximum(self, structure, ReducedProblem.of(structure, slack).shift)
-        costs = [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
-        return _ModularMaximum(self, structure, reduce(np.add, costs).ravel() if costs else None)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        if not isinstance(bound_loss.batch, Classes):
+            return _ModularMaximum(self, bound_loss, ReducedProblem.of(bound_loss, slack).shift)
+        costs = [term.costs for term in bound_loss.terms if isinstance(term, LabelCosts)]
+        return _ModularMaximum(self, bound_loss, reduce(np.add, costs).ravel() if costs else None)
 
 
 @final
 class _ModularMaximum(Maximizer):
     """Adds the costs ``shift`` (n_scores,) to the scores and decides by them; None adds nothing."""
 
-    def __init__(self, method: Inference, structure: BoundLoss, shift: Values | None) -> None:
-        assert isinstance(structure.batch, Sets | Classes)
-        self.method, self.structure, self.slack, self._shift = method, structure, False, shift
-        self._decide: Callable[[Floats], NDArray[Any]] = structure.batch.decide
+    def __init__(self, method: Inference, bound_loss: BoundLoss, shift: Values | None) -> None:
+        assert isinstance(bound_loss.batch, Sets | Classes)
+        self.method, self.bound_loss, self.slack, self._shift = method, bound_loss, False, shift
+        self._decide: Callable[[Floats], NDArray[Any]] = bound_loss.batch.decide
 
     def take(self, parts: Ints) -> Maximizer:
-        places = segments(parts, self.structure.batch.score_offsets)
+        places = segments(parts, self.bound_loss.batch.score_offsets)
         shift = None if self._shift is None else self._shift[places]
-        return _ModularMaximum(self.method, self.structure.take(parts), shift)
+        return _ModularMaximum(self.method, self.bound_loss.take(parts), shift)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         moved = scores if self._shift is None else scores + self._shift
         return self.solved(scores, self._decide(moved))
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
-        found, batch = self.maximize(scores), self.structure.batch
+        found, batch = self.maximize(scores), self.bound_loss.batch
         base = as_base_values(base, len(batch))
         moved = np.asarray(scores, dtype=np.float64) + (0.0 if self._shift is None else self._shift)
         # With another label at one decision, the best labeling loses the difference of two scores, and nothing else.
@@ -195,25 +195,25 @@ class ByCardinality(Inference):
     name: ClassVar[str] = "by_cardinality"
     about: ClassVar[str] = "a sort and one pass over the number of mistakes, O(p log p)"
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit(self, structure, slack)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        why = unfit(self, bound_loss, slack)
         if why is not None:
             return why
-        counts = (structure if slack else structure.split()[1]).counts
+        counts = (bound_loss if slack else bound_loss.split()[1]).counts
         if counts is None or Trait.CARDINALITY not in counts.traits or counts.areas is not None:
             reason = "it depends on more than the number of mistakes"
-            return f"ByCardinality refuses {structure!r}: {reason}. Use Enumeration or GreedySearch."
+            return f"ByCardinality refuses {bound_loss!r}: {reason}. Use Enumeration or GreedySearch."
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _ByCardinality(self, structure, slack)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _ByCardinality(self, bound_loss, slack)
 
 
 @final
 class _ByCardinality(Maximizer):
-    def __init__(self, method: ByCardinality, structure: BoundLoss, slack: bool) -> None:
-        self.method, self.structure, self.slack = method, structure, slack
-        self._reduced = ReducedProblem.of(structure, slack)
+    def __init__(self, method: ByCardinality, bound_loss: BoundLoss, slack: bool) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, slack
+        self._reduced = ReducedProblem.of(bound_loss, slack)
         counts, sets = self._reduced.rest.counts, self._reduced.sets
         assert isinstance(counts, Counts)
         # The loss depends on the number of mistakes alone, so it is tabled along any order: here positives come first.
@@ -245,8 +245,8 @@ class ByLargest(Inference):
     >>> from setwise.core.batch import Sets
     >>> from setwise.inference import ByLargest
     >>> from setwise.losses import MaxLoss
-    >>> structure = MaxLoss([1.0, 2.0, 3.0]).bind(Sets.single([1, 0, 0]))
-    >>> found = ByLargest().prepare(structure).maximize([2.0, -0.5, -3.0])
+    >>> bound_loss = MaxLoss([1.0, 2.0, 3.0]).bind(Sets.single([1, 0, 0]))
+    >>> found = ByLargest().prepare(bound_loss).maximize([2.0, -0.5, -3.0])
     >>> print(found.labels, found.values)  # the second label: 2 - 0.5
     [ True  True False] [1.5]
     """
@@ -254,26 +254,26 @@ class ByLargest(Inference):
     name: ClassVar[str] = "by_largest"
     about: ClassVar[str] = "a sort of the costs and one pass over the worst mistake, O(p)"
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit(self, structure, slack)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        why = unfit(self, bound_loss, slack)
         if why is not None:
             return why
-        rest = structure if slack else structure.split()[1]
+        rest = bound_loss if slack else bound_loss.split()[1]
         largest = [term for term in rest.terms if isinstance(term, LargestCost)]
         others = [term for term in rest.terms if not isinstance(term, LargestCost | OneMistake)]
         if len(largest) != 1 or others:
-            return f"ByLargest refuses {structure!r}: it is more than the cost of the worst mistake. Use Enumeration."
+            return f"ByLargest refuses {bound_loss!r}: it is more than the cost of the worst mistake. Use Enumeration."
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _ByLargest(self, structure, slack)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _ByLargest(self, bound_loss, slack)
 
 
 @final
 class _ByLargest(Maximizer):
-    def __init__(self, method: ByLargest, structure: BoundLoss, slack: bool) -> None:
-        self.method, self.structure, self.slack = method, structure, slack
-        self._reduced = ReducedProblem.of(structure, slack)
+    def __init__(self, method: ByLargest, bound_loss: BoundLoss, slack: bool) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, slack
+        self._reduced = ReducedProblem.of(bound_loss, slack)
         terms, sets = self._reduced.rest.terms, self._reduced.sets
         self._single = any(isinstance(term, OneMistake) for term in terms)
         self._costs: Values = next(term.costs for term in terms if isinstance(term, LargestCost))
@@ -315,30 +315,30 @@ class ByRegions(Inference):
     name: ClassVar[str] = "by_regions"
     about: ClassVar[str] = "a sort inside each box, O(p log p)"
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit(self, structure, slack, unknown=True)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        why = unfit(self, bound_loss, slack, unknown=True)
         if why is not None:
             return why
         if slack:
             return "ByRegions refuses slack rescaling: the product does not split. Use margin rescaling."
-        regions = structure.split()[1].terms
+        regions = bound_loss.split()[1].terms
         if not regions or not all(isinstance(term, RegionCounts) for term in regions):
-            return f"ByRegions refuses {structure!r}: it is no sum of functions of counts in regions. Use Auto()."
+            return f"ByRegions refuses {bound_loss!r}: it is no sum of functions of counts in regions. Use Auto()."
         members = np.concatenate([term.members for term in regions if isinstance(term, RegionCounts)])
         if len(np.unique(members)) < len(members):
-            return f"ByRegions refuses {structure!r}: its regions share decisions. Use FactorDecomposition."
+            return f"ByRegions refuses {bound_loss!r}: its regions share decisions. Use FactorDecomposition."
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _ByRegions(self, structure)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _ByRegions(self, bound_loss)
 
 
 @final
 class _ByRegions(Maximizer):
-    def __init__(self, method: Inference, structure: BoundLoss) -> None:
-        self.method, self.structure, self.slack = method, structure, False
-        self._reduced = ReducedProblem.of(structure, False)
-        self._terms = [term for term in structure.terms if isinstance(term, RegionCounts)]
+    def __init__(self, method: Inference, bound_loss: BoundLoss) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, False
+        self._reduced = ReducedProblem.of(bound_loss, False)
+        self._terms = [term for term in bound_loss.terms if isinstance(term, RegionCounts)]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         moved = self._reduced.scores(scores).astype(np.float64)
@@ -350,14 +350,14 @@ class _ByRegions(Maximizer):
         return self.solved(scores, labels)
 
     def max_marginals(self, scores: object, base: Values | float = 0.0) -> Values:
-        batch = self.structure.batch
+        batch = self.bound_loss.batch
         s = as_scores(scores, batch.n_scores)  # type: ignore[arg-type]
         found, moved = self.maximize(s), self._reduced.scores(s).astype(np.float64)
         best = (found.values + as_base_values(base, len(batch)))[batch.owners, None]
         each = np.column_stack([np.zeros(batch.total), moved])
         out = each - each.max(axis=1, keepdims=True)
         # The scores of forbidden mistakes are finite, so these are told by their costs.
-        costs = self.structure.split()[0]
+        costs = self.bound_loss.split()[0]
         if costs is not None:
             never = (costs == -np.inf) & (batch.labels >= 0)
             out[never, np.where(batch.truth[never], 0, 1)] = -np.inf

@@ -142,22 +142,22 @@ class MaxFlow(Inference):
     name: ClassVar[str] = "max_flow"
     about: ClassVar[str] = "minimum cuts of networks of two labels"
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit_for_graphs(self, structure, slack)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        why = unfit_for_graphs(self, bound_loss, slack)
         if why is not None:
             return why
-        if not all(isinstance(term, Mistakes) for term in structure.terms):
-            return f"MaxFlow refuses {structure!r}: the loss is not a sum of one cost per mistake. Use Hamming()."
+        if not all(isinstance(term, Mistakes) for term in bound_loss.terms):
+            return f"MaxFlow refuses {bound_loss!r}: the loss is not a sum of one cost per mistake. Use Hamming()."
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return each_component(structure, lambda parts: _MaxFlow(self, parts))
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return each_component(bound_loss, lambda parts: _MaxFlow(self, parts))
 
 
-def unfit_for_graphs(method: Inference, structure: BoundLoss, slack: bool) -> str | None:
+def unfit_for_graphs(method: Inference, bound_loss: BoundLoss, slack: bool) -> str | None:
     """Returns why a method for graphs refuses a batch or slack rescaling, as a sentence; None if it fits."""
-    name, kind = type(method).__name__, type(structure.batch).__name__
-    if not isinstance(structure.batch, Graphs):
+    name, kind = type(method).__name__, type(bound_loss.batch).__name__
+    if not isinstance(bound_loss.batch, Graphs):
         return f"{name} refuses {kind}: it knows Graphs. Use an inference made for {kind}, as Auto()."
     if slack:
         return f"{name} refuses slack rescaling: the product does not split. Use margin rescaling."
@@ -181,11 +181,11 @@ def attracting(scores: Floats, edges: Floats) -> Values:
 class _MaxFlow(MovableMaximizer):
     """Cuts the graphs in blocks of whole components."""
 
-    def __init__(self, method: Inference, structure: BoundLoss) -> None:
-        assert isinstance(structure.batch, Graphs)
-        self.method, self.structure, self.slack = method, structure, False
-        self._graphs = graphs = structure.batch
-        costs = structure.split()[0]
+    def __init__(self, method: Inference, bound_loss: BoundLoss) -> None:
+        assert isinstance(bound_loss.batch, Graphs)
+        self.method, self.bound_loss, self.slack = method, bound_loss, False
+        self._graphs = graphs = bound_loss.batch
+        costs = bound_loss.split()[0]
         costs = np.zeros(graphs.total) if costs is None else costs
         costs = costs if graphs.known is None else np.where(graphs.known, costs, 0.0)
         # Mistakes that cost -inf are not made: such nodes are forced.
@@ -215,7 +215,7 @@ class _MaxFlow(MovableMaximizer):
         bounds += self._missed + segment_sums(scores * self._zeros, graphs.score_offsets) + self._given(scores) - extra
         # Forces occur in the sums as well.
         forces = segment_sums(np.where(self._forced, np.abs(nodes), 0.0), graphs.offsets)
-        return self.solved(scores, labels, bounds, np.abs(self.structure.values(labels)) + forces)
+        return self.solved(scores, labels, bounds, np.abs(self.bound_loss.values(labels)) + forces)
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
         found, graphs = self.maximize(scores), self._graphs

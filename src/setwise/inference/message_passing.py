@@ -22,15 +22,15 @@ from setwise.kernels.networks import arcs
 from setwise.kernels.segments import segment_sums
 
 
-def unfit_for_networks(method: Inference, structure: BoundLoss, slack: bool) -> str | None:
+def unfit_for_networks(method: Inference, bound_loss: BoundLoss, slack: bool) -> str | None:
     """Returns why a method for sums of costs on networks refuses a bound loss, as a sentence; None if it fits."""
-    name, kind = type(method).__name__, type(structure.batch).__name__
-    if not isinstance(structure.batch, Network):
+    name, kind = type(method).__name__, type(bound_loss.batch).__name__
+    if not isinstance(bound_loss.batch, Network):
         return f"{name} refuses {kind}: it knows Graphs and ClassGraphs. Use an inference made for {kind}, as Auto()."
     if slack:
         return f"{name} refuses slack rescaling: the product does not split. Use margin rescaling."
-    if not all(isinstance(term, Mistakes | LabelCosts) for term in structure.terms):
-        return f"{name} refuses {structure!r}: the loss is not a sum of one cost per mistake. Use Hamming()."
+    if not all(isinstance(term, Mistakes | LabelCosts) for term in bound_loss.terms):
+        return f"{name} refuses {bound_loss!r}: the loss is not a sum of one cost per mistake. Use Hamming()."
     return None
 
 
@@ -60,15 +60,15 @@ class PairwiseProblem:
     links: Links
 
     @classmethod
-    def of(cls, structure: BoundLoss) -> "PairwiseProblem":
+    def of(cls, bound_loss: BoundLoss) -> "PairwiseProblem":
         """The problem of a bound loss that :func:`unfit_for_networks` does not refuse."""
-        batch = structure.batch
+        batch = bound_loss.batch
         assert isinstance(batch, Network)
         network, places = arcs(batch.edges, batch.total)
         numbers = np.empty(2 * len(batch.edges), dtype=np.int64)
         numbers[places] = 2 * np.arange(len(batch.edges))[:, None] + np.arange(2)
         links = Links(batch.edges, network.first, numbers, batch.offsets, batch.edge_offsets)
-        return cls(batch, label_costs(structure), links)
+        return cls(batch, label_costs(bound_loss), links)
 
     def tables(self, scores: Floats) -> tuple[Values, Values]:
         """The functions f_i, (total, k), and f_e: (m, 1) where only equal labels win, else (m, k * k)."""
@@ -103,11 +103,11 @@ def stronger(most: Values) -> Values:
     return np.maximum(1.5 * most, np.nextafter(0.0, 1.0))
 
 
-def label_costs(structure: BoundLoss) -> Values:
+def label_costs(bound_loss: BoundLoss) -> Values:
     """The costs of all labels by a sum of costs, (total, k); -inf forbids one, and unknown labels cost nothing."""
-    batch = structure.batch
+    batch = bound_loss.batch
     found = np.zeros((batch.total, batch.n_labels))
-    for term in structure.terms:
+    for term in bound_loss.terms:
         if isinstance(term, LabelCosts):
             found = found + term.costs
         elif isinstance(term, Mistakes):
@@ -120,10 +120,10 @@ def label_costs(structure: BoundLoss) -> Values:
 class MessagePassing(Maximizer):
     """A search that begins with the messages (m, 2, k) and the labels (total,) where the last one ended."""
 
-    def __init__(self, method: Inference, structure: BoundLoss) -> None:
-        self.method, self.structure, self.slack = method, structure, False
-        self.problem = PairwiseProblem.of(structure)
-        self.messages = np.zeros((len(self.problem.links.edges), 2, structure.batch.n_labels))
+    def __init__(self, method: Inference, bound_loss: BoundLoss) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, False
+        self.problem = PairwiseProblem.of(bound_loss)
+        self.messages = np.zeros((len(self.problem.links.edges), 2, bound_loss.batch.n_labels))
         self.found = self.problem.first_labels()
         self._owner: tuple[MessagePassing, slice | Ints, slice | Ints] | None = None
 
@@ -132,7 +132,7 @@ class MessagePassing(Maximizer):
         """Improve ``messages`` and ``found``, and write the bounds (n,)."""
 
     def take(self, parts: Ints) -> "Maximizer":
-        chosen = type(self)(self.method, self.structure.take(parts))
+        chosen = type(self)(self.method, self.bound_loss.take(parts))
         batch = self.problem.batch
         nodes, edges = batch.decisions(parts), segments(parts, batch.edge_offsets)
         chosen.messages[:], chosen.found[:] = self.messages[edges], self.found[nodes]
@@ -202,11 +202,11 @@ class BeliefPropagation(Inference):
         as_count(self.max_iter, "max_iter")
         as_number(self.damping, "damping", low=0.0, high=1.0, open_high=True)
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        return unfit_for_networks(self, structure, slack)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        return unfit_for_networks(self, bound_loss, slack)
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return each_component(structure, lambda parts: _BeliefPropagation(self, parts))
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return each_component(bound_loss, lambda parts: _BeliefPropagation(self, parts))
 
 
 @final
@@ -267,11 +267,11 @@ class TreeReweightedMessages(Inference):
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        return unfit_for_networks(self, structure, slack)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        return unfit_for_networks(self, bound_loss, slack)
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return each_component(structure, lambda parts: _TreeReweightedMessages(self, parts))
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return each_component(bound_loss, lambda parts: _TreeReweightedMessages(self, parts))
 
 
 @final
@@ -311,27 +311,27 @@ class TreeMaxProduct(Inference):
     name: ClassVar[str] = "tree_max_product"
     about: ClassVar[str] = "messages on chains and trees"
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit_for_networks(self, structure, slack)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        why = unfit_for_networks(self, bound_loss, slack)
         if why is not None:
             return why
-        assert isinstance(structure.batch, Network)
-        if not structure.batch.forest.all():
+        assert isinstance(bound_loss.batch, Network)
+        if not bound_loss.batch.forest.all():
             return (
                 "TreeMaxProduct refuses graphs with a cycle. "
                 "Use TreeReweightedMessages, which bounds the maximum there."
             )
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _TreeMaxProduct(self, structure)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _TreeMaxProduct(self, bound_loss)
 
 
 @final
 class _TreeMaxProduct(Maximizer):
-    def __init__(self, method: TreeMaxProduct, structure: BoundLoss) -> None:
-        self.method, self.structure, self.slack = method, structure, False
-        self._problem = PairwiseProblem.of(structure)
+    def __init__(self, method: TreeMaxProduct, bound_loss: BoundLoss) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, False
+        self._problem = PairwiseProblem.of(bound_loss)
         links = self._problem.links
         self._order, self._parents = forest_order(links.edges, links.first, links.arcs)
 
@@ -339,7 +339,7 @@ class _TreeMaxProduct(Maximizer):
         return self.solved(scores, self._problem.labels(self._best(scores)[0]))
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
-        found, batch, problem = self.maximize(scores), self.structure.batch, self._problem
+        found, batch, problem = self.maximize(scores), self.bound_loss.batch, self._problem
         best = found.values + as_base_values(base, len(batch))
         _, pairs, up = self._best(np.asarray(scores))
         tree_marginals(pairs, problem.links.edges, self._order, self._parents, up)

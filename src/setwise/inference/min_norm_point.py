@@ -188,8 +188,8 @@ class BySubmodularMinimum(Inference):
     >>> from setwise.core.batch import Sets
     >>> from setwise.inference import BySubmodularMinimum
     >>> from setwise.losses import Cardinality
-    >>> structure = Cardinality([0.0, 1.0, 4.0]).bind(Sets.single([1, 0]))  # the square of the number of mistakes
-    >>> found = BySubmodularMinimum().prepare(structure).maximize([1.0, -1.0])
+    >>> bound_loss = Cardinality([0.0, 1.0, 4.0]).bind(Sets.single([1, 0]))  # the square of the number of mistakes
+    >>> found = BySubmodularMinimum().prepare(bound_loss).maximize([1.0, -1.0])
     >>> print(found.labels, found.values.round(6))  # both wrong: 4 - 1 - 1
     [False  True] [2.]
     """
@@ -202,30 +202,30 @@ class BySubmodularMinimum(Inference):
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit(self, structure, slack)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        why = unfit(self, bound_loss, slack)
         if why is not None:
             return why
         if slack:
             return "BySubmodularMinimum refuses slack rescaling: the product is not supermodular. Use GreedySearch."
-        if Trait.SUPERMODULAR not in structure.split()[1].traits:
+        if Trait.SUPERMODULAR not in bound_loss.split()[1].traits:
             return (
-                f"BySubmodularMinimum refuses {structure!r}: it does not promise to be supermodular. Use GreedySearch."
+                f"BySubmodularMinimum refuses {bound_loss!r}: it does not promise to be supermodular. Use GreedySearch."
             )
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _BySubmodularMinimum(self, structure, slack)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _BySubmodularMinimum(self, bound_loss, slack)
 
 
 @final
 class _BySubmodularMinimum(Maximizer):
-    def __init__(self, method: BySubmodularMinimum, structure: BoundLoss, slack: bool) -> None:
-        self.method, self.structure, self.slack = method, structure, slack
+    def __init__(self, method: BySubmodularMinimum, bound_loss: BoundLoss, slack: bool) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, slack
         self._max_iter = method.max_iter
-        self._reduced = ReducedProblem.of(structure, slack)
+        self._reduced = ReducedProblem.of(bound_loss, slack)
         self._none = self._reduced.rest.at_empty()
-        self._alone = [self._reduced.rest.take(np.array([i])) for i in range(len(structure.batch))]
+        self._alone = [self._reduced.rest.take(np.array([i])) for i in range(len(bound_loss.batch))]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         sets, margins = self._reduced.sets, self._reduced.margins(scores)

@@ -43,8 +43,8 @@ class ByOrder(Inference):
     >>> from setwise.core.batch import Classes
     >>> from setwise.inference import ByOrder
     >>> from setwise.losses import OrderedPoints
-    >>> structure = OrderedPoints(2).bind(Classes.single([0, 3], k=4))  # two points on a grid of 2 x 2
-    >>> found = ByOrder().prepare(structure).maximize([1.0, 0.0, 0.0, 0.0, 0.0, 0.8, 0.0, 1.0])
+    >>> bound_loss = OrderedPoints(2).bind(Classes.single([0, 3], k=4))  # two points on a grid of 2 x 2
+    >>> found = ByOrder().prepare(bound_loss).maximize([1.0, 0.0, 0.0, 0.0, 0.0, 0.8, 0.0, 1.0])
     >>> print(found.labels, found.values.round(2))  # the second point moves up beside the first: 1 - 0.2
     [0 1] [0.8]
     """
@@ -58,37 +58,37 @@ class ByOrder(Inference):
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        if not isinstance(structure.batch, Classes):
-            kind = type(structure.batch).__name__
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        if not isinstance(bound_loss.batch, Classes):
+            kind = type(bound_loss.batch).__name__
             return f"ByOrder refuses {kind}: it knows independent decisions with k labels. Use Auto()."
         if slack:
             return "ByOrder refuses slack rescaling: the product does not split. Use margin rescaling."
-        orders = [term for term in structure.terms if isinstance(term, MisplacedPairs)]
-        if len(orders) != 1 or len(orders) + len(_costs(structure)) < len(structure.terms):
-            return f"ByOrder refuses {structure!r}: it is not the order of points with costs of labels. Use Auto()."
+        orders = [term for term in bound_loss.terms if isinstance(term, MisplacedPairs)]
+        if len(orders) != 1 or len(orders) + len(_costs(bound_loss)) < len(bound_loss.terms):
+            return f"ByOrder refuses {bound_loss!r}: it is not the order of points with costs of labels. Use Auto()."
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _ByOrder(self, structure)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _ByOrder(self, bound_loss)
 
 
-def _costs(structure: BoundLoss) -> list[Values]:
+def _costs(bound_loss: BoundLoss) -> list[Values]:
     """Returns the costs of single labels, (total, k) each."""
-    return [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
+    return [term.costs for term in bound_loss.terms if isinstance(term, LabelCosts)]
 
 
 @final
 class _ByOrder(Maximizer):
-    def __init__(self, method: ByOrder, structure: BoundLoss) -> None:
-        self.method, self.structure, self.slack = method, structure, False
-        self._max_iter, costs = method.max_iter, _costs(structure)
+    def __init__(self, method: ByOrder, bound_loss: BoundLoss) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, False
+        self._max_iter, costs = method.max_iter, _costs(bound_loss)
         self._costs = reduce(np.add, costs) if costs else 0.0
-        (self._order,) = (term for term in structure.terms if isinstance(term, MisplacedPairs))
-        self._truth: Ints = np.asarray(structure.batch.labels, dtype=np.int64)
+        (self._order,) = (term for term in bound_loss.terms if isinstance(term, MisplacedPairs))
+        self._truth: Ints = np.asarray(bound_loss.batch.labels, dtype=np.int64)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        batch = self.structure.batch
+        batch = self.bound_loss.batch
         each = scores.reshape(batch.total, batch.n_labels).astype(np.float64) + self._costs
         if not self._order.share and not self._order.required:
             labels = np.zeros(batch.total, dtype=np.int64)
@@ -104,7 +104,7 @@ class _ByOrder(Maximizer):
         return self.solved(scores, labels, bounds - batch.at_target(scores))
 
     def _spans(self, tol: Values) -> "zip[tuple[tuple[int, int], float]]":
-        return zip(pairwise(self.structure.batch.offsets.tolist()), tol.tolist(), strict=True)
+        return zip(pairwise(self.bound_loss.batch.offsets.tolist()), tol.tolist(), strict=True)
 
     def _search(self, each: Values, at: slice, labels: Ints, tol: float) -> float:
         """Improves the labels of a set in place, and returns the bound; unknown points take their best state."""

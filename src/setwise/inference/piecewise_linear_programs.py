@@ -74,41 +74,41 @@ class PiecewiseLinearPrograms(Inference):
     def __post_init__(self) -> None:
         as_count(self.n_pieces, "n_pieces", high=10_000)
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit_for_graphs(self, structure, slack)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        why = unfit_for_graphs(self, bound_loss, slack)
         if why is not None:
             return why
-        if structure.batch.known is not None:
+        if bound_loss.batch.known is not None:
             return (
                 "PiecewiseLinearPrograms refuses labels that are not known. "
                 "Use MaxFlow and Hamming(), or leave them out."
             )
-        rest = structure.split()[1].terms
+        rest = bound_loss.split()[1].terms
         whole = len(rest) == 1 and isinstance(rest[0], Counts) and rest[0].predicted is None
         if not rest:
-            return f"PiecewiseLinearPrograms refuses {structure!r}: it is a sum of one cost per mistake. Use MaxFlow."
+            return f"PiecewiseLinearPrograms refuses {bound_loss!r}: it is a sum of one cost per mistake. Use MaxFlow."
         areas = whole and rest[0].areas is not None  # type: ignore[attr-defined]
         if not whole or areas:
             words = ", but one of areas" if areas else ""
             return (
-                f"PiecewiseLinearPrograms refuses {structure!r}: it is no function of counts{words}. "
+                f"PiecewiseLinearPrograms refuses {bound_loss!r}: it is no function of counts{words}. "
                 "Use DualDecomposition."
             )
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _PiecewiseLinearPrograms(self, structure)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _PiecewiseLinearPrograms(self, bound_loss)
 
 
 @final
 class _PiecewiseLinearPrograms(Maximizer):
-    def __init__(self, method: PiecewiseLinearPrograms, structure: BoundLoss) -> None:
-        self.method, self.structure, self.slack = method, structure, False
-        self._sets = range(len(structure.batch))
-        self._units = [PiecesOfSet(structure.take(np.array([i])), method.n_pieces) for i in self._sets]
+    def __init__(self, method: PiecewiseLinearPrograms, bound_loss: BoundLoss) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, False
+        self._sets = range(len(bound_loss.batch))
+        self._units = [PiecesOfSet(bound_loss.take(np.array([i])), method.n_pieces) for i in self._sets]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        spans = self.structure.batch.score_offsets
+        spans = self.bound_loss.batch.score_offsets
         found = map_units(lambda i: self._units[i].best(scores[spans[i] : spans[i + 1]].astype(np.float64)), self._sets)
         labels = np.concatenate([one for one, _ in found])
         return self.solved(scores, labels, np.array([bound for _, bound in found]))
@@ -137,13 +137,13 @@ class PiecesOfSet:
     pieces : the rectangles with their planes
     """
 
-    def __init__(self, structure: BoundLoss, n_pieces: int) -> None:
-        graphs = structure.batch
+    def __init__(self, bound_loss: BoundLoss, n_pieces: int) -> None:
+        graphs = bound_loss.batch
         assert isinstance(graphs, Graphs)
-        costs, rest = structure.split()
+        costs, rest = bound_loss.split()
         (counts,) = rest.terms
         assert isinstance(counts, Counts)
-        self._graphs, self._structure = graphs, structure
+        self._graphs, self._bound_loss = graphs, bound_loss
         # A mistake on a positive takes its score away, so its cost is taken off the score.
         self._costs = np.zeros(graphs.total) if costs is None else costs
         self._sign = np.where(graphs.truth, -1.0, 1.0)
@@ -206,7 +206,7 @@ class PiecesOfSet:
 
     def _value(self, scores: Values, labels: Bools) -> float:
         """The value of labels by the loss itself, relative to the target."""
-        return float(self._structure.values(labels)[0] + self._graphs.won(scores, labels)[0])
+        return float(self._bound_loss.values(labels)[0] + self._graphs.won(scores, labels)[0])
 
 
 def _rows(graphs: Graphs) -> "csr_matrix":

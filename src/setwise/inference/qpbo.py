@@ -40,11 +40,11 @@ class TwoLabels:
     forced : (total,) bool, the nodes to which the loss leaves one label only
     """
 
-    def __init__(self, structure: BoundLoss) -> None:
-        assert isinstance(structure.batch, Graphs | ClassGraphs)
-        self.batch: Networks = structure.batch
+    def __init__(self, bound_loss: BoundLoss) -> None:
+        assert isinstance(bound_loss.batch, Graphs | ClassGraphs)
+        self.batch: Networks = bound_loss.batch
         self.edges: Ints = self.batch.edges
-        costs = label_costs(structure)
+        costs = label_costs(bound_loss)
         forbidden = costs == -np.inf
         self._costs = np.where(forbidden, 0.0, costs)
         # A node of which both labels are forbidden has no best label, and the value -inf says so.
@@ -140,8 +140,8 @@ class QPBO(Inference):
     def __post_init__(self) -> None:
         as_count(self.rounds, "rounds", low=0)
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        why, batch = unfit_for_networks(self, structure, slack), structure.batch
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        why, batch = unfit_for_networks(self, bound_loss, slack), bound_loss.batch
         if why is not None:
             return why
         assert isinstance(batch, Network)
@@ -151,20 +151,20 @@ class QPBO(Inference):
             return f"QPBO refuses {len(batch.edges)} edges: it takes fewer than 2^29. Take fewer sets at once."
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return each_component(structure, lambda parts: _QPBO(self, parts))
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return each_component(bound_loss, lambda parts: _QPBO(self, parts))
 
-    def persistent(self, structure: BoundLoss, scores: ArrayLike) -> NDArray[np.int8]:
+    def persistent(self, bound_loss: BoundLoss, scores: ArrayLike) -> NDArray[np.int8]:
         """The labels (total,) that all best labelings have, and -1 where roof duality tells nothing."""
-        self.prepare(structure)
-        return _QPBO(self, structure).persistent(as_scores(scores, structure.batch.n_scores))
+        self.prepare(bound_loss)
+        return _QPBO(self, bound_loss).persistent(as_scores(scores, bound_loss.batch.n_scores))
 
 
 @final
 class _QPBO(Maximizer):
-    def __init__(self, method: QPBO, structure: BoundLoss) -> None:
-        self.method, self.structure, self.slack = method, structure, False
-        self._problem, self._rounds = TwoLabels(structure), method.rounds
+    def __init__(self, method: QPBO, bound_loss: BoundLoss) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, False
+        self._problem, self._rounds = TwoLabels(bound_loss), method.rounds
 
     @cached_property
     def _blocks(self) -> "list[_MateBlock]":

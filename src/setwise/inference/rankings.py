@@ -39,29 +39,29 @@ class WorstRanking(Inference):
     name: ClassVar[str] = "worst_ranking"
     about: ClassVar[str] = "a sort and a search over rankings"
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        if not isinstance(structure.batch, Rankings):
-            return f"WorstRanking refuses {structure!r}: it evaluates no ranking. Use Auto."
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        if not isinstance(bound_loss.batch, Rankings):
+            return f"WorstRanking refuses {bound_loss!r}: it evaluates no ranking. Use Auto."
         if slack:
-            return f"WorstRanking refuses slack rescaling of {structure!r}: it ranks and makes no set of mistakes."
+            return f"WorstRanking refuses slack rescaling of {bound_loss!r}: it ranks and makes no set of mistakes."
         # Without a loss the maximum is the score of the best ranking.
-        if len(structure.terms) > 1 or not all(isinstance(term, Swaps) for term in structure.terms):
-            return f"WorstRanking refuses {structure!r}: it takes one loss of a ranking at a time."
+        if len(bound_loss.terms) > 1 or not all(isinstance(term, Swaps) for term in bound_loss.terms):
+            return f"WorstRanking refuses {bound_loss!r}: it takes one loss of a ranking at a time."
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _WorstRanking(self, structure, slack)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _WorstRanking(self, bound_loss, slack)
 
 
 @final
 class _WorstRanking(Maximizer):
-    def __init__(self, method: WorstRanking, structure: BoundLoss, slack: bool) -> None:
-        self.method, self.structure, self.slack = method, structure, slack
-        none = np.zeros(structure.batch.total)
-        self._swaps = structure.terms[0] if structure.terms else Swaps(none, none)
+    def __init__(self, method: WorstRanking, bound_loss: BoundLoss, slack: bool) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, slack
+        none = np.zeros(bound_loss.batch.total)
+        self._swaps = bound_loss.terms[0] if bound_loss.terms else Swaps(none, none)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        batch, term = self.structure.batch, self._swaps
+        batch, term = self.bound_loss.batch, self._swaps
         assert isinstance(batch, Rankings)
         assert isinstance(term, Swaps)
         s = scores.astype(np.float64, copy=False)

@@ -62,41 +62,41 @@ class KnownLabels(Inference):
     def __post_init__(self) -> None:
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit(self, structure, slack, unknown=True)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        why = unfit(self, bound_loss, slack, unknown=True)
         if why is not None:
             return why
         if slack:
             return "KnownLabels refuses slack rescaling: the scores of unknown labels multiply the loss there."
-        if not all(isinstance(term, Counts | Mistakes) for term in structure.terms):
-            return f"KnownLabels refuses {structure!r}: it depends on the places of all decisions. Use Enumeration."
-        given = [term for term in structure.terms if isinstance(term, Counts) and term.predicted is not None]
-        if given and structure.batch.known is not None:
+        if not all(isinstance(term, Counts | Mistakes) for term in bound_loss.terms):
+            return f"KnownLabels refuses {bound_loss!r}: it depends on the places of all decisions. Use Enumeration."
+        given = [term for term in bound_loss.terms if isinstance(term, Counts) and term.predicted is not None]
+        if given and bound_loss.batch.known is not None:
             return (
-                f"KnownLabels refuses {structure!r}: the number of predicted positives includes those with unknown "
+                f"KnownLabels refuses {bound_loss!r}: the number of predicted positives includes those with unknown "
                 "labels. Use Enumeration."
             )
-        if structure.batch.known is None or not structure.batch.known.any():
+        if bound_loss.batch.known is None or not bound_loss.batch.known.any():
             return None
-        return self.inner.refuses(_known_part(structure)[0])
+        return self.inner.refuses(_known_part(bound_loss)[0])
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _KnownLabels(self, structure, slack)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _KnownLabels(self, bound_loss, slack)
 
 
 @final
 class _KnownLabels(Maximizer):
-    def __init__(self, method: KnownLabels, structure: BoundLoss, slack: bool) -> None:
-        self.method, self.structure, self.slack = method, structure, slack
-        known = structure.batch.known
-        self._known = np.ones(structure.batch.total, dtype=bool) if known is None else known
+    def __init__(self, method: KnownLabels, bound_loss: BoundLoss, slack: bool) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, slack
+        known = bound_loss.batch.known
+        self._known = np.ones(bound_loss.batch.total, dtype=bool) if known is None else known
         self._inner = None
         if self._known.any():
-            part, self._sets = _known_part(structure)
+            part, self._sets = _known_part(bound_loss)
             self._inner = method.inner.prepare(part)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        batch = self.structure.batch
+        batch = self.bound_loss.batch
         labels = scores > 0
         # An unknown label costs nothing, so its decision wins its score where that is positive.
         free = segment_sums(np.where(self._known, 0.0, np.maximum(scores, 0.0)), batch.offsets)
@@ -110,15 +110,15 @@ class _KnownLabels(Maximizer):
         # A set without a known label has no mistakes, so its loss is constant.
         if self._inner is None or len(self._sets) < len(batch):
             without = np.setdiff1d(np.arange(len(batch)), self._sets if self._inner is not None else [])
-            constant = self.structure.take(without).values(np.zeros(int(batch.sizes[without].sum()), dtype=bool))
+            constant = self.bound_loss.take(without).values(np.zeros(int(batch.sizes[without].sum()), dtype=bool))
             values[without] += constant
             bounds[without] += constant
         return Solutions(labels, values, bounds, exact)
 
 
-def _known_part(structure: BoundLoss) -> tuple[BoundLoss, np.ndarray]:
+def _known_part(bound_loss: BoundLoss) -> tuple[BoundLoss, np.ndarray]:
     """Returns the bound loss on the known decisions alone, and the sets that have any."""
-    batch = structure.batch
+    batch = bound_loss.batch
     assert isinstance(batch, Sets)
     known = np.ones(batch.total, dtype=bool) if batch.known is None else batch.known
     sizes = np.add.reduceat(known.astype(np.int64), batch.offsets[:-1])
@@ -126,7 +126,7 @@ def _known_part(structure: BoundLoss) -> tuple[BoundLoss, np.ndarray]:
     compared = None if batch.compared is None else batch.compared[known]
     part = Sets(batch.truth[known], np.concatenate(([0], np.cumsum(sizes[sets]))), compared)
     terms: list[Term] = []
-    for term in structure.terms:
+    for term in bound_loss.terms:
         if isinstance(term, Mistakes):
             terms.append(Mistakes(term.costs[known]))
         else:
@@ -135,7 +135,7 @@ def _known_part(structure: BoundLoss) -> tuple[BoundLoss, np.ndarray]:
             areas = None if term.areas is None else term.areas[known]
             whole = replace(term, areas=None).take(batch, sets)
             terms.append(replace(whole, areas=areas))
-    return BoundLoss(part, tuple(terms), structure.source), sets
+    return BoundLoss(part, tuple(terms), bound_loss.source), sets
 
 
 @final
@@ -152,8 +152,8 @@ class CachedMaximizer(Maximizer):
     """
 
     def __init__(self, inner: Maximizer) -> None:
-        batch = inner.structure.batch
-        self.method, self.structure, self.slack, self._inner = inner.method, inner.structure, inner.slack, inner
+        batch = inner.bound_loss.batch
+        self.method, self.bound_loss, self.slack, self._inner = inner.method, inner.bound_loss, inner.slack, inner
         self._memory = np.zeros(batch.total, dtype=np.int64)
         self._filled = np.zeros(len(batch), dtype=bool)
         self._sets: Ints = np.arange(len(batch))
@@ -163,13 +163,13 @@ class CachedMaximizer(Maximizer):
         chosen = CachedMaximizer(self._inner.take(parts))
         # The parts remember in the arrays of the whole.
         chosen._memory, chosen._filled = self._memory, self._filled
-        chosen._sets, chosen._places = self._sets[parts], self._places[self.structure.batch.decisions(parts)]
+        chosen._sets, chosen._places = self._sets[parts], self._places[self.bound_loss.batch.decisions(parts)]
         return chosen
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        found, batch = self._inner.solve(scores, tol), self.structure.batch
+        found, batch = self._inner.solve(scores, tol), self.bound_loss.batch
         former, filled = self._memory[self._places], self._filled[self._sets]
-        values = np.where(filled, self.structure.values(former) + batch.won(scores, former), -np.inf)
+        values = np.where(filled, self.bound_loss.values(former) + batch.won(scores, former), -np.inf)
         better = values > found.values
         labels = np.where(better[batch.owners], former, found.labels).astype(found.labels.dtype)
         self._memory[self._places], self._filled[self._sets] = labels, True
@@ -214,32 +214,32 @@ class EdgelessReduction(Inference):
     def __post_init__(self) -> None:
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        if not isinstance(structure.batch, Graphs):
-            return f"EdgelessReduction refuses {type(structure.batch).__name__}: it knows Graphs. Use Auto()."
-        if len(structure.batch.edges):
-            return f"EdgelessReduction refuses {structure!r} on graphs with edges. Use Auto()."
-        return self.inner.refuses(_on_sets(structure), slack)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        if not isinstance(bound_loss.batch, Graphs):
+            return f"EdgelessReduction refuses {type(bound_loss.batch).__name__}: it knows Graphs. Use Auto()."
+        if len(bound_loss.batch.edges):
+            return f"EdgelessReduction refuses {bound_loss!r} on graphs with edges. Use Auto()."
+        return self.inner.refuses(_on_sets(bound_loss), slack)
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _EdgelessReduction(self, structure, self.inner.prepare(_on_sets(structure), slack))
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _EdgelessReduction(self, bound_loss, self.inner.prepare(_on_sets(bound_loss), slack))
 
 
-def _on_sets(structure: BoundLoss) -> BoundLoss:
+def _on_sets(bound_loss: BoundLoss) -> BoundLoss:
     """The same loss over independent decisions, whose scores have the same layout."""
-    batch = structure.batch
-    return BoundLoss(Sets(batch.labels, batch.offsets), structure.terms, structure.source)
+    batch = bound_loss.batch
+    return BoundLoss(Sets(batch.labels, batch.offsets), bound_loss.terms, bound_loss.source)
 
 
 @final
 class _EdgelessReduction(Maximizer):
     """Hands the scores on."""
 
-    def __init__(self, method: Inference, structure: BoundLoss, inner: Maximizer) -> None:
-        self.method, self.structure, self.slack, self._inner = method, structure, inner.slack, inner
+    def __init__(self, method: Inference, bound_loss: BoundLoss, inner: Maximizer) -> None:
+        self.method, self.bound_loss, self.slack, self._inner = method, bound_loss, inner.slack, inner
 
     def take(self, parts: Ints) -> Maximizer:
-        return _EdgelessReduction(self.method, self.structure.take(parts), self._inner.take(parts))
+        return _EdgelessReduction(self.method, self.bound_loss.take(parts), self._inner.take(parts))
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         return self._inner.solve(scores, tol)
@@ -279,8 +279,8 @@ class ByPieces(Inference):
     >>> from setwise.inference import Auto, ByPieces
     >>> from setwise.losses import BoxFullness
     >>> image = Graphs.images([np.array([[-1, -1, 0]], dtype=np.int8)])  # a box of two pixels
-    >>> structure = BoxFullness(0.5).bind(image)
-    >>> found = ByPieces(Auto()).prepare(structure).maximize([0.5, 0.5, -2.0, 0.25, 0.25])
+    >>> bound_loss = BoxFullness(0.5).bind(image)
+    >>> found = ByPieces(Auto()).prepare(bound_loss).maximize([0.5, 0.5, -2.0, 0.25, 0.25])
     >>> print(found.labels)  # both pixels of the box are positive, which costs |2 - 1|
     [ True  True False]
     """
@@ -293,37 +293,37 @@ class ByPieces(Inference):
     def __post_init__(self) -> None:
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        terms, rest = _split(structure)
-        if structure.batch.unary is None:
-            return f"ByPieces refuses {type(structure.batch).__name__}: its scores are not those of single decisions."
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        terms, rest = _split(bound_loss)
+        if bound_loss.batch.unary is None:
+            return f"ByPieces refuses {type(bound_loss.batch).__name__}: its scores are not those of single decisions."
         if not terms:
-            return f"ByPieces refuses {structure!r}: no term is a maximum of linear functions. Use Auto()."
+            return f"ByPieces refuses {bound_loss!r}: no term is a maximum of linear functions. Use Auto()."
         if slack:
             return "ByPieces refuses slack rescaling: the product does not split. Use margin rescaling."
         number = prod(len(term.costs) for term in terms)
         if number > MOST:
             what = f"{number} combinations of pieces are more than {MOST}"
-            return f"ByPieces refuses {structure!r}: {what}. Use fewer boxes."
+            return f"ByPieces refuses {bound_loss!r}: {what}. Use fewer boxes."
         return self.inner.refuses(rest)
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        terms, rest = _split(structure)
-        return _ByPieces(self, structure, terms, self.inner.prepare(rest))
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        terms, rest = _split(bound_loss)
+        return _ByPieces(self, bound_loss, terms, self.inner.prepare(rest))
 
 
-def _split(structure: BoundLoss) -> tuple[list[MaximumOfSums], BoundLoss]:
+def _split(bound_loss: BoundLoss) -> tuple[list[MaximumOfSums], BoundLoss]:
     """Returns the maxima of linear functions, and the bound loss of all other terms."""
-    terms = [term for term in structure.terms if isinstance(term, MaximumOfSums)]
-    rest = tuple(term for term in structure.terms if not isinstance(term, MaximumOfSums))
-    return terms, BoundLoss(structure.batch, rest, structure.source)
+    terms = [term for term in bound_loss.terms if isinstance(term, MaximumOfSums)]
+    rest = tuple(term for term in bound_loss.terms if not isinstance(term, MaximumOfSums))
+    return terms, BoundLoss(bound_loss.batch, rest, bound_loss.source)
 
 
 @final
 class _ByPieces(Maximizer):
-    def __init__(self, method: ByPieces, structure: BoundLoss, terms: list[MaximumOfSums], inner: Maximizer) -> None:
-        self.method, self.structure, self.slack, self._inner = method, structure, False, inner
-        self._pieces = [term.as_scores(structure.batch) for term in terms]
+    def __init__(self, method: ByPieces, bound_loss: BoundLoss, terms: list[MaximumOfSums], inner: Maximizer) -> None:
+        self.method, self.bound_loss, self.slack, self._inner = method, bound_loss, False, inner
+        self._pieces = [term.as_scores(bound_loss.batch) for term in terms]
 
     def _combinations(self) -> Iterator[tuple[Floats, Values]]:
         """The change of the scores, (n_scores,), and the constants, (n,), of each combination of pieces."""
@@ -334,7 +334,7 @@ class _ByPieces(Maximizer):
                 yield np.sum([change for change, _ in pieces], axis=0), constants
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        batch = self.structure.batch
+        batch = self.bound_loss.batch
         best, bounds, rivals = np.full((3, len(batch)), -np.inf)
         labels = np.zeros(batch.total, dtype=bool if batch.n_labels == 2 else np.int64)
         for change, constants in self._combinations():
@@ -348,7 +348,7 @@ class _ByPieces(Maximizer):
         return Solutions(labels, found.values, found.bounds, (best >= rivals) | found.exact)
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
-        batch = self.structure.batch
+        batch = self.bound_loss.batch
         given, base = as_scores(scores, batch.n_scores), as_base_values(base, len(batch))
         out = np.full((batch.total, batch.n_labels), -np.inf)
         for change, constants in self._combinations():

@@ -23,13 +23,13 @@ ROUNDS, MIXED = 6, 16
 """So many weights of the distance from one right label, and from several, are tried before a list is made."""
 
 
-def unfit_for_flips(method: Inference, structure: BoundLoss, kind: type[Flips]) -> str | None:
+def unfit_for_flips(method: Inference, bound_loss: BoundLoss, kind: type[Flips]) -> str | None:
     """Why a method for one kind of labels refuses a bound loss, as a sentence; None if it fits."""
-    name, given = type(method).__name__, type(structure.batch).__name__
-    if not isinstance(structure.batch, kind):
+    name, given = type(method).__name__, type(bound_loss.batch).__name__
+    if not isinstance(bound_loss.batch, kind):
         return f"{name} refuses {given}: it knows {kind.__name__}. Use an inference made for {given}, as Auto()."
-    if len(structure.terms) > 1 or not all(isinstance(term, FlipCosts) for term in structure.terms):
-        return f"{name} refuses {structure!r}: it takes one cost of single labels. Use MaxLoss(GivenCosts(function))."
+    if len(bound_loss.terms) > 1 or not all(isinstance(term, FlipCosts) for term in bound_loss.terms):
+        return f"{name} refuses {bound_loss!r}: it takes one cost of single labels. Use MaxLoss(GivenCosts(function))."
     return None
 
 
@@ -81,10 +81,10 @@ class RankedMaximizer(Maximizer):
     limit : so many labels that are not right are looked at for an input and a call, at most
     """
 
-    def __init__(self, method: Any, structure: BoundLoss, slack: bool, limit: int) -> None:
-        self.method, self.structure, self.slack, self.most_labels = method, structure, slack, limit
-        self.flips: Any = structure.batch
-        self.costs: FlipCosts | None = structure.terms[0] if structure.terms else None  # type: ignore[assignment]
+    def __init__(self, method: Any, bound_loss: BoundLoss, slack: bool, limit: int) -> None:
+        self.method, self.bound_loss, self.slack, self.most_labels = method, bound_loss, slack, limit
+        self.flips: Any = bound_loss.batch
+        self.costs: FlipCosts | None = bound_loss.terms[0] if bound_loss.terms else None  # type: ignore[assignment]
         self.factor = 0.0 if self.costs is None else self.costs.factor
 
     @abstractmethod
@@ -239,8 +239,8 @@ class RankedMaximizer(Maximizer):
         """For every input an iterator over its labels in falling order of f, written plus one."""
         if self.costs is not None or any(len(rows) for rows in self.flips.truths):
             raise Refusal(
-                f"k_best and above refuse {self.structure!r} with right labels: they list labels by their scores. Take "
-                "a batch without truths, and no loss.",
+                f"k_best and above refuse {self.bound_loss!r} with right labels: they list labels by their scores. "
+                "Take a batch without truths, and no loss.",
                 FORCED_LABELS,
             )
         s = as_scores(scores, self.flips.n_scores)

@@ -49,24 +49,26 @@ class Bags:
     owners: Ints
 
     @classmethod
-    def of(cls, structure: BoundLoss, name: str) -> "Bags":
+    def of(cls, bound_loss: BoundLoss, name: str) -> "Bags":
         """The bags of a bound loss of the values 0 and -inf, for the object that is called ``name`` in sentences."""
-        batch = structure.batch
+        batch = bound_loss.batch
         if type(batch) is not Sets or batch.totals is not None:
             raise Refusal(
                 f"{name} refuses {type(batch).__name__}: it is for sets of independent decisions.", WEAK_LOSSES
             )
-        mistakes = [term for term in structure.terms if isinstance(term, Mistakes)]
-        regions = [term for term in structure.terms if isinstance(term, RegionCounts)]
-        if len(mistakes) + len(regions) < len(structure.terms) or len(regions) > 1:
+        mistakes = [term for term in bound_loss.terms if isinstance(term, Mistakes)]
+        regions = [term for term in bound_loss.terms if isinstance(term, RegionCounts)]
+        if len(mistakes) + len(regions) < len(bound_loss.terms) or len(regions) > 1:
             raise Refusal(
-                f"{name} refuses {structure!r}: these labelings are no ranges of numbers of positives. Use CountRange.",
+                f"{name} refuses {bound_loss!r}: these labelings are no ranges of numbers of positives. "
+                "Use CountRange.",
                 WEAK_LOSSES,
             )
         values = np.concatenate([np.zeros(0), *(term.costs for term in mistakes), *(term.tables for term in regions)])
         if ((values != 0.0) & (values != -np.inf)).any():
             raise Refusal(
-                f"{name} refuses {structure!r}: it is for values of 0 and -inf, which say what is allowed. Use zero().",
+                f"{name} refuses {bound_loss!r}: it is for values of 0 and -inf, which say what is allowed. "
+                "Use zero().",
                 WEAK_LOSSES,
             )
         held = np.zeros(batch.total, dtype=bool)
@@ -123,8 +125,8 @@ class AllowedPartition(Evaluator):
 
     Parameters
     ----------
-    structure : of the values 0 and -inf, for sets of independent decisions: one without terms allows all labelings, and
-        ``CountRange(low, high).bind(sets).zero()`` ranges of the numbers of positives
+    bound_loss : of the values 0 and -inf, for sets of independent decisions: one without terms allows all labelings,
+        and ``CountRange(low, high).bind(sets).zero()`` ranges of the numbers of positives
 
     Raises
     ------
@@ -145,10 +147,10 @@ class AllowedPartition(Evaluator):
 
     batch: Sets
 
-    def __init__(self, structure: BoundLoss) -> None:
-        as_kind(structure, "structure", BoundLoss, "CountRange(1).bind(sets).zero()")
-        self.structure, self.bags = structure, Bags.of(structure, "AllowedPartition")
-        self.batch = structure.batch  # type: ignore[assignment]
+    def __init__(self, bound_loss: BoundLoss) -> None:
+        as_kind(bound_loss, "bound_loss", BoundLoss, "CountRange(1).bind(sets).zero()")
+        self.bound_loss, self.bags = bound_loss, Bags.of(bound_loss, "AllowedPartition")
+        self.batch = bound_loss.batch  # type: ignore[assignment]
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         s, bags = np.asarray(scores, dtype=np.float64), self.bags
@@ -169,10 +171,10 @@ class AllowedPartition(Evaluator):
         return values
 
     def take(self, parts: Ints) -> "AllowedPartition":
-        return AllowedPartition(self.structure.take(parts))
+        return AllowedPartition(self.bound_loss.take(parts))
 
     def __repr__(self) -> str:
-        return f"the log-partition function of {self.structure!r}"
+        return f"the log-partition function of {self.bound_loss!r}"
 
 
 @final
@@ -233,13 +235,13 @@ class BagDivergence(Evaluator):
     """``sum over bags of m KL(R || mean of sigmoid(s_i)) + logistic losses of known labels``. Not convex.
 
     R is the share of positives that is nearest to the mean among those from the least to the largest number that the
-    structure allows, of m decisions.
+    bound loss allows, of m decisions.
 
     Source: own; compared with the formula in tests/probabilistic/test_count_likelihood.py.
 
     Parameters
     ----------
-    structure : of the values 0 and -inf, as that of :class:`setwise.probabilistic.AllowedPartition`
+    bound_loss : of the values 0 and -inf, as that of :class:`setwise.probabilistic.AllowedPartition`
 
     Raises
     ------
@@ -262,10 +264,10 @@ class BagDivergence(Evaluator):
     convex = False
     floor = 0.0
 
-    def __init__(self, structure: BoundLoss) -> None:
-        as_kind(structure, "structure", BoundLoss, "CountRange(1).bind(sets).zero()")
-        self.structure, self.bags = structure, Bags.of(structure, "BagDivergence")
-        self.batch = structure.batch  # type: ignore[assignment]
+    def __init__(self, bound_loss: BoundLoss) -> None:
+        as_kind(bound_loss, "bound_loss", BoundLoss, "CountRange(1).bind(sets).zero()")
+        self.bound_loss, self.bags = bound_loss, Bags.of(bound_loss, "BagDivergence")
+        self.batch = bound_loss.batch  # type: ignore[assignment]
         bags = self.bags
         first = np.searchsorted(bags.bags, np.arange(len(bags.owners)))
         last = np.searchsorted(bags.bags, np.arange(len(bags.owners)), side="right") - 1
@@ -295,10 +297,10 @@ class BagDivergence(Evaluator):
         return Evaluation(values, gradient.astype(scores.dtype), values, np.ones(len(values), dtype=bool))
 
     def take(self, parts: Ints) -> "BagDivergence":
-        return BagDivergence(self.structure.take(parts))
+        return BagDivergence(self.bound_loss.take(parts))
 
     def __repr__(self) -> str:
-        return f"the divergence of bags of {self.structure!r}"
+        return f"the divergence of bags of {self.bound_loss!r}"
 
 
 @final

@@ -377,7 +377,7 @@ class _InferenceMaxima(MeanMaxima):
     """By the maximization of the score alone."""
 
     def __init__(self, maximizer: Maximizer) -> None:
-        self._maximizer, self.batch = maximizer, maximizer.structure.batch
+        self._maximizer, self.batch = maximizer, maximizer.bound_loss.batch
 
     def means(self, scores: Floats, source: Source, tol: Values) -> Means:
         batch, places, sizes = self.batch, self.batch.unary[:, 1], self.batch.sizes.tolist()

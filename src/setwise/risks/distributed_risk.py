@@ -1,6 +1,6 @@
 """The weighted mean of a surrogate over sets whose rows lie in several places, exactly.
 
-A census says which place holds what, and how each set is evaluated: where all its rows are, from summaries, or, for a
+A catalog says which place holds what, and how each set is evaluated: where all its rows are, from summaries, or, for a
 small set that spans places, where its scores are gathered.
 """
 
@@ -89,7 +89,7 @@ WHOLE, GATHERED, SPREAD = 0, 1, 2
 
 
 @final
-class Census:
+class SetCatalog:
     """All sets of a data set, numbered by their sorted ids.
 
     Parameters
@@ -307,15 +307,15 @@ class GatheredSets:
     ends: Ints
 
     @classmethod
-    def of(cls, census: Census, rows: Sequence[tuple[Bools, Ints]], surrogate: Surrogate) -> "GatheredSets":
+    def of(cls, catalog: SetCatalog, rows: Sequence[tuple[Bools, Ints]], surrogate: Surrogate) -> "GatheredSets":
         """The meeting of the gathered rows of each place, given by their labels and the numbers of their sets."""
         truth, numbers = (np.concatenate(column) for column in zip(*rows, strict=True))
         ends = np.cumsum([len(labels) for labels, _ in rows])
         order = np.argsort(numbers, kind="stable")
-        chosen = np.flatnonzero(census.kinds == GATHERED)
-        offsets = np.concatenate(([0], np.cumsum(census.sizes[chosen]))).astype(np.int64)
+        chosen = np.flatnonzero(catalog.kinds == GATHERED)
+        offsets = np.concatenate(([0], np.cumsum(catalog.sizes[chosen]))).astype(np.int64)
         evaluator = surrogate.on(Sets(truth[order], offsets)) if len(chosen) else None
-        return cls(evaluator, census.weights[chosen], order, ends)
+        return cls(evaluator, catalog.weights[chosen], order, ends)
 
     @property
     def floor(self) -> float:
@@ -393,25 +393,25 @@ class DistributedRisk(Risk):
         as_kind(truth, "truth", PlacedObjects, "LocalObjects(list of bool arrays)")
         if ids is not None:
             as_kind(ids, "ids", PlacedObjects, "None, or LocalObjects(list of arrays)")
-        self.census = Census(places.tell(extent_of, truth, ids), surrogate, weights)
-        gathered = int(self.census.sizes[self.census.kinds == GATHERED].sum())
+        self.catalog = SetCatalog(places.tell(extent_of, truth, ids), surrogate, weights)
+        gathered = int(self.catalog.sizes[self.catalog.kinds == GATHERED].sum())
         if gathered > places.room:
             raise Refusal(
                 f"{gathered} rows of sets that span places are refused, for there is room for the scores of "
                 f"{places.room}: give more memory, or sort the rows by set, so that few sets span places.",
                 PLACES_REFUSE,
             )
-        plans = PlaceArguments([self.census.plan(k) for k in range(places.count)])
+        plans = PlaceArguments([self.catalog.plan(k) for k in range(places.count)])
         self._rows, self._shares = rows, places.keep(Shard.of, rows, truth, ids, plans, surrogate)
         sizes = set(places.tell(Shard.width, self._shares))
         if len(sizes) > 1:
             raise ValueError(f"rows must have the same features in all places; got {sorted(sizes)} weights.")
         self.size, self.n_parts = sizes.pop(), 1
-        self._meeting = GatheredSets.of(self.census, places.tell(Shard.gathered, self._shares), surrogate)
-        parts = [one for one in (self._meeting.evaluator, *self.census.spread.values()) if one is not None]
+        self._meeting = GatheredSets.of(self.catalog, places.tell(Shard.gathered, self._shares), surrogate)
+        parts = [one for one in (self._meeting.evaluator, *self.catalog.spread.values()) if one is not None]
         self.convex = all(places.tell(Shard.convex, self._shares)) and all(one.convex for one in parts)
         floors = [*places.tell(Shard.floor, self._shares), self._meeting.floor]
-        floors += [one.floor for one in self.census.spread.values()]
+        floors += [one.floor for one in self.catalog.spread.values()]
         # Where the surrogate has a floor, the risk has one, and learners begin with it.
         self.floors = None if min(floors) == -np.inf else np.array([min(floors)])
 
@@ -426,7 +426,7 @@ class DistributedRisk(Risk):
         gradients = PlaceArguments(gathered), PlaceArguments(self._gradients(spread))
         ends = places.tell(Shard.end, self._shares, self._rows, scores, begun, *gradients)
         slope, inner, lost = (tree_sum([end[k] for end in ends]) for k in range(3))
-        weights = self.census.weights
+        weights = self.catalog.weights
         values = [brief.value for brief in briefs] + [found[0]] + [weights[i] * one.value for i, one in spread.items()]
         uppers = [brief.upper for brief in briefs] + [found[1]] + [weights[i] * one.upper for i, one in spread.items()]
         value, upper = float(tree_sum(values)), float(tree_sum(uppers))
@@ -441,7 +441,7 @@ class DistributedRisk(Risk):
 
     def _spread(self, scores: PlacedObjects, tol: float) -> dict[int, PiecedEvaluation]:
         """The evaluations of the spread sets, whose dialogues go on side by side."""
-        dialogues = {i: one.search(tol) for i, one in self.census.spread.items()}
+        dialogues = {i: one.search(tol) for i, one in self.catalog.spread.items()}
         found: dict[int, PiecedEvaluation] = {}
         questions: dict[int, Question] = {}
         replies: dict[int, list[Any] | None] = dict.fromkeys(dialogues)
@@ -455,14 +455,14 @@ class DistributedRisk(Risk):
             if not questions:
                 break
             answers = self.places.tell(Shard.answer, self._shares, scores, questions)
-            replies = {i: [answers[k][i] for k in self.census.holders[i]] for i in questions}
+            replies = {i: [answers[k][i] for k in self.catalog.holders[i]] for i in questions}
         return found
 
     def _gradients(self, spread: dict[int, PiecedEvaluation]) -> list[dict[int, Question]]:
         """What computes the gradient of its pieces at each place."""
         out: list[dict[int, Question]] = [{} for _ in range(self.places.count)]
         for i, one in spread.items():
-            for k, gradient in zip(self.census.holders[i], one.gradients, strict=True):
+            for k, gradient in zip(self.catalog.holders[i], one.gradients, strict=True):
                 out[k][i] = gradient
         return out
 

@@ -356,7 +356,7 @@ _LOCK = Lock()
 
 
 @dataclass
-class Visits:
+class SearchStatistics:
     """What the searches of a maximizer took so far, and of the parts taken from it.
 
     Attributes
@@ -390,7 +390,7 @@ class ByWindows(Inference):
     one. Others are searched by branch and bound over sets of windows (Lampert, Blaschko and Hofmann 2009), in which a
     set costs nothing if one box alone overlaps all of it, and after a budget by the maximum over pairs of rows,
     O(h^2 w) for images of h rows and w columns. ``above`` lists windows greedily: each is the best one that overlaps no
-    window before it by ``overlap``. ``k_best`` leaves nothing out. The maximizer counts in ``visits`` what it took.
+    window before it by ``overlap``. ``k_best`` leaves nothing out. The maximizer counts in ``statistics`` what it took.
 
     Parameters
     ----------
@@ -427,37 +427,39 @@ class ByWindows(Inference):
         if self.budget is not None:
             as_count(self.budget, "budget", low=0)
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        unfit = unfit_for_flips(self, structure, Boxes)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        unfit = unfit_for_flips(self, bound_loss, Boxes)
         if unfit is not None:
             return unfit
-        if not all(isinstance(term, EqualCosts | Overlap) for term in structure.terms):
-            return f"ByWindows refuses {structure!r}: it takes equal costs or those by overlap. Use MaxLoss(Overlap())."
-        if not slack and any(isinstance(term, Overlap) for term in structure.terms):
+        if not all(isinstance(term, EqualCosts | Overlap) for term in bound_loss.terms):
             return (
-                f"ByWindows refuses margin rescaling of {structure!r}: a window that holds the same points as a right "
+                f"ByWindows refuses {bound_loss!r}: it takes equal costs or those by overlap. Use MaxLoss(Overlap())."
+            )
+        if not slack and any(isinstance(term, Overlap) for term in bound_loss.terms):
+            return (
+                f"ByWindows refuses margin rescaling of {bound_loss!r}: a window that holds the same points as a right "
                 "one has its score f and costs 0, so the hinge is at least max(1 - f, f), 1/2 or more whatever the "
                 "weights are. Use rescaling='slack'."
             )
         return None
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _ByWindows(self, structure, slack, Visits())
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _ByWindows(self, bound_loss, slack, SearchStatistics())
 
 
 @final
 class _ByWindows(Maximizer):
     method: ByWindows
 
-    def __init__(self, method: ByWindows, structure: BoundLoss, slack: bool, visits: Visits) -> None:
-        self.method, self.structure, self.slack, self.visits = method, structure, slack, visits
-        assert isinstance(structure.batch, Boxes)
-        self.boxes = structure.batch
-        self.costs: FlipCosts | None = structure.terms[0] if structure.terms else None  # type: ignore[assignment]
+    def __init__(self, method: ByWindows, bound_loss: BoundLoss, slack: bool, statistics: SearchStatistics) -> None:
+        self.method, self.bound_loss, self.slack, self.statistics = method, bound_loss, slack, statistics
+        assert isinstance(bound_loss.batch, Boxes)
+        self.boxes = bound_loss.batch
+        self.costs: FlipCosts | None = bound_loss.terms[0] if bound_loss.terms else None  # type: ignore[assignment]
         self.cost = 0.0 if self.costs is None else self.costs.factor
 
     def take(self, parts: Ints) -> Maximizer:
-        return _ByWindows(self.method, self.structure.take(parts), self.slack, self.visits)
+        return _ByWindows(self.method, self.bound_loss.take(parts), self.slack, self.statistics)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         labels = np.zeros(self.boxes.total, np.int64)
@@ -465,7 +467,7 @@ class _ByWindows(Maximizer):
         if self.cost or not self.slack:
             units = list(enumerate(self._own(scores)))
             answers = map_units(self._worst, units)
-            self.visits.count([found for _, found in answers])
+            self.statistics.count([found for _, found in answers])
             for i, (label, _) in enumerate(answers):
                 if label is not None:
                     labels[4 * i : 4 * i + 4] = label + 1
@@ -516,7 +518,7 @@ class _ByWindows(Maximizer):
 
         own = self._listable(scores)
         answers = map_units(listed, list(enumerate(own)))
-        self.visits.count(answers)
+        self.statistics.count(answers)
         lists = [self._solutions(i, found, s) for i, (found, s) in enumerate(zip(answers, own, strict=True))]
         # Sums by differences may be above the threshold by their rounding alone.
         return [[one for one in row if one.value > floor] for row in lists]
@@ -525,7 +527,7 @@ class _ByWindows(Maximizer):
         """The scores of each image, for lists of its windows."""
         if self.costs is not None or any(len(rows) for rows in self.boxes.truths):
             raise Refusal(
-                f"k_best and above refuse {self.structure!r} with right windows: they list windows by their scores. "
+                f"k_best and above refuse {self.bound_loss!r} with right windows: they list windows by their scores. "
                 "Take a batch without truths, and no loss.",
                 FORCED_LABELS,
             )
@@ -539,7 +541,7 @@ class _ByWindows(Maximizer):
         seen, count = np.zeros((0, 4), np.int64), 8
         while True:
             found = self._search(i, own, seen, 1.0, -np.inf, count)
-            self.visits.count([found])
+            self.statistics.count([found])
             yield from self._solutions(i, found, own)
             if len(found.sums) < count:
                 return

@@ -172,11 +172,11 @@ class ByMatchings(Inference):
     def __post_init__(self) -> None:
         as_count(self.limit, "limit")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        return unfit_for_flips(self, structure, Assignments)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        return unfit_for_flips(self, bound_loss, Assignments)
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _ByMatchings(self, structure, slack, self.limit)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _ByMatchings(self, bound_loss, slack, self.limit)
 
 
 @final

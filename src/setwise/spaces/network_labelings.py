@@ -214,29 +214,29 @@ class ByNetworks(Inference):
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
         as_count(self.limit, "limit")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit_for_flips(self, structure, Labelings)
-        return why if why is not None else self.inner.refuses(_scored(structure))
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        why = unfit_for_flips(self, bound_loss, Labelings)
+        return why if why is not None else self.inner.refuses(_scored(bound_loss))
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _ByNetworks(self, structure, slack, self.limit)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _ByNetworks(self, bound_loss, slack, self.limit)
 
 
-def _scored(structure: BoundLoss) -> BoundLoss:
+def _scored(bound_loss: BoundLoss) -> BoundLoss:
     """The networks without a loss, so that their labelings have their scores alone."""
-    batch: Any = structure.batch
+    batch: Any = bound_loss.batch
     return BoundLoss(batch.networks, (), "the score of a network")
 
 
 @final
 class _ByNetworks(RankedMaximizer):
-    def __init__(self, method: ByNetworks, structure: BoundLoss, slack: bool, limit: int) -> None:
-        super().__init__(method, structure, slack, limit)
-        self._inner = method.inner.prepare(_scored(structure))
+    def __init__(self, method: ByNetworks, bound_loss: BoundLoss, slack: bool, limit: int) -> None:
+        super().__init__(method, bound_loss, slack, limit)
+        self._inner = method.inner.prepare(_scored(bound_loss))
 
     def falling(self, i: int, scores: Values, weights: Values | None = None, many: int = 1) -> Falling:
         inner, truths = self._inner.take(np.array([i])), self.flips.truths[i]
-        moved = scores[:-1] if weights is None else _moved(inner.structure.batch, scores[:-1], truths, weights)
+        moved = scores[:-1] if weights is None else _moved(inner.bound_loss.batch, scores[:-1], truths, weights)
         for solution in inner._ranked(moved)[0]:
             if not solution.exact:
                 raise Refusal(

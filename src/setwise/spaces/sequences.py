@@ -151,11 +151,11 @@ class BySequences(Inference):
     def __post_init__(self) -> None:
         as_count(self.limit, "limit")
 
-    def refuses(self, structure: BoundLoss, slack: bool = False) -> str | None:
-        return unfit_for_flips(self, structure, Sequences)
+    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
+        return unfit_for_flips(self, bound_loss, Sequences)
 
-    def bind(self, structure: BoundLoss, slack: bool) -> Maximizer:
-        return _BySequences(self, structure, slack, self.limit)
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return _BySequences(self, bound_loss, slack, self.limit)
 
 
 @final

@@ -18,7 +18,7 @@ from setwise.core.terms import Trait
 from setwise.kernels.lovasz import MARGINS, NO_LIMIT, lovasz_values, modular_hinge, quotient_extension
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import as_loss
-from setwise.surrogates.pieces.bins import structure_of_totals
+from setwise.surrogates.pieces.bins import bound_loss_of_totals
 from setwise.surrogates.pieces.lovasz import LovaszInPieces, of_large_set
 
 
@@ -94,11 +94,11 @@ class LovaszHinge(Surrogate):
             raise Refusal(
                 f"LovaszHinge refuses {what}: it sorts independent decisions. Use surrogate='margin'.", WHICH_SURROGATE
             )
-        structure = self.loss.bind(batch)
-        self._require_submodular(structure)
+        bound_loss = self.loss.bind(batch)
+        self._require_submodular(bound_loss)
         # Tables may show that a loss increases though it does not promise it, so the bound loss is asked.
-        increases = Trait.INCREASING in structure.traits
-        whole = LovaszExtension(structure, increases if self.increasing is None else self.increasing)
+        increases = Trait.INCREASING in bound_loss.traits
+        whole = LovaszExtension(bound_loss, increases if self.increasing is None else self.increasing)
         return of_large_set(self, batch, whole)
 
     def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
@@ -108,9 +108,9 @@ class LovaszHinge(Surrogate):
         ------
         Refusal : for losses that are no function of (fn, fp, P, N), or where the surrogate is not convex
         """
-        structure, counts = structure_of_totals(self.loss, negatives, positives)
-        self._require_submodular(structure)
-        increases = Trait.INCREASING in structure.traits
+        bound_loss, counts = bound_loss_of_totals(self.loss, negatives, positives)
+        self._require_submodular(bound_loss)
+        increases = Trait.INCREASING in bound_loss.traits
         if self.increasing and not increases:
             raise Refusal(
                 f"LovaszHinge refuses increasing=True for {self.loss!r} of a set in pieces: the loss does not "
@@ -119,8 +119,8 @@ class LovaszHinge(Surrogate):
             )
         return LovaszInPieces(counts, increases if self.increasing is None else bool(self.increasing))
 
-    def _require_submodular(self, structure: BoundLoss) -> None:
-        if Trait.SUBMODULAR not in structure.traits:
+    def _require_submodular(self, bound_loss: BoundLoss) -> None:
+        if Trait.SUBMODULAR not in bound_loss.traits:
             raise Refusal(
                 f"LovaszHinge refuses {self.loss!r}: the loss does not promise to be submodular. Use "
                 "surrogate='margin', or promises=[Trait.SUBMODULAR] where that holds.",
@@ -137,16 +137,16 @@ class LovaszExtension(Evaluator):
 
     Parameters
     ----------
-    structure : a submodular loss bound to binary sets
+    bound_loss : a submodular loss bound to binary sets
     thresholded : whether each error is clipped at 0 (LH Def. 5), or else the whole sum (LH Def. 6)
     """
 
-    def __init__(self, structure: BoundLoss, thresholded: bool) -> None:
-        self.structure, self.thresholded, self.batch, self.floor = structure, thresholded, structure.batch, 0.0
-        self.convex = not thresholded or Trait.INCREASING in structure.traits
-        costs, remainder = structure.split()
+    def __init__(self, bound_loss: BoundLoss, thresholded: bool) -> None:
+        self.bound_loss, self.thresholded, self.batch, self.floor = bound_loss, thresholded, bound_loss.batch, 0.0
+        self.convex = not thresholded or Trait.INCREASING in bound_loss.traits
+        costs, remainder = bound_loss.split()
         # A sum that is clipped as a whole cannot be split into parts.
-        self._costs, self._remainder = (costs, remainder) if thresholded else (None, structure)
+        self._costs, self._remainder = (costs, remainder) if thresholded else (None, bound_loss)
         self._at_empty = self._remainder.at_empty()
         # A single quotient of counts has a kernel of its own; it counts decisions and knows no areas.
         term = self._remainder.terms[0] if len(self._remainder.terms) == 1 else None
@@ -190,7 +190,7 @@ class LovaszExtension(Evaluator):
         return values, gradient
 
     def take(self, parts: Ints) -> "LovaszExtension":
-        return LovaszExtension(self.structure.take(parts), self.thresholded)
+        return LovaszExtension(self.bound_loss.take(parts), self.thresholded)
 
     def __repr__(self) -> str:
-        return f"the Lovász hinge of {self.structure!r}"
+        return f"the Lovász hinge of {self.bound_loss!r}"

@@ -70,15 +70,15 @@ class Ramp(Surrogate):
         check_scale(self.scale)
 
     def on(self, batch: Batch) -> Evaluator:
-        structure = self.loss.bind(batch)
-        if isinstance(batch, Flips) and all(isinstance(t, FlipCosts) and t.binary for t in structure.terms):
-            return _of_single_labels(structure)
-        method, scale = self.inference or Auto(), scale_for(self.scale, structure.batch)
+        bound_loss = self.loss.bind(batch)
+        if isinstance(batch, Flips) and all(isinstance(t, FlipCosts) and t.binary for t in bound_loss.terms):
+            return _of_single_labels(bound_loss)
+        method, scale = self.inference or Auto(), scale_for(self.scale, bound_loss.batch)
         margin = MarginRescaling(self.loss, self.inference, self.scale)
-        worst = of_large_set(margin, batch, Support(method.prepare(structure), scale))
-        best = Support(_predictor(method, structure.allowed()), scale)
+        worst = of_large_set(margin, batch, Support(method.prepare(bound_loss), scale))
+        best = Support(_predictor(method, bound_loss.allowed()), scale)
         # The first maximum goes over the predicted labeling too, whose loss is at least 0.
-        return Difference(worst, best, floor=0.0, nudge=_toward_truth(structure.batch, scale))
+        return Difference(worst, best, floor=0.0, nudge=_toward_truth(bound_loss.batch, scale))
 
     def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
         worst = MarginRescaling(self.loss, self.inference, self.scale).in_pieces(negatives, positives)
@@ -86,14 +86,14 @@ class Ramp(Surrogate):
         return RampInPieces(worst, scale, NUDGE * scale / max(negatives + positives, 1))
 
 
-def _of_single_labels(structure: BoundLoss) -> Evaluator:
+def _of_single_labels(bound_loss: BoundLoss) -> Evaluator:
     """``min(hinge, cost)``, the ramp over single labels that cost the same; others cost nothing and have no effect.
 
     Over labels of equal cost the hinge is the cost times 1 + m with the margin m of the worst one, and the score of the
     prediction exceeds that of the truth by the cost times m.
     """
-    hinge = Slack(Auto().prepare(structure, slack=True))
-    cost = sum(term.factor for term in structure.terms if isinstance(term, FlipCosts))
+    hinge = Slack(Auto().prepare(bound_loss, slack=True))
+    cost = sum(term.factor for term in bound_loss.terms if isinstance(term, FlipCosts))
     return Difference(hinge, _ClippedDifference(hinge, cost), floor=0.0)
 
 

@@ -58,10 +58,10 @@ class Support(Evaluator):
     """
 
     def __init__(self, maximizer: Maximizer, scale: float | Values = 1.0) -> None:
-        as_kind(maximizer, "maximizer", Maximizer, "Auto().prepare(structure)")
+        as_kind(maximizer, "maximizer", Maximizer, "Auto().prepare(bound_loss)")
         if maximizer.slack:
-            raise ValueError(f"maximizer must be prepared without slack; got one of {maximizer.structure!r} with it.")
-        self.maximizer, self.batch = maximizer, maximizer.structure.batch
+            raise ValueError(f"maximizer must be prepared without slack; got one of {maximizer.bound_loss!r} with it.")
+        self.maximizer, self.batch = maximizer, maximizer.bound_loss.batch
         self.scale = scale if isinstance(scale, float) and 0.0 < scale < np.inf else self._scale(scale)
         # The target is a mean of labelings. Their losses are at least 0 and their scores relative to it are 0 on
         # average, so one of them has a sum of at least 0.
@@ -94,7 +94,7 @@ class Support(Evaluator):
         return Support(self.maximizer.take(parts), scale)
 
     def __repr__(self) -> str:
-        return f"margin rescaling of {self.maximizer.structure!r}"
+        return f"margin rescaling of {self.maximizer.bound_loss!r}"
 
 
 @final
@@ -118,24 +118,26 @@ class Slack(Evaluator):
     >>> from setwise.inference import Auto
     >>> from setwise.losses import ZeroOne
     >>> from setwise.surrogates import Slack
-    >>> structure = (3.0 * ZeroOne()).bind(Sets.single([1, 0]))
-    >>> found = Slack(Auto().prepare(structure, slack=True))([2.0, 0.5])
+    >>> bound_loss = (3.0 * ZeroOne()).bind(Sets.single([1, 0]))
+    >>> found = Slack(Auto().prepare(bound_loss, slack=True))([2.0, 0.5])
     >>> print(found.values, found.gradient)  # the negative alone is wrong: 3 (1 + 0.5)
     [4.5] [0. 3.]
     """
 
     def __init__(self, maximizer: Maximizer) -> None:
-        as_kind(maximizer, "maximizer", Maximizer, "Auto().prepare(structure, slack=True)")
+        as_kind(maximizer, "maximizer", Maximizer, "Auto().prepare(bound_loss, slack=True)")
         if not maximizer.slack:
-            raise ValueError(f"maximizer must be prepared with slack=True; got one of {maximizer.structure!r} without.")
-        self.maximizer, self.batch = maximizer, maximizer.structure.batch
+            raise ValueError(
+                f"maximizer must be prepared with slack=True; got one of {maximizer.bound_loss!r} without."
+            )
+        self.maximizer, self.batch = maximizer, maximizer.bound_loss.batch
         # The truth has the score of the target and a loss of at least 0, so the maximum is at least 0.
         self.floor = 0.0
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         found = self.maximizer.solve(scores, tol)
         # The loss of the labeling that inference found is the factor of its gradient.
-        weight = np.repeat(self.maximizer.structure.values(found.labels), np.diff(self.batch.score_offsets))
+        weight = np.repeat(self.maximizer.bound_loss.values(found.labels), np.diff(self.batch.score_offsets))
         gradient = (weight * self.batch.away(found.labels)).astype(scores.dtype)
         return Evaluation(found.values, gradient, found.bounds, found.exact)
 
@@ -143,7 +145,7 @@ class Slack(Evaluator):
         return Slack(self.maximizer.take(parts))
 
     def __repr__(self) -> str:
-        return f"slack rescaling of {self.maximizer.structure!r}"
+        return f"slack rescaling of {self.maximizer.bound_loss!r}"
 
 
 @final
@@ -185,16 +187,16 @@ class SlackRescaling(Surrogate):
         check_inference(self.inference)
 
     def on(self, batch: Batch) -> Evaluator:
-        structure = self.loss.bind(batch)
+        bound_loss = self.loss.bind(batch)
         # A loss that is bound to another batch has labelings or a target of its own.
-        if structure.batch is not batch:
-            ranks = isinstance(structure.batch, Rankings)
+        if bound_loss.batch is not batch:
+            ranks = isinstance(bound_loss.batch, Rankings)
             why = "it ranks and makes no set of mistakes" if ranks else "the truth is none of the labelings it takes"
             raise Refusal(f"SlackRescaling refuses {self.loss!r}: {why}. Use surrogate='margin'.", WHICH_SURROGATE)
         if batch.known is not None:
             why = "labels that are not known: their scores would multiply the loss"
             raise Refusal(f"SlackRescaling refuses {why}. Use surrogate='margin'.", WHICH_SURROGATE)
-        return Slack((self.inference or Auto()).prepare(structure, slack=True))
+        return Slack((self.inference or Auto()).prepare(bound_loss, slack=True))
 
 
 def check_scale(scale: object) -> None:
@@ -266,14 +268,14 @@ class MarginRescaling(Surrogate):
         check_scale(self.scale)
 
     def on(self, batch: Batch) -> Evaluator:
-        structure = self.loss.bind(batch)
-        method, scale = self.inference or Auto(), scale_for(self.scale, structure.batch)
-        worst = Support(method.prepare(structure), scale)
+        bound_loss = self.loss.bind(batch)
+        method, scale = self.inference or Auto(), scale_for(self.scale, bound_loss.batch)
+        worst = Support(method.prepare(bound_loss), scale)
         # If all labels are known, labelings are compared with the truth, and no second maximum is needed.
         if batch.known is None:
             return of_large_set(self, batch, worst)
         # The first maximum goes over all labelings, those without a loss included, so the difference is at least 0.
-        return Difference(worst, Support(_completions(method, structure.zero()), scale), floor=0.0)
+        return Difference(worst, Support(_completions(method, bound_loss.zero()), scale), floor=0.0)
 
     def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
         """The surrogate of one set in several places, for losses of counts and the ROC area: from histograms of scores.
@@ -345,16 +347,16 @@ class MultilabelHinge(Surrogate):
         as_choice(self.rescaling, "rescaling", ("slack", "margin"))
 
     def on(self, batch: Batch) -> Evaluator:
-        structure, slack = self.loss.bind(batch), self.rescaling == "slack"
+        bound_loss, slack = self.loss.bind(batch), self.rescaling == "slack"
         if isinstance(batch, Flips):
-            return _evaluator(Auto().prepare(structure, slack=slack))
-        if not all(isinstance(term, LargestCost) for term in structure.terms) or not structure.terms:
+            return _evaluator(Auto().prepare(bound_loss, slack=slack))
+        if not all(isinstance(term, LargestCost) for term in bound_loss.terms) or not bound_loss.terms:
             raise Refusal(
                 f"MultilabelHinge refuses {self.loss!r}: single mistakes do not bound it. Use MaxLoss, or "
                 "surrogate='margin'.",
                 HINGE_OF_LABELS,
             )
-        single = BoundLoss(structure.batch, (*structure.terms, OneMistake()), self.loss)
+        single = BoundLoss(bound_loss.batch, (*bound_loss.terms, OneMistake()), self.loss)
         return _evaluator(ByLargest().prepare(single, slack=slack))
 
 

@@ -136,9 +136,9 @@ class MarginForm(GridForm):
         if not len(some):
             return GridValues(values, gradient)
         sizes = rows.counted[some].sum(axis=1).astype(np.float64)
-        structure = self.loss.bind(rows.graphs(rows.labels[some]))
+        bound_loss = self.loss.bind(rows.graphs(rows.labels[some]))
         # Labels that do not count have no scores either, so that the truth need not be completed.
-        evaluator = Support(Auto().prepare(structure), sizes if self.scale == "size" else float(self.scale))
+        evaluator = Support(Auto().prepare(bound_loss), sizes if self.scale == "size" else float(self.scale))
         found = evaluator(rows.scores[some].ravel(), self.tol)
         gap = float(np.where(found.exact, 0.0, found.upper - found.values).max())
         if gap > self.tol:

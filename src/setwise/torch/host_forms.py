@@ -130,8 +130,8 @@ class LovaszForm(Form):
         if self.errors is Errors.MARGIN:
             seen = LovaszHinge(self.loss).on(sets)(flat)
             return HostValues(found.spread_rows(seen.values, scores), found.spread(seen.gradient, scores))
-        structure = self.loss.bind(sets)
-        if Trait.SUBMODULAR not in structure.traits:
+        bound_loss = self.loss.bind(sets)
+        if Trait.SUBMODULAR not in bound_loss.traits:
             raise Refusal(
                 f"the Lovász extension refuses {self.loss!r}: the loss does not promise to be submodular.", PROMISES
             )
@@ -139,9 +139,9 @@ class LovaszForm(Form):
         items, labels, ordered, starts = sort_falling(keys, sets.truth, sets.offsets, above_zero=True)
         if self.errors is Errors.FOLDED:
             ordered = np.where(ordered > 1.0, 1.0 - 1.0 / ordered, ordered)
-        gains = structure.gains_of(Orders(items, labels, starts))
+        gains = bound_loss.gains_of(Orders(items, labels, starts))
         gradient = np.zeros_like(flat)
-        values = lovasz_values(ordered, gains, items, labels, starts, structure.at_empty(), gradient)
+        values = lovasz_values(ordered, gains, items, labels, starts, bound_loss.at_empty(), gradient)
         if self.errors is Errors.GIVEN:
             gradient[sets.truth] *= -1
         return HostValues(found.spread_rows(values, scores), found.spread(gradient, scores))

@@ -70,13 +70,13 @@ def test_losses_of_candidates_by_hand():
 def test_a_fit_is_made_once_for_all_strategies_and_measures():
     fits = []
 
-    class Counted(LogisticRegression):
+    class CountingRegression(LogisticRegression):
         def fit(self, X, y, sample_weight=None):
             fits.append(len(X))
             return super().fit(X, y, sample_weight)
 
     X, y = noisy()
-    _, base = out_of_fold(X, y, estimator=Counted())
+    _, base = out_of_fold(X, y, estimator=CountingRegression())
     for loss in (FBeta(), Jaccard()):
         task = problem_of(X, y, loss).task
         choice = choose({"lr": base}, task, as_strategies(["as_it_is"]), reference=STRATEGIES["threshold"]())
@@ -327,7 +327,7 @@ def threads_of(api):
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == api}
 
 
-class Counting(LogisticRegression):
+class ThreadRecorder(LogisticRegression):
     """Notes how many threads of BLAS and of OpenMP there are where it is asked."""
 
     seen: ClassVar[set] = set()
@@ -348,18 +348,18 @@ class Counting(LogisticRegression):
 @pytest.mark.parametrize(("small", "threads"), [(1 << 19, {1}), (10, {2})])
 def test_base_models_of_small_tables_get_one_thread(small, threads, monkeypatch):
     monkeypatch.setattr("setwise.estimators.base.SMALL_TABLE", small)
-    Counting.seen.clear()
+    ThreadRecorder.seen.clear()
     X, y = noisy()
     with threadpool_limits(2):
-        _, base = out_of_fold(X, y, estimator=Counting())
+        _, base = out_of_fold(X, y, estimator=ThreadRecorder())
         base.response()
         base.fresh(X).response()
         left = threads_of("blas") | threads_of("openmp")
-    assert Counting.seen == threads
+    assert ThreadRecorder.seen == threads
     assert left == {2}
 
 
-class Lazy(list):
+class UncountableRows(list):
     """Rows whose number is not known before they are counted."""
 
     shape = (None, 3)
@@ -369,7 +369,7 @@ def test_rows_of_every_kind_are_counted():
     table = np.zeros((10, 2))
     with threadpool_limits(2):
         for X in [
-            Lazy(),
+            UncountableRows(),
             ["a", "b"],
             [["a"], ["b", "c"]],
             table,

@@ -23,7 +23,7 @@ TABLE = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "word": np.where(X[:, 2] > 0, 
 MODEL = MeasureClassifier(LogisticRegression(), strategies=["threshold", "class_weight"])
 
 
-class Columns(LogisticRegression):
+class ColumnRegression(LogisticRegression):
     """Reads the numbers of a table with words."""
 
     def fit(self, X, y, sample_weight=None):
@@ -90,7 +90,7 @@ def test_a_finished_choice_needs_the_fit_on_all_rows_alone(file, fits):
         (csr_matrix(X), Y, {}),
         (X.tolist(), np.where(Y == 1, "yes", "no"), {"pos_label": "no"}),
         (X, np.column_stack([Y, 1 - Y]), {"average": "macro", "strategies": ["threshold"]}),
-        (TABLE, Y, {"estimator": Columns()}),
+        (TABLE, Y, {"estimator": ColumnRegression()}),
     ],
     ids=["sparse", "lists", "matrix", "table"],
 )
@@ -120,12 +120,12 @@ OTHER.loc[3, "word"] = "z"
         ({"loss": "jaccard"}, "another fit: loss is 'f1' there and 'jaccard' here. Take"),
         ({"cv": 4}, "another fit: folds differs. Take"),
         ({"random_state": 1}, "another fit: folds differs. Take"),
-        ({"estimator": Columns(C=2.0)}, "another fit: estimator differs. Take"),
+        ({"estimator": ColumnRegression(C=2.0)}, "another fit: estimator differs. Take"),
         ({"average": "micro"}, "average is 'samples' there and 'micro' here"),
     ],
 )
 def test_a_checkpoint_of_another_fit_is_refused(change, sentence, file):
-    model = clone(MODEL).set_params(estimator=Columns())
+    model = clone(MODEL).set_params(estimator=ColumnRegression())
     rows = {"X": TABLE, "y": Y, "groups": None, "sample_weight": None}
     model.fit(**rows, checkpoint=file)
     before = file.read_bytes()

@@ -40,7 +40,7 @@ from setwise.estimators.selection.strategies import Evidence
 from setwise.losses import EarlyDetection, ErrorRate, FBeta, Hamming, Jaccard
 
 
-class Given(Evidence):
+class FixedEvidence(Evidence):
     """Evidence of fixed scores."""
 
     def __init__(self, scores, groups=None, probability=True):
@@ -72,32 +72,32 @@ def test_a_decision_on_one_set_is_the_best_threshold_in_expectation(loss, seed):
     scores = rng.choice([0.02, 0.2, 0.4, 0.7, 0.9], 7) if seed % 2 else rng.random(7)
     truth = rng.random(7) < 0.5
     truth[:2] = [True, False]
-    rule = BayesDecision().tune(Given(scores), Task(truth, loss))
+    rule = BayesDecision().tune(FixedEvidence(scores), Task(truth, loss))
     q = sigmoid(Response(truth, scores, True).log_odds(0.5 / 7), truth)(Response(truth, scores, True).log_odds(0.5 / 7))
     cuts = [np.inf, *np.unique(scores)]
     best = min(expected(loss, q, scores >= t) for t in cuts)
-    assert expected(loss, q, rule.labels(Given(scores))) == pytest.approx(best, abs=1e-9)
+    assert expected(loss, q, rule.labels(FixedEvidence(scores))) == pytest.approx(best, abs=1e-9)
 
 
 def test_decisions_of_rows_and_groups_are_the_best_labelings():
     rng = np.random.default_rng(0)
     Q, Y = rng.random((30, 4)), rng.random((30, 4)) < 0.4
-    rule = BayesDecision().tune(Given(Q), Task(Y, Jaccard()))
+    rule = BayesDecision().tune(FixedEvidence(Q), Task(Y, Jaccard()))
     calibrated = rule.calibration(Response(Y, Q, True).log_odds(rule.least))
-    for row, labels in zip(calibrated[:8], rule.labels(Given(Q))[:8], strict=True):
+    for row, labels in zip(calibrated[:8], rule.labels(FixedEvidence(Q))[:8], strict=True):
         best = min(expected(Jaccard(), row, h) for h in product([0, 1], repeat=4))
         assert expected(Jaccard(), row, labels) == pytest.approx(best)
     q, y, groups = Q.ravel()[:40], Y.ravel()[:40], rng.permutation(np.repeat(np.arange(10), 4))
-    rule = BayesDecision().tune(Given(q, groups), Task(y, FBeta(), groups))
+    rule = BayesDecision().tune(FixedEvidence(q, groups), Task(y, FBeta(), groups))
     assert rule.joint
     calibrated = rule.calibration(Response(y, q, True).log_odds(rule.least))
-    labels = rule.labels(Given(q, groups))
+    labels = rule.labels(FixedEvidence(q, groups))
     for g in range(10):
         best = min(expected(FBeta(), calibrated[groups == g], h) for h in product([0, 1], repeat=4))
         assert expected(FBeta(), calibrated[groups == g], labels[groups == g]) == pytest.approx(best)
     # Without groups each row is decided by itself.
-    alone = rule.labels(Given(q))
-    assert alone.tolist() == [bool(rule.labels(Given([value]))[0]) for value in q]
+    alone = rule.labels(FixedEvidence(q))
+    assert alone.tolist() == [bool(rule.labels(FixedEvidence([value]))[0]) for value in q]
 
 
 def test_decisions_of_columns_are_thresholds():
@@ -105,9 +105,9 @@ def test_decisions_of_columns_are_thresholds():
     Q = rng.random((60, 3))
     Y = rng.random((60, 3)) < Q
     for average in ("macro", "micro"):
-        rule = BayesDecision("isotonic").tune(Given(Q), Task(Y, FBeta(), None, average))
+        rule = BayesDecision("isotonic").tune(FixedEvidence(Q), Task(Y, FBeta(), None, average))
         assert np.shape(rule.threshold) == ((3,) if average == "macro" else ())
-        np.testing.assert_array_equal(rule.labels(Given(Q)), rule.threshold <= Q)
+        np.testing.assert_array_equal(rule.labels(FixedEvidence(Q)), rule.threshold <= Q)
 
 
 def test_a_sigmoid_finds_the_truth():
@@ -144,10 +144,10 @@ def test_isotonic_is_that_of_scikit_learn():
 def test_label_thresholds_of_columns_are_theirs():
     rng = np.random.default_rng(5)
     Q, Y = rng.random((50, 3)), rng.random((50, 3)) < 0.4
-    rule = ThresholdPerLabel().tune(Given(Q), Task(Y, FBeta(), None, "macro"))
+    rule = ThresholdPerLabel().tune(FixedEvidence(Q), Task(Y, FBeta(), None, "macro"))
     for j in range(3):
         assert rule.threshold[j] == best_threshold(Y[:, j], Q[:, j], FBeta()).threshold
-    np.testing.assert_array_equal(rule.labels(Given(Q)), rule.threshold <= Q)
+    np.testing.assert_array_equal(rule.labels(FixedEvidence(Q)), rule.threshold <= Q)
 
 
 def test_class_weights_run_from_equal_to_balanced():
@@ -291,7 +291,7 @@ def test_gfm_decides_by_the_models_of_number_and_label():
     Q = rng.random((200, 5))
     Y = rng.random((200, 5)) < Q
     Y[:, 2] &= ~Y[:, 1]
-    rule = GFM().tune(Given(Q), Task(Y, FBeta()))
+    rule = GFM().tune(FixedEvidence(Q), Task(Y, FBeta()))
     odds = rule.scaling(Response(Y, Q, True).log_odds(rule.least))
     number = Y.sum(axis=1)
     joint = np.zeros((200, 5, 5))
@@ -301,9 +301,9 @@ def test_gfm_decides_by_the_models_of_number_and_label():
             if s:
                 joint[:, i, s - 1] = model.predict_proba(odds)[:, column]
     none = LogisticRegression(max_iter=500).fit(odds, number == 0).predict_proba(odds)[:, 1]
-    np.testing.assert_array_equal(rule.labels(Given(Q)), gfm(joint, FBeta(), none=none).labels)
+    np.testing.assert_array_equal(rule.labels(FixedEvidence(Q)), gfm(joint, FBeta(), none=none).labels)
     # Jaccard is not affine in the true positives; F1 stands in.
-    assert GFM().tune(Given(Q), Task(Y, Jaccard())).loss == FBeta()
+    assert GFM().tune(FixedEvidence(Q), Task(Y, Jaccard())).loss == FBeta()
 
 
 @pytest.mark.parametrize("kind", ["one of each row", "none", "all", "one label", "two kinds of rows"])
@@ -317,7 +317,7 @@ def test_gfm_on_nasty_matrices(kind):
         "one label": np.repeat([[True, False, False]], 40, axis=0),
         "two kinds of rows": np.repeat([[True, True, False], [False, False, True]], 20, axis=0),
     }[kind]
-    labels = GFM().tune(Given(Q), Task(Y, FBeta())).labels(Given(Q))
+    labels = GFM().tune(FixedEvidence(Q), Task(Y, FBeta())).labels(FixedEvidence(Q))
     if kind in ("none", "all", "one label"):
         np.testing.assert_array_equal(labels, Y)
     if kind == "one of each row":

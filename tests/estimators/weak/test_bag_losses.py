@@ -93,7 +93,7 @@ def brute(knowledge, scores, labels, loss, rescaled):
     return np.array(found)
 
 
-class Recorded(FitProgress):
+class ProgressRecorder(FitProgress):
     """Keeps the objectives that are shown."""
 
     def __init__(self):
@@ -117,7 +117,7 @@ def test_rounds_of_completions_descend_on_what_enumeration_computes(surrogate, l
         knowledge = known_bags(rng)
         C = rng.choice([0.1, 1.0, 10.0])
         problem = BagProblem(rng.standard_normal((len(knowledge.order), 2)), knowledge)
-        watch, bags = Recorded(), Completions(knowledge, surrogate)
+        watch, bags = ProgressRecorder(), Completions(knowledge, surrogate)
         found = methods.alternated(problem, 3 * rng.standard_normal(3), FitSettings(C, 0.0, 50, watch=watch), bags)
         s, labels = found.scores(problem.X), bags.labels
         values = brute(knowledge, s, labels, loss, rescaled)
@@ -300,7 +300,7 @@ def test_multiple_instances_by_a_loss_of_one_number():
     assert (model.predict(X) == y).mean() > 0.93
 
 
-class NoLoss(Surrogate):
+class SurrogateStub(Surrogate):
     name = "none"
 
     def on(self, batch):
@@ -326,7 +326,7 @@ def test_refusals():
         with pytest.raises(ValueError, match="The 'method' parameter of WeakSetClassifier"):
             fit(method)
     with pytest.raises(Refusal, match="method must be a surrogate of a loss, as MarginRescaling"):
-        fit(NoLoss())
+        fit(SurrogateStub())
     with pytest.raises(Refusal, match="LovaszHinge refuses sets that are not known in whole"):
         fit(LovaszHinge(CountRange(1) + Hamming()))
     with pytest.raises(Refusal, match="SlackRescaling refuses labels that are not known"):

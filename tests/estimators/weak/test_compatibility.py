@@ -149,11 +149,11 @@ def test_ctrl_c_in_the_last_fit_keeps_its_weights(bags, monkeypatch):
 def test_ctrl_c_between_the_fits_of_an_alternation_keeps_the_last(bags, monkeypatch, part):
     X, y, groups, counts = bags
 
-    class Stop:
+    class InterruptedCall:
         def __init__(self, *_, **__):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"setwise.estimators.weak.methods.{part}", Stop)
+    monkeypatch.setattr(f"setwise.estimators.weak.methods.{part}", InterruptedCall)
     model = WeakSetClassifier(method="alternation", C=1.0)
     with pytest.warns(RuntimeWarning, match="WeakSetClassifier was interrupted"), pytest.raises(KeyboardInterrupt):
         model.fit(X, groups=groups, counts=counts)
@@ -200,7 +200,7 @@ def test_ctrl_c_after_the_fit_keeps_it(bags, monkeypatch):
     assert model.interval_ is None
 
 
-class Stopping(LogisticRegression):
+class InterruptedClassifier(LogisticRegression):
     """A classifier in whose n-th fit Ctrl-C comes."""
 
     fits = 0
@@ -216,8 +216,8 @@ class Stopping(LogisticRegression):
 @pytest.mark.parametrize("last", [0, 3])
 def test_ctrl_c_in_the_fits_of_a_classifier(bags, last):
     X, _, groups, counts = bags
-    Stopping.fits, Stopping.last = 0, last
-    model = WeakSetClassifier(Stopping(), "count_likelihood")
+    InterruptedClassifier.fits, InterruptedClassifier.last = 0, last
+    model = WeakSetClassifier(InterruptedClassifier(), "count_likelihood")
     if last == 0:
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, groups=groups, counts=counts)

@@ -20,7 +20,7 @@ from setwise import WeakSetClassifier
 FEATURES, BAGS = 16, 300
 
 
-class Kinds:
+class InstanceSampler:
     """Rows of several kinds, each about a place of its own."""
 
     def __init__(self, seed):
@@ -74,7 +74,7 @@ def both_concepts(kinds, positive, train):
 @cache
 def drawn(kind, train, seed=0):
     """Rows, the bag of each, and the labels of bags."""
-    kinds, labels = Kinds([seed, train]), np.arange(BAGS) % 2 == 0
+    kinds, labels = InstanceSampler([seed, train]), np.arange(BAGS) % 2 == 0
     bags = [np.concatenate(kind(kinds, positive, train)) for positive in labels]
     return np.concatenate(bags), np.repeat(np.arange(BAGS), [len(bag) for bag in bags]), labels
 
@@ -132,7 +132,7 @@ def test_two_concepts_at_once_are_told_by_their_number_alone():
     new, new_groups, truth = drawn(both_concepts, False)
     assert of_bags(model, features.transform(new), new_groups, truth) > 0.85
     # Two rows of one kind are never less than a row of each: independent rows cannot learn that both are needed.
-    kinds = Kinds(1)
+    kinds = InstanceSampler(1)
     a, b = kinds.about(2.0, 1, 0.0), kinds.about(3.0, 1, 0.0)
     pairs = features.transform(np.concatenate([a, a, b, b, a, b]))
     two_a, two_b, mixed = model.predict_bags(pairs, np.repeat([0, 1, 2], 2)).at_least_one

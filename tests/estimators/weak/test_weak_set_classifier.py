@@ -414,7 +414,7 @@ def test_a_small_max_iter_is_told():
     assert model.n_iter_ == 2
 
 
-class Counted(GaussianNB):
+class FitCounter(GaussianNB):
     """A classifier that counts its fits."""
 
     fits = 0
@@ -429,9 +429,9 @@ def test_max_iter_and_tol_rule_the_fits_of_a_classifier(method):
     X, _, groups, counts = drawn(bags=20)
 
     def fit(**params):
-        Counted.fits = 0
-        model = WeakSetClassifier(Counted(), method, **params).fit(X, groups=groups, counts=counts)
-        assert model.n_iter_ == Counted.fits
+        FitCounter.fits = 0
+        model = WeakSetClassifier(FitCounter(), method, **params).fit(X, groups=groups, counts=counts)
+        assert model.n_iter_ == FitCounter.fits
         return model
 
     for most in (1, 2, 3):
@@ -523,7 +523,7 @@ def test_equal_rows_take_the_better_of_their_labels():
     assert (model.predict(X) == 0).all()
 
 
-class Untrained(GaussianNB):
+class UntrainableClassifier(GaussianNB):
     """A classifier that must not be trained."""
 
     def fit(self, X, y, sample_weight=None):
@@ -532,7 +532,7 @@ class Untrained(GaussianNB):
 
 def test_losses_without_a_threshold_are_refused_before_training():
     X, _, groups, counts = drawn(bags=30)
-    model = WeakSetClassifier(Untrained(), loss="f1")
+    model = WeakSetClassifier(UntrainableClassifier(), loss="f1")
     with pytest.raises(AssertionError, match="trained"):
         model.fit(X, groups=groups, counts=counts)
     with pytest.raises(Refusal, match="'f1', or None"):

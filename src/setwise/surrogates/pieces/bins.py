@@ -308,7 +308,7 @@ def bound_of_counts(loss: Loss, negatives: int, positives: int) -> CountBound:
     ------
     Refusal : for a loss that is no function of (fn, fp, P, N), fixes the number predicted, or has no bound
     """
-    term = structure_of_totals(loss, negatives, positives)[1]
+    term = bound_loss_of_totals(loss, negatives, positives)[1]
     if term.curvatures is None and not term.bounded:
         raise Refusal(
             f"{loss!r} refuses pieces of a set: nothing bounds it. Promise Trait.INCREASING if it holds.", PLACES_REFUSE
@@ -316,7 +316,7 @@ def bound_of_counts(loss: Loss, negatives: int, positives: int) -> CountBound:
     return CountBound(term)
 
 
-def structure_of_totals(loss: Loss, negatives: int, positives: int) -> tuple[BoundLoss, Counts]:
+def bound_loss_of_totals(loss: Loss, negatives: int, positives: int) -> tuple[BoundLoss, Counts]:
     """The loss bound to a set with these numbers of negatives and positives, and the same as a function of counts.
 
     Raises
@@ -339,15 +339,15 @@ def structure_of_totals(loss: Loss, negatives: int, positives: int) -> tuple[Bou
         raise Refusal(
             f"{loss!r} refuses pieces of a set: it asks for a number of decisions in each batch.", PLACES_REFUSE
         ) from error
-    structures = [loss.bind(batch) for batch in batches]
-    term, other = (structure.counts for structure in structures)
+    bound_losses = [loss.bind(batch) for batch in batches]
+    term, other = (bound_loss.counts for bound_loss in bound_losses)
     fn, fp = np.array([0.0, positives > 0, 0.0, positives]), np.array([0.0, 0.0, negatives > 0, negatives])
     # A loss that counts the decisions of the batch itself would differ.
     if term is None or term.areas is not None or other is None or (term.of(fn, fp) != other.of(fn, fp)).any():
         raise Refusal(f"{loss!r} refuses pieces of a set: it is not a function of (fn, fp, P, N).", PLACES_REFUSE)
     if term.predicted is not None:
         raise Refusal(f"{loss!r} refuses pieces of a set: it fixes the number of predicted positives.", PLACES_REFUSE)
-    return structures[0], term
+    return bound_losses[0], term
 
 
 def _stand_in(negatives: int, positives: int, most: int) -> Sets:

@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.compare.answer import ThresholdRange, Winner
+from setwise.compare.answer import Recommendation, ThresholdRange
 from setwise.compare.fits import SEED, Advance, BaseResponses, Fits
 from setwise.compare.floors import FlooredThreshold, calls, short_of
 from setwise.compare.plan import BASES, FIRST, PLAIN, Key, NamedLoss, Plan, order_of
@@ -27,7 +27,7 @@ from setwise.estimators.selection.strategies import OwnPrediction, Rule, Strateg
 
 @final
 @dataclass(frozen=True, eq=False)
-class WinnerChoice:
+class CandidateChoice:
     """All candidates over some rows, their rules, and the one that was chosen.
 
     Attributes
@@ -46,7 +46,7 @@ class WinnerChoice:
     sources: BaseResponses
 
 
-def decide(fits: Fits, task: Task, plan: Plan, reference: Strategy, where: str, advance: Advance) -> WinnerChoice:
+def decide(fits: Fits, task: Task, plan: Plan, reference: Strategy, where: str, advance: Advance) -> CandidateChoice:
     """The reference, unless another way has a paired out-of-fold gain above one standard error.
 
     First each base model chooses among its strategies, as :class:`setwise.MeasureClassifier` does: its tuned threshold,
@@ -64,7 +64,7 @@ def decide(fits: Fits, task: Task, plan: Plan, reference: Strategy, where: str, 
         candidates, chosen = order_of(sources.tuned, task)
         advance(f"{where}: order", sum(len(plan.tried(base)) for base in sources.tuned))
         rules = {candidate.key: reference.tune(sources.of(candidate.key).held_out(), task) for candidate in candidates}
-        return WinnerChoice(candidates, rules, chosen, dict.fromkeys(sources.tuned, "order"), sources)
+        return CandidateChoice(candidates, rules, chosen, dict.fromkeys(sources.tuned, "order"), sources)
     candidates_, labels, own = _over_each_base(sources, task, plan, reference, where, advance)
     judged = _judged(candidates_, labels, task)
     strategies = {strategy.name: strategy for base in sources.tuned for strategy in plan.tried(base)} | {
@@ -84,7 +84,7 @@ def decide(fits: Fits, task: Task, plan: Plan, reference: Strategy, where: str, 
     rivals = [key for key in rivals if key not in rules or not short_of(rules[key])] or [first]
     chosen = rivals[simplest([labels[key] for key in rivals], task)]
     marked = tuple(replace(candidate, chosen=candidate.key == chosen) for candidate in judged.values())
-    return WinnerChoice(marked, rules, chosen, own, sources)
+    return CandidateChoice(marked, rules, chosen, own, sources)
 
 
 def simplest(labels: Sequence[Bools], task: Task) -> int:
@@ -220,9 +220,9 @@ DRAWN = 400
 """So many cut points are drawn in a picture."""
 
 
-def winner_of(
-    key: Key, decision: WinnerChoice, task: Task, problem: Problem, measured: NamedLoss, plan: Plan
-) -> Winner:
+def recommendation_of(
+    key: Key, decision: CandidateChoice, task: Task, problem: Problem, measured: NamedLoss, plan: Plan
+) -> Recommendation:
     """The details of the way with this key, tuned and fitted on all rows."""
     source, rule = decision.sources.of(key), decision.rules[key]
     threshold, response = rule.threshold, source.response(rule.weight)
@@ -232,7 +232,7 @@ def winner_of(
     # A linear model on top has other coefficients than the model below it.
     plain = threshold is not None or measured.orders
     constant = decision.sources.constants[key[0]]
-    return Winner(
+    return Recommendation(
         key,
         constant,
         threshold,
@@ -298,7 +298,7 @@ def coefficients(model: Any, problem: Problem) -> Mapping[str, float] | None:
     return found
 
 
-def _planes(decision: WinnerChoice, key: Key, problem: Problem, measured: NamedLoss) -> Mapping[str, Any]:
+def _planes(decision: CandidateChoice, key: Key, problem: Problem, measured: NamedLoss) -> Mapping[str, Any]:
     """Functions that label points of the plane, for a problem of two features without groups that matter."""
     if problem.X.shape[1] != 2 or problem.many or problem.columns or measured.orders or decision.rules[key].joint:
         return {}

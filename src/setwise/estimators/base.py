@@ -1,7 +1,9 @@
 """What all estimators share: how they are stored and cloned, the values of parameters, warnings, threads, and rows."""
 
 import inspect
+import os
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -215,7 +217,7 @@ def blas_threads(multiplications: int, n_jobs: int | None) -> Iterator[None]:
     if limit is None:
         yield
         return
-    with _controller().limit(limits=limit, user_api="blas"):
+    with _limited(limits=limit, user_api="blas"):
         yield
 
 
@@ -228,7 +230,7 @@ def base_threads(X: Any) -> Iterator[None]:
     if np.prod(shape if known else _num_samples(X)) >= SMALL_TABLE:
         yield
         return
-    with _controller().limit(limits=1):
+    with _limited(limits=1):
         yield
 
 
@@ -237,6 +239,25 @@ def threads(n_jobs: int | None) -> int:
     if n_jobs == 0:
         raise ValueError("n_jobs must be a number of threads, -1 for all, or None; got 0.")
     return int(effective_n_jobs(n_jobs))
+
+
+_LIMITING = threading.RLock()
+"""Held while numbers of threads are set: OpenBLAS has a lock then that a child forked meanwhile would never get."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_LIMITING.acquire, after_in_parent=_LIMITING.release, after_in_child=_LIMITING.release)
+
+
+@contextmanager
+def _limited(**limits: Any) -> Iterator[None]:
+    with _LIMITING:
+        limited = _controller().limit(**limits)
+        limited.__enter__()
+    try:
+        yield
+    finally:
+        with _LIMITING:
+            limited.__exit__(None, None, None)
 
 
 @cache

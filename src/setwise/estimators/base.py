@@ -1,6 +1,5 @@
 """What all estimators share: how they are stored and cloned, the values of parameters, warnings, threads, and rows."""
 
-import inspect
 import os
 import sys
 import threading
@@ -31,6 +30,7 @@ from setwise.core.learner import Fit, Learner
 from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT, CERTIFIED_GAP, GROUPS, NOT_CONVEX
 from setwise.core.surrogate import Surrogate
+from setwise.kernels.jit import outside
 from setwise.learners import LEARNERS
 from setwise.losses import plain_losses
 from setwise.losses.names import SYNONYMS
@@ -74,14 +74,6 @@ def largest_number(X: Any) -> float:
 def way_from_constant(largest: float, usual: str) -> str:
     """What to do where a model is constant: ``usual``, or to scale features that are at most of size ``largest``."""
     return f"scale X up, whose numbers are at most {largest:.0e}" if 0.0 < largest < SMALL else usual
-
-
-def outside() -> int:
-    """The level, for a warning of the function that calls this, of the first line that is not of setwise."""
-    frame, level = inspect.currentframe(), 0
-    while frame is not None and str(frame.f_globals.get("__name__")).startswith("setwise."):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def warn_of_version(name: str, made: str) -> None:

@@ -62,6 +62,10 @@ def was_read(one):
     return bool(one.compiled.stats.cache_hits)
 
 
+CALLS = was_read.__code__.co_firstlineno + 2
+"""The line that calls the kernel: a warning names it, and none of setwise or Numba."""
+
+
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
     """An empty folder for code."""
@@ -110,8 +114,10 @@ def full(*unused, **named):
 
 def test_no_folder_can_be_written(monkeypatch, unsaid):
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    with pytest.warns(UserWarning, match=r"this process alone.*Set NUMBA_CACHE_DIR to a folder in which it may write"):
+    one_sentence = r"^setwise compiles [^.]*\(.*\): set NUMBA_CACHE_DIR to a folder in which it may write\.$"
+    with pytest.warns(UserWarning, match=one_sentence) as said:
         assert not was_read(fresh(differences))
+    assert [(one.filename, one.lineno) for one in said] == [(__file__, CALLS)]
     assert not was_read(fresh(differences))
 
 
@@ -119,8 +125,9 @@ def test_a_full_disk(folder, monkeypatch, unsaid):
     from numba.core.caching import IndexDataCacheFile
 
     monkeypatch.setattr(IndexDataCacheFile, "_open_for_write", full)
-    with pytest.warns(UserWarning, match=r"cannot be kept on disk \(OSError: .*No space left"):
+    with pytest.warns(UserWarning, match=r"cannot be kept on disk \(OSError: .*No space left") as said:
         assert not was_read(fresh(differences))
+    assert [(one.filename, one.lineno) for one in said] == [(__file__, CALLS)]
     # Said once is enough: a second warning would be an error here.
     assert not was_read(fresh(differences))
 

@@ -1,7 +1,8 @@
 """What all estimators share: how they are stored and cloned, the values of parameters, warnings, threads, and rows."""
 
-import inspect
+import os
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ from setwise.core.learner import Fit, Learner
 from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT, CERTIFIED_GAP, GROUPS, NOT_CONVEX
 from setwise.core.surrogate import Surrogate
+from setwise.kernels.jit import outside
 from setwise.learners import LEARNERS
 from setwise.losses import plain_losses
 from setwise.losses.names import SYNONYMS
@@ -72,14 +74,6 @@ def largest_number(X: Any) -> float:
 def way_from_constant(largest: float, usual: str) -> str:
     """What to do where a model is constant: ``usual``, or to scale features that are at most of size ``largest``."""
     return f"scale X up, whose numbers are at most {largest:.0e}" if 0.0 < largest < SMALL else usual
-
-
-def outside() -> int:
-    """The level, for a warning of the function that calls this, of the first line that is not of setwise."""
-    frame, level = inspect.currentframe(), 0
-    while frame is not None and str(frame.f_globals.get("__name__")).startswith("setwise."):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def warn_of_version(name: str, made: str) -> None:
@@ -215,7 +209,7 @@ def blas_threads(multiplications: int, n_jobs: int | None) -> Iterator[None]:
     if limit is None:
         yield
         return
-    with _controller().limit(limits=limit, user_api="blas"):
+    with _limited(limits=limit, user_api="blas"):
         yield
 
 
@@ -228,7 +222,7 @@ def base_threads(X: Any) -> Iterator[None]:
     if np.prod(shape if known else _num_samples(X)) >= SMALL_TABLE:
         yield
         return
-    with _controller().limit(limits=1):
+    with _limited(limits=1):
         yield
 
 
@@ -237,6 +231,25 @@ def threads(n_jobs: int | None) -> int:
     if n_jobs == 0:
         raise ValueError("n_jobs must be a number of threads, -1 for all, or None; got 0.")
     return int(effective_n_jobs(n_jobs))
+
+
+_LIMITING = threading.RLock()
+"""Held while numbers of threads are set: OpenBLAS has a lock then that a child forked meanwhile would never get."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_LIMITING.acquire, after_in_parent=_LIMITING.release, after_in_child=_LIMITING.release)
+
+
+@contextmanager
+def _limited(**limits: Any) -> Iterator[None]:
+    with _LIMITING:
+        limited = _controller().limit(**limits)
+        limited.__enter__()
+    try:
+        yield
+    finally:
+        with _LIMITING:
+            limited.__exit__(None, None, None)
 
 
 @cache

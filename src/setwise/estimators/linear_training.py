@@ -25,9 +25,10 @@ from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT, EMPTY_MODELS, HINGE
 from setwise.core.risk import Features, Risk
 from setwise.core.surrogate import Surrogate
-from setwise.estimators.base import blas_threads, outside, way_from_constant
+from setwise.estimators.base import blas_threads, way_from_constant
 from setwise.estimators.objective import learner_for
 from setwise.estimators.sets import Grouping
+from setwise.kernels.jit import outside
 from setwise.learners import NRBM
 from setwise.risks import MeanRisk, RiskWithPlanes
 from setwise.surrogates import Ramp

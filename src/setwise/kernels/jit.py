@@ -6,6 +6,7 @@ compile, or to load where it is on disk: who decides once does not wait for a co
 many rows soon has the kernel.
 """
 
+import inspect
 import math
 import os
 import pickle
@@ -266,11 +267,19 @@ def _warn_once(why: str) -> None:
     if not _SAID:
         _SAID.append(why)
         warnings.warn(
-            f"setwise compiles its kernels for this process alone, because they cannot be kept on disk ({why}). Set "
-            "NUMBA_CACHE_DIR to a folder in which it may write, and later processes need not compile them again.",
+            f"setwise compiles its kernels anew in each process, because they cannot be kept on disk ({why}): set "
+            "NUMBA_CACHE_DIR to a folder in which it may write.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=outside(),
         )
+
+
+def outside() -> int:
+    """The level, for a warning of the function that calls this, of the first line of neither setwise nor Numba."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith(("setwise.", "numba.")):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _begin() -> None:

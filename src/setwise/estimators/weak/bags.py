@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from setwise.core.checks import Bools, Ints, Values, refuse_masked, refuse_sparse, shown
 from setwise.core.pages import BAGS
-from setwise.estimators.base import outside
 from setwise.estimators.sets import as_ids, is_missing
+from setwise.kernels.jit import outside
 
 
 @final

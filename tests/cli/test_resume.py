@@ -61,7 +61,7 @@ def whole(data, tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.45, 0.7, 0.95])
+@pytest.mark.parametrize("share", [0.45, 0.95])
 def test_ctrl_c_and_resume_find_the_same(share, data, whole, file, tmp_path, fits, capsys):
     assert compare(data, tmp_path / "r", "--checkpoint", file) == 0
     all_fits = fits["count"]

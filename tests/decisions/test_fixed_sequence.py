@@ -199,7 +199,8 @@ def test_floors_hold_over_sets_that_move_together(measure):
         recall, rate, share = ndtr((2 - t) / np.sqrt(2)), ndtr(-t / np.sqrt(2)), weights @ expit(nodes) / weights.sum()
         return {"recall": recall, "precision": share * recall / (share * recall + (1 - share) * rate)}
 
-    assert broken_share(400, pick, shares, [Floor(measure, 0.8, 0.95)]) <= 0.09
+    # Of 400 trials at the level .05 more than .09 are broken three times in 10,000, of 200 more than .115 twice.
+    assert broken_share(rounds(400, 200), pick, shares, [Floor(measure, 0.8, 0.95)]) <= rounds(90, 115) / 1000
 
 
 @pytest.mark.slow
@@ -220,7 +221,7 @@ def test_the_number_of_sets_that_a_refusal_names_is_mostly_enough(ask, least, co
         y = rng.random(len(owner)) < expit(logit(share) + v[owner])
         return Sets(y, np.append(0, np.bincount(owner).cumsum())), rng.normal(size=len(y)) + shift * y + u[owner]
 
-    while len(answered) < 120:
+    while len(answered) < rounds(120, 60):
         with suppress(UnmetFloor):
             ask(*pick(count), least, confidence=0.95)
             continue
@@ -238,7 +239,7 @@ def test_the_number_of_sets_that_a_refusal_names_is_mostly_enough(ask, least, co
         except UnmetFloor:
             answered.append(False)
     # Half of the samples, less two standard errors.
-    assert np.mean(answered) >= 0.4
+    assert np.mean(answered) >= rounds(400, 370) / 1000
 
 
 def test_a_million_rows_are_walked_in_steps():

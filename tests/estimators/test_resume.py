@@ -286,9 +286,9 @@ from setwise.learners import Checkpoint
 signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background of a shell ignore it
 checkpoint.SHARE = 0.0
 rng = np.random.default_rng(0)
-X = rng.standard_normal((50_000, 30))
-y = (X[:, 0] - X[:, 1] + 0.3 * rng.standard_normal(50_000) > 0.3).astype(int)
-model = SetClassifier("jaccard", "convex", C=1e3, tol=1e-8)
+X = rng.standard_normal((20_000, 30))
+y = (X[:, 0] - X[:, 1] + 0.3 * rng.standard_normal(20_000) > 0.3).astype(int)
+model = SetClassifier("jaccard", "convex", C=1e3, tol=1e-5)
 model.fit(X[:500], y[:500])
 print("ready", flush=True)
 model.fit(X, y, checkpoint=Checkpoint(sys.argv[1], every=0.0), resume=True)
@@ -316,7 +316,7 @@ def test_killed_at_random_moments(file, tmp_path):
     seconds = time.perf_counter() - start
     assert status == "converged"
     rng, lengths, bounds = np.random.default_rng(0), [0], [(-np.inf, np.inf)]
-    for _ in range(rounds(20, 4)):
+    for _ in range(rounds(20, 3)):
         process = begun(file)
         assert process.stdout.readline() == "ready\n"
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -337,7 +337,7 @@ def test_killed_at_random_moments(file, tmp_path):
     assert status == "converged"
     assert found_lower <= objective * (1 + 1e-12)
     assert lower <= found * (1 + 1e-12)
-    assert found == pytest.approx(objective, rel=2e-8)
+    assert found == pytest.approx(objective, rel=2e-5)
     assert not part_of(file).exists()
 
 

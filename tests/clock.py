@@ -81,7 +81,7 @@ class Clock:
             folder = "/".join(file.split("/")[:2])
             self.folders[folder] += seconds
             self.files[file] += seconds
-            self.tests.update([folder, file])
+            self.tests.update({folder, file})
             for held, more in ((self.fixtures, fixtures), (self.kernels, kernels), (self.types, types)):
                 held.update(more)
 

@@ -14,8 +14,6 @@ import os
 import runpy
 import sys
 import tempfile
-import time
-from collections import defaultdict
 
 # Before Numba is imported: what an earlier run has compiled would be read from its cache.
 CACHE = tempfile.TemporaryDirectory()
@@ -23,32 +21,8 @@ os.environ["NUMBA_CACHE_DIR"] = CACHE.name
 
 from numba.core import event  # noqa: E402
 
+from compilations import Compilations  # noqa: E402
 from timing import table  # noqa: E402
-
-
-class Compilations(event.Listener):
-    """Seconds and types of each function compiled."""
-
-    def __init__(self) -> None:
-        self.begun: list[list[float]] = []
-        """For each compilation under way, when it began and the seconds of those inside it."""
-        self.seconds: dict[str, float] = defaultdict(float)
-        self.types: dict[str, list[tuple[str, ...]]] = defaultdict(list)
-
-    def on_start(self, event: event.Event) -> None:
-        """Begin a function, perhaps inside another one."""
-        self.begun.append([time.process_time(), 0.0])
-
-    def on_end(self, event: event.Event) -> None:
-        """Count the seconds since ``on_start`` for this function, and as inside the one around it."""
-        begin, inside = self.begun.pop()
-        took = time.process_time() - begin
-        if self.begun:
-            self.begun[-1][1] += took
-        function = event.data["dispatcher"].py_func
-        name = f"{function.__module__}.{function.__qualname__}"
-        self.seconds[name] += took - inside
-        self.types[name].append(tuple(str(kind) for kind in event.data["args"]))
 
 
 def report(found: Compilations, top: int) -> None:

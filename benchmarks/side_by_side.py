@@ -34,7 +34,7 @@ def cut_cases() -> Cases:
     try:
         from setwise import loss_augmented_inference, max_marginals
     except ImportError:
-        # Older checkouts have them in another room.
+        # Older checkouts have them in another package.
         from setwise.inference import loss_augmented_inference, max_marginals
     function_loss = getattr(losses, "CountFunctionLoss", None) or losses.CountLoss
 

@@ -5,11 +5,12 @@ count as the test's; what they compile is not told apart.
 """
 
 import os
-import time
 from collections import Counter
 
-import numba.core.event
 import pytest
+from numba.core import event
+
+from benchmarks.compilations import Compilations
 
 LONGEST = 15
 """How many files, fixtures and kernels are printed."""
@@ -20,39 +21,12 @@ def spent():
     return sum(os.times()[:4])
 
 
-class Compiler(numba.core.event.Listener):
-    """Processor seconds of compiling by kernel, without the kernels that it calls, and how many types it had."""
-
-    def __init__(self):
-        self.open, self.seconds, self.types = [], Counter(), Counter()
-
-    def on_start(self, event):
-        self.open.append([time.thread_time(), 0.0])
-
-    def on_end(self, event):
-        start, inner = self.open.pop()
-        took = time.thread_time() - start
-        if self.open:
-            self.open[-1][1] += took
-        function = event.data["dispatcher"].py_func
-        name = f"{function.__module__.removeprefix('setwise.')}.{function.__qualname__}"
-        self.seconds[name] += took - inner
-        self.types[name] += 1
-
-    def taken(self):
-        """What was counted since the last call."""
-        taken = dict(self.seconds), dict(self.types)
-        self.seconds.clear()
-        self.types.clear()
-        return taken
-
-
 class Clock:
     """A plugin of pytest; with xdist the tests are timed in their processes, and added up in the first."""
 
     def __init__(self):
-        self.compiler = Compiler()
-        numba.core.event.register("numba:compile", self.compiler)
+        self.compiled = Compilations()
+        event.register("numba:compile", self.compiled)
         self.set_up = Counter()
         self.folders, self.files, self.fixtures, self.kernels, self.types = (Counter() for _ in range(5))
         self.tests = Counter()
@@ -71,8 +45,11 @@ class Clock:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item, call):
         if call.when == "teardown":
-            item.user_properties.append(("clock", (spent() - self.start, dict(self.set_up), *self.compiler.taken())))
-            self.set_up.clear()
+            seconds, types = self.compiled.seconds, self.compiled.types
+            counts = {name: len(kinds) for name, kinds in types.items()}
+            item.user_properties.append(("clock", (spent() - self.start, dict(self.set_up), dict(seconds), counts)))
+            for held in (self.set_up, seconds, types):
+                held.clear()
 
     def pytest_runtest_logreport(self, report):
         if report.when == "teardown":

@@ -1,4 +1,4 @@
-"""One new file in a room is all that a new loss, surrogate, inference or learner needs: lists and contracts find it."""
+"""One new file in a package is all that a new loss, surrogate, inference or learner needs: lists and tests find it."""
 
 import os
 import re

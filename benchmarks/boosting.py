@@ -57,7 +57,7 @@ Scores = list[np.ndarray]
 
 
 @dataclass(frozen=True)
-class Training:
+class Setting:
     """What a booster trains for: None is the log-loss; the scores of its start; and the learning rate."""
 
     own: Callable | None
@@ -65,7 +65,7 @@ class Training:
     rate: float
 
 
-def lightgbm_steps(parts: list[Rows], training: Training, size: int, rounds: tuple[int, ...]) -> Iterator[Scores]:
+def lightgbm_steps(parts: list[Rows], training: Setting, size: int, rounds: tuple[int, ...]) -> Iterator[Scores]:
     """The scores of LightGBM with trees of 7 or 31 leaves after each number of rounds."""
     import lightgbm
 
@@ -82,7 +82,7 @@ def lightgbm_steps(parts: list[Rows], training: Training, size: int, rounds: tup
         yield list(scores)
 
 
-def xgboost_steps(parts: list[Rows], training: Training, size: int, rounds: tuple[int, ...]) -> Iterator[Scores]:
+def xgboost_steps(parts: list[Rows], training: Setting, size: int, rounds: tuple[int, ...]) -> Iterator[Scores]:
     """The scores of XGBoost with trees of depth 3 or 5 after each number of rounds."""
     import xgboost
 
@@ -122,7 +122,7 @@ def one_split(parts: list[Rows], booster: str, rounds: tuple[int, ...] = ROUNDS)
     steps = BOOSTERS[booster]
 
     def models(own: Callable | None, start: Scores, rate: float) -> list[Scores]:
-        return [s for size in (0, 1) for s in steps(parts, Training(own, start, rate), size, rounds)]
+        return [s for size in (0, 1) for s in steps(parts, Setting(own, start, rate), size, rounds)]
 
     def level(value: float) -> Scores:
         return [np.full(len(part.y), value) for part in parts]

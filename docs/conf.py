@@ -17,7 +17,7 @@ language = "en"
 extensions = [
     "myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.linkcode", "sphinx_copybutton", "sphinx_design",
     "sphinx_gallery.gen_gallery", "api_pages", "drawings", "formulas", "loss_pages", "source_links", "thumbnails",
-    "unbroken",
+    "plus_minus",
 ]  # fmt: skip
 exclude_patterns = ["extensions", "gallery/**/*.py", "gallery/*.ipynb", "**/*.py.md5"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contract.each_loss import MAKERS, OF_LABELS
+from contract.loss_examples import MAKERS, OF_LABELS
 
 
 @pytest.fixture(params=OF_LABELS)

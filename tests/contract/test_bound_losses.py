@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contract.each_loss import batches, places
+from contract.loss_examples import batches, places
 from setwise.core.batch import Classes, Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.counts import Counts

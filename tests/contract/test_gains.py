@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from contract.each_loss import batches
+from contract.loss_examples import batches
 from setwise.core.batch import Orders
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from contract.each_loss import batches, places
+from contract.loss_examples import batches, places
 from rounds import rounds
 from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets, table, traits

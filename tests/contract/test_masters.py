@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learners.risks import Maxima, hamming_risk, minimum, random_risk
+from learners.risks import ListedPlanes, hamming_risk, minimum, random_risk
 from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.core.learner import Learner, Step
 from setwise.core.risk import CuttingPlane, PartPlanes, Risk
@@ -151,6 +151,6 @@ def test_what_is_no_risk_is_refused():
 
 @EVERY
 def test_the_gap_is_relative_to_the_objective_or_to_c(make):
-    risk = Maxima(np.zeros((3, 1, 2)), np.full((3, 1), 1e-9))
+    risk = ListedPlanes(np.zeros((3, 1, 2)), np.full((3, 1), 1e-9))
     fit = make(C=1.0, tol=1e-3).minimize(risk)
     assert fit.gap == pytest.approx((fit.upper_bound - fit.lower_bound) / 1e-3)

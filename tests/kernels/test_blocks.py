@@ -4,7 +4,7 @@ import pytest
 from setwise.kernels import blocks
 
 
-class State:
+class PlaneArrays:
     """The arrays of the kernel beside a plain NumPy reading of them."""
 
     def __init__(self, n=4, room=3, d=5, C=2.0, places=(), low=()):
@@ -45,7 +45,7 @@ BOUNDS = ((), ()), ((1, 3), (0.0, -0.2)), ((0, 1, 2, 3, 4), (0.1, 0.0, -1.0, 0.0
 @pytest.mark.parametrize("room", [2, 3, 6])
 def test_no_step_lets_the_dual_fall(room, bounds):
     rng = np.random.default_rng(0)
-    state = State(room=room, places=bounds[0], low=bounds[1])
+    state = PlaneArrays(room=room, places=bounds[0], low=bounds[1])
     before = state.dual()
     for _ in range(30):
         parts = rng.permutation(4)[:3]
@@ -66,7 +66,7 @@ def test_no_step_lets_the_dual_fall(room, bounds):
 
 def test_gaps_are_shares_of_the_distance_to_the_dual():
     rng = np.random.default_rng(1)
-    state = State()
+    state = PlaneArrays()
     blocks.climb_with(*state.arrays, np.arange(4), state.gaps, rng.random(4), rng.standard_normal((4, 5)))
     # a step of no part but the first leaves w as it was for the first
     w, alpha = state.w.copy(), state.alpha.copy()
@@ -79,7 +79,7 @@ def test_gaps_are_shares_of_the_distance_to_the_dual():
 @pytest.mark.parametrize("bounds", BOUNDS)
 def test_climbing_reaches_the_maximum_of_the_dual(bounds):
     rng = np.random.default_rng(2)
-    state = State(n=6, room=5, places=bounds[0], low=bounds[1])
+    state = PlaneArrays(n=6, room=5, places=bounds[0], low=bounds[1])
     for _ in range(4):
         blocks.climb_with(*state.arrays, np.arange(6), state.gaps, rng.random(6), rng.standard_normal((6, 5)))
     gaps = np.ones(6)
@@ -90,14 +90,14 @@ def test_climbing_reaches_the_maximum_of_the_dual(bounds):
 
 
 def test_a_plane_that_is_not_violated_is_left_out():
-    state = State()
+    state = PlaneArrays()
     parts = np.arange(4)
     assert blocks.climb_with(*state.arrays, parts, state.gaps, -np.ones(4), np.ones((4, 5))) == 0
     assert (state.counts == 1).all()
 
 
 def test_the_first_plane_of_a_part_has_all_its_weight():
-    state = State()
+    state = PlaneArrays()
     state.counts[:], state.alpha[:] = 0, 0.0
     slopes, offsets = np.random.default_rng(4).standard_normal((4, 5)), np.arange(4.0) - 2
     assert blocks.climb_with(*state.arrays, np.arange(4), state.gaps, offsets, slopes) == 4
@@ -107,7 +107,7 @@ def test_the_first_plane_of_a_part_has_all_its_weight():
 
 def test_plane_maxima_and_weights_equal_numpy():
     rng = np.random.default_rng(3)
-    state = State()
+    state = PlaneArrays()
     for _ in range(3):
         blocks.climb_with(*state.arrays, np.arange(4), state.gaps, rng.random(4), rng.standard_normal((4, 5)))
     w, parts = rng.standard_normal(5), np.array([3, 1])

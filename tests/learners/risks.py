@@ -6,7 +6,7 @@ import piqp
 from setwise.core.risk import CuttingPlane, PartPlanes, Risk
 
 
-class Maxima(Risk):
+class ListedPlanes(Risk):
     """``sum_i max_t b_it + <a_it, w>`` with all planes given: ``slopes`` (n, T, d), ``offsets`` (n, T).
 
     With ``blind`` inference is inexact: it never sees every third plane of a part, but says so in ``upper``.
@@ -43,7 +43,7 @@ def hamming_risk(n=6, p=3, f=2, seed=0, blind=False, scale=1.0):
     Y = rng.integers(0, 2, (n, p))
     guesses = (np.arange(2**p)[:, None] >> np.arange(p)) & 1
     change = guesses[None] - Y[:, None]
-    return Maxima(np.einsum("ntp,npf->ntf", change, X) / n, np.abs(change).sum(axis=2) / n, blind, floor=0.0)
+    return ListedPlanes(np.einsum("ntp,npf->ntf", change, X) / n, np.abs(change).sum(axis=2) / n, blind, floor=0.0)
 
 
 def random_risk(n=5, planes=6, d=3, seed=0, lower=None, negative=False):
@@ -51,9 +51,9 @@ def random_risk(n=5, planes=6, d=3, seed=0, lower=None, negative=False):
     rng = np.random.default_rng(seed)
     slopes, offsets = rng.standard_normal((n, planes, d)) / n, rng.standard_normal((n, planes)) / n
     if negative:
-        return Maxima(slopes, offsets - 2.0 / n, lower=lower)
+        return ListedPlanes(slopes, offsets - 2.0 / n, lower=lower)
     slopes[:, 0], offsets[:, 0] = 0.0, 0.0
-    return Maxima(slopes, offsets, lower=lower, floor=0.0)
+    return ListedPlanes(slopes, offsets, lower=lower, floor=0.0)
 
 
 def minimum(risk, C):

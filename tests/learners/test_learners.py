@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learners.risks import Maxima, hamming_risk, minimum, random_risk
+from learners.risks import ListedPlanes, hamming_risk, minimum, random_risk
 from setwise.core.exceptions import Refusal
 from setwise.core.risk import PartPlanes
 from setwise.learners import LEARNERS, BlockFrankWolfe, NSlack, OneSlack, Subgradient
@@ -64,7 +64,7 @@ def test_tiny_and_huge_weights_of_the_risk(make, C):
 
 @EVERY
 def test_risk_that_is_zero(make):
-    risk = Maxima(np.zeros((3, 1, 2)), np.zeros((3, 1)))
+    risk = ListedPlanes(np.zeros((3, 1, 2)), np.zeros((3, 1)))
     fit = make().minimize(risk)
     assert (fit.status, fit.objective, fit.lower_bound, fit.upper_bound) == ("converged", 0, 0, 0)
     assert not fit.w.any()
@@ -72,7 +72,7 @@ def test_risk_that_is_zero(make):
 
 @EVERY
 def test_risk_that_is_constant(make):
-    risk = Maxima(np.zeros((3, 1, 2)), np.ones((3, 1)))
+    risk = ListedPlanes(np.zeros((3, 1, 2)), np.ones((3, 1)))
     fit = make(C=2.0).minimize(risk)
     assert fit.status == "converged"
     assert fit.objective == pytest.approx(6)
@@ -89,7 +89,7 @@ def test_one_part_and_one_weight(make):
 @EVERY
 def test_copies_of_parts_and_planes(make):
     risk = hamming_risk(n=3, p=2, seed=1)
-    double = Maxima(np.tile(risk.slopes, (4, 3, 1)) / 4, np.tile(risk.offsets, (4, 3)) / 4)
+    double = ListedPlanes(np.tile(risk.slopes, (4, 3, 1)) / 4, np.tile(risk.offsets, (4, 3)) / 4)
     fit = make(tol=1e-2).minimize(double)
     assert fit.status == "converged"
     assert certified(fit, double, 1.0, minimum(risk, 1.0))
@@ -224,7 +224,7 @@ def test_one_slack_needs_few_evaluations():
     X, y = rng.standard_normal((400, 20)), np.where(rng.random(400) < 0.5, -1.0, 1.0)
     slopes = np.stack([np.zeros_like(X), -y[:, None] * X], axis=1) / 400
     offsets = np.tile([0.0, 1.0], (400, 1)) / 400
-    risk = Maxima(slopes, offsets)
+    risk = ListedPlanes(slopes, offsets)
     fit = OneSlack(C=1000.0).minimize(risk)
     assert fit.status == "converged"
     assert len(risk.calls) == len(fit.history) <= 80
@@ -292,7 +292,7 @@ def test_n_slack_solves_its_master_closer_where_the_gap_hardly_falls(monkeypatch
     assert min(shares) < 0.1
 
 
-class ClearZero(Maxima):
+class ClearZero(ListedPlanes):
     """The same risk, whose inference says exactly 0 where a value is 0 but for rounding."""
 
     def cuts(self, w, parts, tol=0.0):

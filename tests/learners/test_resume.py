@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from learners.risks import Maxima, hamming_risk, minimum, random_risk
+from learners.risks import ListedPlanes, hamming_risk, minimum, random_risk
 from setwise.core import checkpoint
 from setwise.core.batch import Sets
 from setwise.core.checkpoint import Checkpoint, read_sealed, write_sealed
@@ -269,7 +269,7 @@ def test_other_learners_constants_and_risks_are_refused(file):
         resumed(OneSlack(C=6.0), risk, file)
     with pytest.raises(ValueError, match="its arrays are not those of 2 weights"):
         resumed(OneSlack(C=C), hamming_risk(n=8, p=3, f=2), file)
-    for other in (hamming_risk(n=8, p=3, f=3, seed=1), Maxima(risk.slopes, 0.9 * risk.offsets, floor=0.0)):
+    for other in (hamming_risk(n=8, p=3, f=3, seed=1), ListedPlanes(risk.slopes, 0.9 * risk.offsets, floor=0.0)):
         with pytest.raises(ValueError, match="another fit: at its weights the risk is .* Take the same data and loss"):
             resumed(OneSlack(C=C), other, file)
     assert file.read_bytes() == before

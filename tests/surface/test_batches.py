@@ -10,7 +10,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.rankings import Rankings
 from setwise.losses import LOSSES
-from surface.malformed import COUNTS, FLAGS, OBJECTS, OFFSETS, PARTS, Parameter, labels, numbers, try_all, without
+from surface.refusals import COUNTS, FLAGS, OBJECTS, OFFSETS, PARTS, Parameter, labels, numbers, try_all, without
 
 P = 4
 Y = [1, 0, 1, 0]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from setwise.boosting import metric, objective
-from surface.malformed import NUMBERS, OBJECTS, Parameter, labels, numbers, try_all, without
+from surface.refusals import NUMBERS, OBJECTS, Parameter, labels, numbers, try_all, without
 from surface.test_calls import LENGTHS, LOSS, P, S, Y
 
 IDS = OBJECTS | {

@@ -20,7 +20,7 @@ from setwise.losses import (
     parse_losses,
 )
 from setwise.surrogates import SURROGATES, LovaszHinge, MarginRescaling, is_extension, margin_scale
-from surface.malformed import FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, PARTS, Parameter, labels, numbers, try_all, without
+from surface.refusals import FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, PARTS, Parameter, labels, numbers, try_all, without
 
 P = 4
 Y = [1, 0, 1, 0]

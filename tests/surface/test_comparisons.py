@@ -5,8 +5,8 @@ import pytest
 
 from setwise.compare import FlooredThreshold, NamedLoss, Plan, Problem, compare
 from setwise.losses import FBeta, Jaccard, MeanOverClasses
-from surface import by_field
-from surface.malformed import COUNTS, NUMBERS, OBJECTS, Parameter, labels, try_all, without
+from surface import field_parameters
+from surface.refusals import COUNTS, NUMBERS, OBJECTS, Parameter, labels, try_all, without
 
 X, Y = np.random.default_rng(0).standard_normal((40, 2)), np.arange(40) % 2
 SEEDS = {"negative": -1, "half": 0.5, "None": None, "text": "1"}
@@ -50,7 +50,7 @@ def of_plans():
         "Plan(skipped)", lambda v: Plan(skipped=v), OBJECTS | {"list": [("linear", "stack")], "words": {"a"}}
     )
     yield Parameter("Plan(floor)", lambda v: Plan(floor=v), without(OBJECTS, "None") | {"number": 0.9})
-    yield from by_field.parameters(FlooredThreshold, FlooredThreshold(0.9, 0.5, 0.95))
+    yield from field_parameters.parameters(FlooredThreshold, FlooredThreshold(0.9, 0.5, 0.95))
 
 
 def of_measures():

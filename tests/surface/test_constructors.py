@@ -7,8 +7,8 @@ from setwise.learners import LEARNERS
 from setwise.losses import LOSSES
 from setwise.spaces import SEARCHES
 from setwise.surrogates import SURROGATES
-from surface.by_field import P, parameters
-from surface.malformed import try_all
+from surface.field_parameters import P, parameters
+from surface.refusals import try_all
 
 EXAMPLES = (
     [kind.examples(P)[0] for kind in LOSSES.values()]

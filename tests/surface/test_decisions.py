@@ -12,7 +12,7 @@ from setwise.decisions import (
     least_expected_loss_of_map,
     least_expected_loss_of_samples,
 )
-from surface.malformed import FLAGS, NUMBERS, OFFSETS, Parameter, numbers, try_all, without
+from surface.refusals import FLAGS, NUMBERS, OFFSETS, Parameter, numbers, try_all, without
 from surface.test_calls import LOSS, P
 from surface.test_calls import S as SCORES
 

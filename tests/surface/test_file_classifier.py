@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from setwise import FileClassifier
-from surface.malformed import NO_NUMBERS, OBJECTS, Dummy, Parameter, Proxy, try_all, without
+from surface.refusals import NO_NUMBERS, OBJECTS, Dummy, Parameter, Proxy, try_all, without
 from surface.test_set_classifier import GROUPS, IDS, MATRICES, PARAMETERS, TARGETS, X, Y
 
 pytest.importorskip("pyarrow")

@@ -8,7 +8,7 @@ import pytest
 from setwise import SetClassifier, describe, loss_augmented_inference
 from setwise.losses import CountFunctionLoss, SetFunctionLoss, Trait
 from setwise.surrogates import LovaszHinge, MarginRescaling
-from surface.malformed import refused
+from surface.refusals import refused
 
 Y, GUESS, S = [1, 0, 1, 0, 0], [0, 1, 1, 0, 0], [0.1, 0.2, 0.3, 0.4, 0.5]
 X = np.arange(20.0).reshape(10, 2)

@@ -13,7 +13,7 @@ from setwise.inference import MaxFlow
 from setwise.learners import OneSlack
 from setwise.losses import Jaccard
 from setwise.surrogates import MarginRescaling
-from surface.malformed import COUNTS, FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, Dummy, Parameter, Proxy, try_all, without
+from surface.refusals import COUNTS, FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, Dummy, Parameter, Proxy, try_all, without
 
 RNG = np.random.default_rng(0)
 GRAPHS = [Graph(RNG.standard_normal((4, 2)), [[0, 1], [2, 3]], regions=[[0, 1], [2, 3]]) for _ in range(3)]

@@ -7,7 +7,7 @@ import pytest
 
 from setwise.core.networks import Graphs
 from setwise.graphs import Graph, box_labels, from_image, known_part, trimap_labels
-from surface.malformed import COUNTS, OBJECTS, Dummy, Parameter, numbers, try_all, without
+from surface.refusals import COUNTS, OBJECTS, Dummy, Parameter, numbers, try_all, without
 
 X, EDGES = np.arange(12.0).reshape(4, 3), np.array([[0, 1], [2, 3]])
 MAP = np.array([[0, 1], [2, 3]])

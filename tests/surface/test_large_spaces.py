@@ -12,7 +12,7 @@ from setwise.spaces import Candidates, LabelSequences, Matchings, NetworkLabelin
 from setwise.spaces.matchings import Assignments
 from setwise.spaces.network_labelings import Labelings
 from setwise.spaces.sequences import Sequences
-from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, PARTS, Dummy, Parameter, try_all, without
+from surface.refusals import COUNTS, FLAGS, NUMBERS, OBJECTS, PARTS, Dummy, Parameter, try_all, without
 
 NETWORKS = Graphs(np.zeros(4, bool), np.array([0, 2, 4]), np.array([[0, 1], [2, 3]]))
 BATCHES = {

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from setwise import MapRule
-from surface.malformed import COUNTS, NO_NUMBERS, OBJECTS, Parameter, Proxy, try_all, without
+from surface.refusals import COUNTS, NO_NUMBERS, OBJECTS, Parameter, Proxy, try_all, without
 
 RNG = np.random.default_rng(0)
 LOGITS, TARGET = RNG.standard_normal((6, 3, 2, 2)), RNG.integers(0, 3, (6, 2, 2))

@@ -13,7 +13,7 @@ from setwise.inference import INFERENCES, Auto, minimize_submodular
 from setwise.losses import Hamming, Jaccard, MeanOverClasses, OneClass, OrderedPoints, RocArea
 from setwise.spaces import SEARCHES
 from setwise.surrogates import Difference, LinearEvaluator, MarginRescaling, Slack, Support
-from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, PARTS, Parameter, numbers, try_all, without
+from surface.refusals import COUNTS, FLAGS, NUMBERS, OBJECTS, PARTS, Parameter, numbers, try_all, without
 
 SETS = Sets.rows([[1, 0], [1, 0]])
 CLASSES = Classes(np.array([0, 2, 1, 0]), SETS.offsets, 3)

@@ -13,7 +13,7 @@ from setwise import MeasureClassifier
 from setwise.estimators.selection import GFM, STRATEGIES, BayesDecision, ClassWeight, RampStack, Stack, as_strategies
 from setwise.losses import Jaccard, RocArea
 from setwise.plotting import CandidatesDisplay
-from surface.malformed import (
+from surface.refusals import (
     COUNTS,
     FLAGS,
     NO_NUMBERS,

@@ -10,7 +10,7 @@ from setwise import SSVM, IndependentSVMs, JointKernelSupport, MultilabelStructu
 from setwise.losses import MaxLoss
 from setwise.spaces import FiniteSpace, Hierarchy
 from setwise.surrogates import MultilabelHinge
-from surface.malformed import COUNTS, FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, Proxy, try_all, without
+from surface.refusals import COUNTS, FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, Proxy, try_all, without
 from surface.test_set_classifier import MATRICES, X
 from surface.test_spaces import SETS
 

@@ -8,7 +8,7 @@ import pytest
 from setwise.losses import Jaccard
 from setwise.plotting import cross_table, curves, gap_curves, plane, scores, segmentations, surface, surfaces
 from setwise.surrogates import LovaszHinge
-from surface.malformed import COUNTS, NUMBERS, OBJECTS, Parameter, labels, numbers, try_all, without
+from surface.refusals import COUNTS, NUMBERS, OBJECTS, Parameter, labels, numbers, try_all, without
 
 X, Y = np.random.default_rng(0).standard_normal((12, 2)), np.arange(12) % 2
 S, HINGE = X[:, 0], LovaszHinge("jaccard")

@@ -31,7 +31,7 @@ from setwise.probabilistic import (
     superdifferential,
     tree_reweighted,
 )
-from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Dummy, Parameter, Proxy, numbers, try_all, without
+from surface.refusals import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Dummy, Parameter, Proxy, numbers, try_all, without
 
 MODEL = LogSupermodularDistribution([Cut.grid(2, 2)], np.ones(4))
 IMAGES = (np.random.default_rng(0).random((6, 3, 4)) < 0.5).astype(int)

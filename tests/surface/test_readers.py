@@ -19,7 +19,7 @@ from setwise.datasets import (
     textured_objects,
 )
 from setwise.datasets.columns import Number
-from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, try_all, without
+from surface.refusals import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, try_all, without
 
 SEEDS = {"negative": -1, "half": 0.5, "None": None, "text": "1"}
 TEXTS = without(OBJECTS, "None") | {"nothing": ""}

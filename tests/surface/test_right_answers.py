@@ -24,7 +24,7 @@ from setwise.losses import (
     plain_losses,
 )  # fmt: skip
 from setwise.surrogates import SURROGATES, LovaszHinge, MarginRescaling, SlackRescaling, margin_scale
-from surface.malformed import labels, numbers, refused, without
+from surface.refusals import labels, numbers, refused, without
 
 FORMS = {
     "array": lambda a: a,

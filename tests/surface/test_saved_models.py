@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from setwise.compare import SavedModel, load_model, save_model
-from surface.malformed import COUNTS, FLAGS, OBJECTS, Parameter, try_all, without
+from surface.refusals import COUNTS, FLAGS, OBJECTS, Parameter, try_all, without
 
 FITTED = LogisticRegression().fit(np.eye(4), [0, 1, 0, 1])
 USUAL = {"estimator": FITTED, "classes": ("no", "yes"), "loss": "f1", "n_features": 4, "response": "predict_proba"}

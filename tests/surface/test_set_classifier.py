@@ -12,7 +12,7 @@ from setwise import SetClassifier, SetClassifierCV
 from setwise.learners import OneSlack
 from setwise.losses import Jaccard
 from setwise.surrogates import LovaszHinge
-from surface.malformed import (
+from surface.refusals import (
     COUNTS,
     FLAGS,
     NO_NUMBERS,

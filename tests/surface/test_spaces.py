@@ -17,7 +17,7 @@ from setwise.spaces import (
     label_recall,
     mean_average_precision,
 )
-from surface.malformed import OBJECTS, Dummy, Parameter, try_all
+from surface.refusals import OBJECTS, Dummy, Parameter, try_all
 
 FINITE, TREE = FiniteSpace(["a", "b"]), Hierarchy({"a": "b"})
 LABELS = {

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from setwise import SVMperf
 from setwise.losses import Jaccard
-from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, Proxy, try_all, without
+from surface.refusals import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, Proxy, try_all, without
 from surface.test_set_classifier import MATRICES, MATRIX, TARGETS, X, Y
 
 MODEL = SVMperf(loss="q", C=1, tol=0.5, max_iter=50)

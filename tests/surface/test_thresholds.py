@@ -21,8 +21,8 @@ from setwise.decisions import (
 )
 from setwise.losses import LOSSES
 from setwise.plotting import ThresholdDisplay
-from surface import by_field
-from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, labels, numbers, try_all, without
+from surface import field_parameters
+from surface.refusals import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, labels, numbers, try_all, without
 from surface.test_calls import LENGTHS, LOSS, P, S, Y
 
 RANKED = {name: kind.examples(P)[0] for name, kind in LOSSES.items() if kind.examples(P)[0].reads == "scores"}
@@ -68,7 +68,7 @@ def calls():
         yield Parameter(f"{where}(scores)", lambda v, ask=ask: ask(Y, v, 0.1), numbers(P, negative=True))
         yield Parameter(f"{where}({name})", partial(ask, Y, S), shares)
         yield Parameter(f"{where}(confidence)", lambda v, ask=ask: ask(Y, S, 0.1, v), without(LEVELS, "None"))
-    yield from by_field.parameters(Floor, Floor("recall", 0.5))
+    yield from field_parameters.parameters(Floor, Floor("recall", 0.5))
 
 
 def of_intervals():

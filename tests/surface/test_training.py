@@ -25,7 +25,7 @@ from setwise.risks import DistributedRisk, MeanRisk, RiskWithPlanes, ShiftedRisk
 from setwise.risks.places import LocalObjects, LocalPlaces
 from setwise.spaces import SequenceModel
 from setwise.surrogates import LovaszHinge
-from surface.malformed import (
+from surface.refusals import (
     COUNTS,
     FLAGS,
     NUMBERS,

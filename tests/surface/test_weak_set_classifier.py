@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 from setwise import WeakSetClassifier
-from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Dummy, Parameter, Proxy, numbers, try_all, without
+from surface.refusals import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Dummy, Parameter, Proxy, numbers, try_all, without
 from surface.test_set_classifier import IDS, MATRICES, TARGETS, X, Y
 
 GROUPS = np.repeat([0, 1], 4)

@@ -19,7 +19,7 @@ from setwise.spaces import (
     window_recall,
 )
 from setwise.spaces.boxes import Boxes
-from surface.malformed import COUNTS, NUMBERS, OBJECTS, PARTS, Dummy, Parameter, numbers, try_all, without
+from surface.refusals import COUNTS, NUMBERS, OBJECTS, PARTS, Dummy, Parameter, numbers, try_all, without
 
 IMAGE, SPACE = WordImage(4, 4, [[0, 0, 1]]), Windows(2)
 BATCH = Boxes([[4, 4], [4, 4]], [[[0, 0]], [[1, 1]]])

@@ -8,7 +8,7 @@ import numpy as np
 
 from setwise.core.attributes import cached_property
 from setwise.core.checks import Ints, Values
-from setwise.decisions.distributions import CountRuns, Halves
+from setwise.decisions.distributions import CountRuns, CountSplits
 from setwise.decisions.formula import Formula
 from setwise.decisions.large_sets import BySizes, bound_of_interval, expected, fewest
 
@@ -59,7 +59,7 @@ class _Search:
 
     def __init__(self, formula: Formula, q: Values, tol: float) -> None:
         self.formula, self.curved, self.q, self.tol = formula, formula.without_costs, q, tol
-        self.halves = Halves(q, not self.curved.diluted)
+        self.halves = CountSplits(q, not self.curved.diluted)
         # The mass that a bound may leave out of both counts, and of the positives inside the interval.
         largest = max(self.curved.largest, 1e-300)
         self.spare, self.rare = (float(np.clip(x * tol / largest, 1e-12, 1e-3)) for x in (0.003, 0.03))

@@ -135,7 +135,7 @@ NORMAL, WIDE = 2500.0, 16
 
 @final
 @dataclass(frozen=True, eq=False)
-class Halves:
+class CountSplits:
     """The positives among the first k decisions and among the others, whose probabilities ``q`` (p,) fall.
 
     ``whole`` keeps all values of a count, so that its blocks have two ends.

@@ -13,7 +13,7 @@ import numpy as np
 
 from setwise.core.attributes import cached_property
 from setwise.core.checks import Bools, Ints, Values
-from setwise.decisions.distributions import TINY, CountRuns, Halves, Pmf, convolved, count_of, tail_of, trimmed
+from setwise.decisions.distributions import TINY, CountRuns, CountSplits, Pmf, convolved, count_of, tail_of, trimmed
 from setwise.decisions.formula import Formula
 from setwise.decisions.large_sets import ROUNDING, bound_of_interval, expected
 from setwise.kernels.histograms import Chances, chances
@@ -324,9 +324,9 @@ class Region:
         self.formula, self.found = formula, found
 
     @cached_property
-    def halves(self) -> Halves:
+    def halves(self) -> CountSplits:
         """The probabilities of the range."""
-        return Halves(np.repeat(self.found.inside, self.found.times)[::-1].copy())
+        return CountSplits(np.repeat(self.found.inside, self.found.times)[::-1].copy())
 
     def least(self, bounds: LevelBounds, above: Levels, below: Levels, tol: float) -> tuple[int, float, float]:
         """The best number predicted, its expected loss, and a lower bound of the least one.

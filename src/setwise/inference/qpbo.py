@@ -167,10 +167,10 @@ class _QPBO(Maximizer):
         self._problem, self._rounds = TwoLabels(bound_loss), method.rounds
 
     @cached_property
-    def _blocks(self) -> "list[_MateBlock]":
+    def _blocks(self) -> "list[_MateNetwork]":
         batch = self._problem.batch
         ends = block_ends(batch.edges, batch.total, BLOCK)
-        return [_MateBlock(batch.edges, batch.offsets, first, last) for first, last in pairwise(ends)]
+        return [_MateNetwork(batch.edges, batch.offsets, first, last) for first, last in pairwise(ends)]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         batch = self._problem.batch
@@ -203,7 +203,7 @@ class _QPBO(Maximizer):
 
 
 @final
-class _MateBlock:
+class _MateNetwork:
     """Some nodes of a batch, which no edge leaves, with the network of them and their mates."""
 
     def __init__(self, edges: Ints, offsets: Ints, first: int, last: int) -> None:

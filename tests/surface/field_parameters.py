@@ -11,7 +11,7 @@ from setwise.core.inference import Inference
 from setwise.core.loss import CountLoss, Loss
 from setwise.inference import GreedySearch
 from setwise.losses import Jaccard, Trait
-from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, Parameter, numbers, without
+from surface.refusals import COUNTS, FLAGS, NUMBERS, OBJECTS, Parameter, numbers, without
 
 P = 4
 """Arrays are for so many decisions; one of another length is refused when the loss is bound."""

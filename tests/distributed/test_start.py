@@ -11,7 +11,7 @@ from setwise.core.checkpoint import read_sealed
 from setwise.datasets.blocks import Budget
 from setwise.decisions import best_threshold
 from setwise.distributed import classifier
-from setwise.distributed.classifier import PlacedClassifier, least_constant_loss_of
+from setwise.distributed.classifier import PlacedTraining
 from setwise.distributed.file_classifier import placed_rows
 from setwise.losses import EarlyDetection, FBeta, Jaccard, RocArea
 from setwise.risks import DistributedRisk
@@ -81,7 +81,7 @@ def test_ctrl_c_before_the_first_step_of_descent_keeps_the_start(monkeypatch, tm
     cuts = counted(monkeypatch, DistributedRisk, "cut")
     clone(MODEL).set_params(max_iter=1, tol=0.99).fit(X, Y, checkpoint=tmp_path / "fit.npz")
     monkeypatch.undo()
-    origin = read_sealed(tmp_path / "fit.npz")["work/start/w"]
+    origin = read_sealed(tmp_path / "fit.npz")["work/ramp/start/w"]
     model = clone(MODEL)
     for k in range(len(cuts), 0, -1):
         said = interrupted(model, monkeypatch, DistributedRisk, "cut", k)
@@ -95,7 +95,7 @@ def test_ctrl_c_before_the_first_step_of_descent_keeps_the_start(monkeypatch, tm
 def test_ctrl_c_while_a_fit_is_judged_keeps_it(monkeypatch):
     full = clone(MODEL).fit(X, Y)
     model = clone(MODEL)
-    (said,) = interrupted(model, monkeypatch, PlacedClassifier, "_loss_at", 1)
+    (said,) = interrupted(model, monkeypatch, PlacedTraining, "loss_at", 1)
     assert "was interrupted when its fit had ended and was judged" in said
     assert model.objective_ <= full.objective_
     assert len(model.history_["objective"]) == full.n_iter_
@@ -144,7 +144,7 @@ def test_a_start_of_other_shapes_is_refused(tmp_path):
     clone(MODEL).fit(X, Y, checkpoint=file)
     arrays = {key: one for key, one in read_sealed(file).items() if not key.startswith("work/")}
     for odd in (np.zeros(3), np.full(17, np.nan), np.zeros(17, dtype=np.int64)):
-        write_sealed(file, arrays | {"work/start/w": odd})
+        write_sealed(file, arrays | {"work/ramp/start/w": odd})
         with pytest.raises(ValueError, match="no checkpoint of this fit: it has no w of shape"):
             clone(MODEL).fit(X, Y, checkpoint=file, resume=True)
 
@@ -179,20 +179,37 @@ def test_the_warning_comes_for_noise_and_not_for_what_can_be_told():
     FileClassifier("auc", "convex").fit(X, Y)
 
 
+def constant(found, loss):
+    return PlacedTraining(found, found.positives(1), loss, "auto", 1.0).constant
+
+
 @pytest.mark.parametrize("ids", [None, IDS, RNG.permutation(IDS)], ids=["one set", "sets", "mixed"])
 @pytest.mark.parametrize("loss", [FBeta(), Jaccard(), EarlyDetection(), FBeta(2.0)])
 def test_the_loss_of_constants_is_that_of_both_by_hand(loss, ids):
     found = placed_rows(X, Y, ids, None, Budget(200_000), 1)
-    truth = found.positives(1)
     parts = [Y] if ids is None else [Y[ids == k] for k in np.unique(ids)]
     by_hand = min(np.mean([loss(y, np.full(len(y), label)) for y in parts]) for label in (0, 1))
-    assert least_constant_loss_of(found, loss, truth) == pytest.approx(by_hand, abs=1e-12)
+    assert constant(found, loss) == pytest.approx(by_hand, abs=1e-12)
     ranked = np.mean([RocArea()(y, np.zeros(len(y))) for y in parts])
-    assert least_constant_loss_of(found, RocArea(), truth) == pytest.approx(ranked)
+    assert constant(found, RocArea()) == pytest.approx(ranked)
 
 
 def test_what_would_have_to_be_gathered_and_is_too_much_is_not_judged():
     found = placed_rows(X, Y, None, None, Budget(40 * N + 100 * 120), 1)
     assert found.places.room < N
-    assert least_constant_loss_of(found, EarlyDetection(), found.positives(1)) == np.inf
-    assert np.isfinite(least_constant_loss_of(found, FBeta(), found.positives(1)))
+    assert constant(found, EarlyDetection()) == np.inf
+    assert np.isfinite(constant(found, FBeta()))
+
+
+@pytest.mark.parametrize(("noise", "surrogate"), [(0.7, "margin"), (2.1, "margin"), (2.8, "ramp"), (4.2, "ramp")])
+def test_the_bound_of_a_ranking_is_judged_as_it_is_in_memory(noise, surrogate):
+    rng = np.random.default_rng(round(noise / 0.7) - 1)
+    data = rng.standard_t(1.5, size=(400, 4))
+    labels = (data[:, 0] + noise * rng.normal(size=400) > 0.8).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VacuousBoundWarning)
+        models = [kind("auc").fit(data, labels) for kind in (SetClassifier, FileClassifier)]
+        convex = FileClassifier("auc", "convex").fit(data, labels)
+    assert [model.surrogate_ for model in models] == [surrogate] * 2
+    assert models[0].score(data, labels) == pytest.approx(models[1].score(data, labels), abs=2e-3)
+    assert models[1].score(data, labels) >= convex.score(data, labels)

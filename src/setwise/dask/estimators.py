@@ -41,8 +41,8 @@ class SetClassifier(ClusterEstimator, PlacedClassifier):
         :class:`setwise.SetClassifier`
     surrogate : ``"convex"`` takes the Lovász hinge for losses that promise to be submodular, as Jaccard, and
         ``MarginRescaling(loss, scale="size")`` for all others. ``"auto"`` takes the ramp, from logistic regression on,
-        where all rows are one set and the loss reads labels, and where the convex one says nothing of their ranking;
-        else the convex one. ``"lovasz"``, ``"margin"``, ``"slack"`` and ``"ramp"`` name one
+        where all rows are one set and the loss reads labels, and where the convex one says nothing or little of their
+        ranking; else the convex one. ``"lovasz"``, ``"margin"``, ``"slack"`` and ``"ramp"`` name one
     persist : whether the workers keep the rows in memory. Without it they load or compute the partitions of X anew,
         twice for each cut, and hold one of them for each thread, and about 40 bytes a row
     client : the client of the cluster; None takes the one that was made last, or starts a cluster on this machine for

@@ -1,11 +1,10 @@
 """A linear classifier for measures of sets whose rows lie in several places.
 
-It starts at logistic regression with the best threshold for the loss. The bound of a convex surrogate is judged by the
-loss of constant labelings.
+Its training is that of other linear estimators; the start and the losses are found in passes over the places.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -15,67 +14,30 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.checkpoint import OpenCheckpoint, opened
+from setwise.core.attributes import cached_property
+from setwise.core.checkpoint import opened
 from setwise.core.checks import Bools, Values, as_number
 from setwise.core.exceptions import Refusal
-from setwise.core.learner import Fit, Learner, ProgressBar, plain_interrupts
+from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.risk import Risk
 from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
 from setwise.distributed.decisions import best_threshold_of
 from setwise.distributed.rows import PlacedRows, fingerprints, mean_loss_of
 from setwise.estimators.base import CONSTRAINTS, SHORT, VersionedEstimator, warn_of_end, way_from_constant
 from setwise.estimators.checkpoints import UNROUTED
-from setwise.estimators.linear_training import (
-    VACUOUS,
-    LinearFit,
-    at_the_start,
-    interrupted_start,
-    keep_certificates,
-    radius,
-    share_of_constant,
-    warn_of_vacuous_bound,
-)
-from setwise.estimators.objective import default_c, learner_for, plain_surrogate
+from setwise.estimators.linear_training import Training, keep_certificates, solve
+from setwise.estimators.objective import default_c, plain_surrogate
 from setwise.estimators.set_classifier import SetClassifier
-from setwise.estimators.set_training import about_rows, refuse_tiny, scaled
+from setwise.estimators.set_training import about_rows, refuse_tiny
 from setwise.losses import as_loss
 from setwise.models import RowBlock
-from setwise.risks import DistributedRisk, ShiftedRisk
+from setwise.risks import DistributedRisk
 from setwise.risks.distributed_risk import tree_sum
 from setwise.risks.places import PlacedObjects, Places
 from setwise.surrogates.lovasz_hinge import LovaszHinge
-from setwise.surrogates.ramp import Ramp
 from setwise.surrogates.rescaling import MarginRescaling
-
-
-def least_constant_loss_of(found: PlacedRows, loss: Loss, truth: PlacedObjects) -> float:
-    """The mean loss of predicting none, or all: the lesser of the two, without a pass over the features.
-
-    For losses of a ranking it is that of equal scores. It is inf where all rows would have to be gathered and are too
-    many.
-    """
-    if Trait.COUNTS not in loss.traits and found.count() > found.places.room:
-        return np.inf
-    with suppress(Refusal):
-        each = [found.places.keep(_constant, truth, sign) for sign in (False, True)]
-        return min(mean_loss_of(found, loss, truth, scores) for scores in each)
-    return np.inf
-
-
-def says_nothing(found: PlacedRows, loss: Loss, truth: PlacedObjects, risk: Risk, fit: Fit, C: float) -> bool:
-    """Whether a fit of a convex risk promises no less loss than the best constant labeling has.
-
-    This takes a cut more where the weights are short, which tells whether w = 0 is optimal.
-    """
-    return share_of_constant(risk, fit, C, least_constant_loss_of(found, loss, truth), False) >= VACUOUS
-
-
-def _constant(truth: Bools, sign: bool) -> Bools:
-    return np.full(len(truth), sign)
-
 
 STEPS = 100
 """The most steps of logistic regression: it is a start, and no more, so it need not converge."""
@@ -160,22 +122,6 @@ class PlacedLogistic:
         return w, float(sizes[0] / sizes[1])
 
 
-def start_of(logistic: PlacedLogistic, risk: Risk, loss: Loss, kept: OpenCheckpoint | None) -> Values:
-    """The weights of logistic regression at its best threshold, at a scale that suits the risk.
-
-    A checkpoint keeps them when they are found. A start that was not finished begins anew, so that it ends with the
-    same bits as one that was never interrupted: L-BFGS remembers more than its last step.
-    """
-    if kept is not None and "w" in kept.arrays:
-        return kept.numbers("w", (risk.size,))
-    logistic.fit()
-    w = scaled(risk, *logistic.at_threshold(loss))
-    if kept is not None:
-        kept.put({"w": w})
-        kept.write()
-    return w
-
-
 def _log_loss(rows: RowBlock, truth: Bools, w: Values) -> tuple[float, Values]:
     """The sum of the log-losses and its gradient by the weights."""
     signed = rows.scores(w) * (1 - 2.0 * truth)
@@ -216,6 +162,116 @@ class Scorer:
     def labels(self, X: Any) -> NDArray[Any]:
         """The predicted labels of some rows, (m,)."""
         return np.asarray(self.classes[(self.scores(X) > 0).astype(np.int64)])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PlacedTraining(Training):
+    """What is trained on where it lies, bound once.
+
+    Attributes
+    ----------
+    found : the rows
+    truth : which rows are positive, at each place
+    loss : the loss that is trained for and reported
+    surrogate : a name, or an object that brings its own loss
+    intercept : the value of the constant feature, 0 for none
+    """
+
+    found: PlacedRows
+    truth: PlacedObjects
+    loss: Loss
+    surrogate: str | Surrogate
+    intercept: float
+    start: str = "auto"
+    path: bool = False
+    bare: bool = False
+
+    @cached_property
+    def rows(self) -> PlacedObjects:
+        """The :class:`~setwise.models.RowBlock` of each place."""
+        return self.found.places.rows(self.found.X, self.intercept)
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether all rows are one set."""
+        return self.found.single
+
+    @property
+    def ramp_alone(self) -> bool:
+        """Whether ``"auto"`` is the ramp from the beginning: for one set and losses of labels."""
+        return self.surrogate == "auto" and self.loss.reads == "labels" and self.single
+
+    @property
+    def ramp_may_follow(self) -> bool:  # type: ignore[override]
+        """Whether ``"auto"`` becomes the ramp where the bound of the convex surrogate says nothing: for one ranking."""
+        return self.loss.reads == "scores" and self.single
+
+    @cached_property
+    def constant(self) -> float:
+        """The mean loss of predicting none, or all: the lesser of the two, without a pass over the features.
+
+        For losses of a ranking it is that of equal scores. It is inf where all rows would have to be gathered and are
+        too many.
+        """
+        places = self.found.places
+        if Trait.COUNTS not in self.loss.traits and self.found.count() > places.room:
+            return np.inf
+        with suppress(Refusal):
+            each = [places.keep(_constant, self.truth, sign) for sign in (False, True)]
+            return min(mean_loss_of(self.found, self.loss, self.truth, scores) for scores in each)
+        return np.inf
+
+    @cached_property
+    def logistic(self) -> tuple[Values, float]:
+        """The weights of logistic regression with the best threshold of the loss, and the mean size of its scores."""
+        start = PlacedLogistic(self.found.places, self.rows, self.truth, self.intercept)
+        try:
+            start.fit()
+            return start.at_threshold(self.loss)
+        finally:
+            if start.w is not None:
+                self.starts.append(start.w)
+
+    @cached_property
+    def extent(self) -> tuple[float, float]:
+        """The largest size of a feature, and the length of the longest row; a pass over the rows."""
+        parts = np.array(self.found.places.tell(RowBlock.extent, self.rows))
+        return float(parts[:, 0].max()), float(parts[:, 1].max())
+
+    @property
+    def way_out(self) -> str:
+        """What to do where a bound says nothing, in a few words."""
+        return way_from_constant(self.extent[0], WAY_OUT)
+
+    def risk_of(self, surrogate: Surrogate) -> DistributedRisk:
+        """The mean of a surrogate over the sets."""
+        return DistributedRisk(self.found.places, self.rows, self.truth, surrogate, self.found.ids)
+
+    def named(self, name: str) -> Surrogate:
+        """The surrogate of this name for the loss."""
+        return plain_surrogate(name, self.loss)
+
+    def usual_c(self, surrogate: Surrogate) -> float:
+        """The weight of the mean risk that ``C="auto"`` stands for."""
+        size = self.risks[surrogate.name][0].size
+        return default_c(surrogate, self.found.count(), size - bool(self.intercept))
+
+    def convex(self) -> Surrogate:
+        """The Lovász hinge where the loss promises to be submodular, otherwise margin rescaling."""
+        submodular = self.loss.reads == "labels" and Trait.SUBMODULAR in self.loss.traits
+        return LovaszHinge(self.loss) if submodular else MarginRescaling(self.loss, scale="size")
+
+    def loss_at(self, w: Values) -> float:
+        """The mean training loss of the weights."""
+        coef, intercept = (w[:-1], self.intercept * float(w[-1])) if self.intercept else (w, 0.0)
+        scorer = Scorer(coef, intercept, np.arange(2))
+        scores = self.found.places.keep(scorer.scores, self.found.X)
+        return mean_loss_of(self.found, self.loss, self.truth, scores)
+
+
+def _constant(truth: Bools, sign: bool) -> Bools:
+    return np.full(len(truth), sign)
 
 
 class PlacedClassifier(ClassifierMixin, VersionedEstimator):
@@ -287,7 +343,10 @@ class PlacedClassifier(ClassifierMixin, VersionedEstimator):
                 )
             classes = found.classes(self.pos_label)
             kept = opened(checkpoint, resume, lambda: about_rows(self, fingerprints(found), loss))
-            trained = self._trained(found, loss, found.positives(classes[1]), kept)
+            if self.C == 0 and isinstance(self.learner, str):
+                raise ValueError("C must be above 0 for rows in several places; got 0.")
+            problem = PlacedTraining(found, found.positives(classes[1]), loss, self.surrogate, self._intercept)
+            trained = solve(self, problem, None, checkpoint=kept)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -301,87 +360,11 @@ class PlacedClassifier(ClassifierMixin, VersionedEstimator):
         self.coef_ = w[None, : self.n_features_in_].copy()
         self.intercept_ = self._intercept * w[-1:] if constant else np.zeros(1)
         keep_certificates(self, trained)
-        longest = self._extent(found)[1] if trained.fit.status in SHORT else 0.0
+        longest = problem.extent[1] if trained.fit.status in SHORT else 0.0
         warn_of_end(type(self).__name__, trained.fit, trained.certified, longest)
         if trained.fit.status == "interrupted":
             raise KeyboardInterrupt
         return self
-
-    def _trained(self, found: PlacedRows, loss: Loss, truth: PlacedObjects, kept: OpenCheckpoint | None) -> LinearFit:
-        """The weights of the objective. Where the bound of a ranking says nothing, ``"auto"`` takes the ramp."""
-        trained, way_out = self._minimized(found, loss, truth, self._surrogate(loss, found.single), kept)
-        if way_out is None:
-            return trained
-        convex, gained = trained.surrogate, False
-        if self.surrogate == "auto" and loss.reads == "scores" and found.single:
-            try:
-                part = None if kept is None else kept.part(Ramp.name)
-                ramp, _ = self._minimized(found, loss, truth, plain_surrogate(Ramp.name, loss), part)
-                with plain_interrupts():
-                    kept_loss, ramp_loss = (self._loss_at(found, loss, truth, one.w) for one in (trained, ramp))
-                    least = least_constant_loss_of(found, loss, truth)
-            except KeyboardInterrupt:
-                return _judged(trained)
-            # Equal scores rank nothing, though by luck their loss may be less.
-            if ramp_loss <= kept_loss or not trained.w.any() or ramp.fit.status == "interrupted":
-                trained, kept_loss = ramp, ramp_loss
-            gained = kept_loss < least
-        if not gained:
-            warn_of_vacuous_bound(convex, way_out)
-        return trained
-
-    def _minimized(
-        self, found: PlacedRows, loss: Loss, truth: PlacedObjects, surrogate: Surrogate, kept: OpenCheckpoint | None
-    ) -> tuple[LinearFit, str | None]:
-        """The weights of one surrogate, those of the ramp from logistic regression on; and the way out, if vacuous."""
-        rows = found.places.rows(found.X, self._intercept)
-        risk: Risk = DistributedRisk(found.places, rows, truth, surrogate, found.ids)
-        usual = default_c(surrogate, found.count(), risk.size - bool(self._intercept))
-        learner = learner_for(self, surrogate, risk.convex, usual)
-        if learner is None:
-            raise ValueError("C must be above 0 for rows in several places; got 0.")
-        origin, part = np.zeros(risk.size), kept
-        if not risk.convex:
-            start = PlacedLogistic(found.places, rows, truth, self._intercept)
-            try:
-                with plain_interrupts():
-                    origin = start_of(start, risk, loss, None if kept is None else kept.part("start"))
-            except KeyboardInterrupt:
-                return _stopped(start.w, surrogate), None
-            risk, part = ShiftedRisk(risk, origin), None if kept is None else kept.part("fit")
-        bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
-        try:
-            fit = learner.minimize(risk, callback=bar, checkpoint=part)
-        except KeyboardInterrupt:
-            # Before the first step there are the weights of the start alone.
-            return _stopped(None if risk.convex else origin, surrogate), None
-        if bar is not None:
-            bar.close()
-        trained = LinearFit(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, risk.convex))
-        return self._checked(found, loss, truth, risk, origin, trained)
-
-    def _checked(
-        self, found: PlacedRows, loss: Loss, truth: PlacedObjects, risk: Risk, origin: Values, trained: LinearFit
-    ) -> tuple[LinearFit, str | None]:
-        """The same, or the start where descent has raised the loss itself; and the way out where a bound is vacuous."""
-        fit, way_out = trained.fit, None
-        try:
-            with plain_interrupts():
-                ended = risk.convex and fit.status != "interrupted"
-                if ended and says_nothing(found, loss, truth, risk, fit, trained.C):
-                    way_out = way_from_constant(self._extent(found)[0], WAY_OUT)
-                # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
-                losses = [] if risk.convex else [self._loss_at(found, loss, truth, w) for w in (trained.w, origin)]
-                if losses and losses[0] > losses[1]:
-                    trained = replace(trained, w=origin, fit=at_the_start(fit, risk, trained.C))
-        except KeyboardInterrupt:
-            return _judged(trained), None
-        return trained, way_out
-
-    def _extent(self, found: PlacedRows) -> tuple[float, float]:
-        """The largest size of a feature, and the length of the longest row; a pass over the rows."""
-        parts = np.array(found.places.tell(RowBlock.extent, found.places.rows(found.X, self._intercept)))
-        return float(parts[:, 0].max()), float(parts[:, 1].max())
 
     def _score(self, found: PlacedRows) -> float:
         """``1 - mean loss`` of the sets of other rows."""
@@ -396,36 +379,6 @@ class PlacedClassifier(ClassifierMixin, VersionedEstimator):
     def _scorer(self) -> "Scorer":
         return Scorer(self.coef_[0], float(self.intercept_[0]), self.classes_)
 
-    def _loss_at(self, found: PlacedRows, loss: Loss, truth: PlacedObjects, w: NDArray[np.float64]) -> float:
-        """The mean loss of the weights on the rows."""
-        coef, intercept = (w[:-1], self._intercept * float(w[-1])) if self._intercept else (w, 0.0)
-        scorer = Scorer(coef, intercept, np.arange(2))
-        return mean_loss_of(found, loss, truth, found.places.keep(scorer.scores, found.X))
-
-    def _surrogate(self, loss: Loss, single: bool) -> Surrogate:
-        """The surrogate that is asked for, for one set of all rows (``single``) or for several sets."""
-        if isinstance(self.surrogate, Surrogate):
-            return self.surrogate
-        if self.surrogate not in ("auto", "convex"):
-            return plain_surrogate(self.surrogate, loss)
-        if self.surrogate == "auto" and single and loss.reads == "labels":
-            return plain_surrogate(Ramp.name, loss)
-        submodular = loss.reads == "labels" and Trait.SUBMODULAR in loss.traits
-        return LovaszHinge(loss) if submodular else MarginRescaling(loss, scale="size")
-
     @property
     def _intercept(self) -> float:
         return as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
-
-
-def _judged(trained: LinearFit) -> LinearFit:
-    """The weights of a fit that had ended when Ctrl-C came."""
-    words = f"interrupted when its fit had ended and was judged; {trained.fit.message}"
-    return replace(trained, fit=replace(trained.fit, status="interrupted", message=words))
-
-
-def _stopped(w: Values | None, surrogate: Surrogate) -> LinearFit:
-    """The weights of a start that Ctrl-C has ended; raises KeyboardInterrupt where there are none."""
-    if w is None:
-        raise KeyboardInterrupt
-    return LinearFit(w, 0.0, interrupted_start(len(w)), surrogate.name, np.nan)

@@ -142,8 +142,8 @@ class FileClassifier(PlacedClassifier):
     loss, learner, C, tol, max_iter, fit_intercept, intercept_scaling, pos_label, verbose : as in :class:`SetClassifier`
     surrogate : ``"convex"`` takes the Lovász hinge for losses that promise to be submodular, as Jaccard, and
         ``MarginRescaling(loss, scale="size")`` for all others. ``"auto"`` takes the ramp, from logistic regression on,
-        where all rows are one set and the loss reads labels, and where the convex one says nothing of their ranking;
-        else the convex one. ``"lovasz"``, ``"margin"``, ``"slack"`` and ``"ramp"`` name one
+        where all rows are one set and the loss reads labels, and where the convex one says nothing or little of their
+        ranking; else the convex one. ``"lovasz"``, ``"margin"``, ``"slack"`` and ``"ramp"`` name one
     memory : the number of bytes, or text as ``"500MB"``, that blocks may take together with what is kept of each row,
         40 bytes, or with groups 140 and 640 to 1140 for each set. Two blocks are in memory at most, beside what one of
         them is read from. Python and its libraries take 200 MB or more besides

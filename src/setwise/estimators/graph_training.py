@@ -24,7 +24,7 @@ from setwise.core.risk import Risk
 from setwise.core.surrogate import Surrogate
 from setwise.decisions import best_threshold
 from setwise.estimators.graph_batches import Networks, without_edges
-from setwise.estimators.linear_training import Training
+from setwise.estimators.linear_training import BatchTraining
 from setwise.estimators.objective import SCALED, default_c, part_of
 from setwise.estimators.set_training import LogisticRegressions
 from setwise.estimators.sets import Grouping
@@ -191,9 +191,9 @@ def mean_size(features: GraphModel, graphs: Graphs | ClassGraphs, w: Values) -> 
 def at_scale(risk: Risk, w: Values, size: float, losses: Values) -> Values:
     """``a w`` with an a whose risk is close to the training losses (n,) of w, which do not depend on a.
 
-    As in :func:`setwise.estimators.set_training.scaled`, but a is doubled from scores of the mean size 1 on, until the
-    risk of some sets is as close to their loss as ``CLOSE`` says, or rises: on networks each value of a risk takes many
-    cuts.
+    As in :func:`setwise.estimators.linear_training.scaled`, but a is doubled from scores of the mean size 1 on, until
+    the risk of some sets is as close to their loss as ``CLOSE`` says, or rises: on networks each value of a risk takes
+    many cuts.
     """
     if size == 0.0 or not np.isfinite(size):
         return w
@@ -272,7 +272,7 @@ class GraphScaling:
 
 @final
 @dataclass(frozen=True, eq=False)
-class NetworkProblem(Training):
+class NetworkProblem(BatchTraining):
     """What is trained on, bound once.
 
     Attributes
@@ -303,11 +303,6 @@ class NetworkProblem(Training):
     def batch(self) -> Graphs | ClassGraphs:
         """The sets with their true labels."""
         return self.networks.batch
-
-    @property
-    def weights(self) -> None:
-        """All sets have the same weight."""
-        return
 
     @property
     def multiplications(self) -> int:
@@ -344,11 +339,6 @@ class NetworkProblem(Training):
             if isinstance(self.start, str) and batch.known is None and isinstance(batch, Graphs):
                 w = min(w, pairwise(features, batch, loss, intercept), key=self.loss_at)
         return w, mean_size(self.features, self.batch, w)
-
-    @property
-    def bare_start(self) -> Values:
-        """The same weights: their bias is chosen together with the edges."""
-        return self.logistic[0]
 
     @cached_property
     def _nodes(self) -> Values:

@@ -21,8 +21,8 @@ from setwise.core.risk import Features, Risk
 from setwise.core.single_labels import FlipCosts, Flips
 from setwise.core.surrogate import Surrogate
 from setwise.estimators.base import SMALL, largest_number
-from setwise.estimators.linear_training import LinearFit, Training, certain
-from setwise.estimators.set_training import SetProblem, scaled
+from setwise.estimators.linear_training import BatchTraining, LinearFit, certain
+from setwise.estimators.set_training import SetProblem
 from setwise.inference.auto import Auto
 from setwise.learners import OneSlack
 from setwise.models import JointLabels, MultilabelModel, RowModel
@@ -90,7 +90,7 @@ class LabelModel:
 
 @final
 @dataclass(frozen=True, eq=False)
-class LabelProblem(Training):
+class LabelProblem(BatchTraining):
     """What is trained on, bound once.
 
     Attributes
@@ -128,11 +128,6 @@ class LabelProblem(Training):
         return self.alone.batch
 
     @property
-    def weights(self) -> None:
-        """All rows have the same weight."""
-        return
-
-    @property
     def multiplications(self) -> int:
         """The number of multiplications for all scores."""
         return self.alone.multiplications
@@ -164,16 +159,6 @@ class LabelProblem(Training):
         return np.append(shared, rest if bias > 0.0 else [])
 
     @property
-    def bare_start(self) -> Values:
-        """The same weights, with their thresholds."""
-        return self.logistic[0]
-
-    @property
-    def ramp_alone(self) -> bool:
-        """The hinge comes before the ramp."""
-        return False
-
-    @property
     def way_out(self) -> str:
         """What to do where a bound says nothing, in a few words."""
         return super().way_out if self.model.basis is not None else self.alone.way_out
@@ -192,14 +177,6 @@ class LabelProblem(Training):
         except Refusal:
             return self.named(MarginRescaling.name)
         return self.named("hinge")
-
-    def usual_c(self, surrogate: Surrogate) -> float:
-        """The weight of the mean risk; the predictor always names one."""
-        return 1.0
-
-    def beginning(self, risk: Risk) -> Values:
-        """The start :attr:`logistic`, at a scale that suits the risk."""
-        return scaled(risk, *self.logistic)
 
     def loss_at(self, w: Values) -> float:
         """The mean training loss of the weights."""
@@ -331,7 +308,7 @@ def warn_of_full_lists() -> None:
 
 @final
 @dataclass(frozen=True, eq=False)
-class LargeLabelProblem(Training):
+class LargeLabelProblem(BatchTraining):
     """What is trained on, bound once.
 
     Attributes
@@ -371,11 +348,6 @@ class LargeLabelProblem(Training):
         return self.layout
 
     @property
-    def weights(self) -> None:
-        """All inputs have the same weight."""
-        return
-
-    @property
     def multiplications(self) -> int:
         """The number of scores; each takes a few multiplications."""
         return self.layout.n_scores
@@ -391,16 +363,6 @@ class LargeLabelProblem(Training):
         risk = MeanRisk(self.features, self.named("hinge").on(self.batch), n_jobs=self.jobs)
         w = OneSlack(C=self.C, tol=1e-2, max_iter=200).minimize(risk).w
         return w, float(np.abs(self.features.scores(w)).mean())
-
-    @property
-    def bare_start(self) -> Values:
-        """The same weights."""
-        return self.logistic[0]
-
-    @property
-    def ramp_alone(self) -> bool:
-        """The ramp comes only where it is asked for."""
-        return False
 
     @property
     def way_out(self) -> str:
@@ -433,10 +395,6 @@ class LargeLabelProblem(Training):
         except Refusal:
             return self.named(MarginRescaling.name)
         return self.named("hinge")
-
-    def usual_c(self, surrogate: Surrogate) -> float:
-        """The weight of the mean risk; the predictor always names one."""
-        return 1.0
 
     def beginning(self, risk: Risk) -> Values:
         """The minimum of the hinge."""

@@ -9,6 +9,7 @@ The objective F is 1-strongly convex, so its minimizer w* is within ``r = sqrt(2
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
@@ -30,7 +31,7 @@ from setwise.estimators.objective import learner_for
 from setwise.estimators.sets import Grouping
 from setwise.kernels.jit import outside
 from setwise.learners import NRBM
-from setwise.risks import MeanRisk, RiskWithPlanes
+from setwise.risks import DistributedRisk, MeanRisk, RiskWithPlanes
 from setwise.surrogates import Ramp
 
 VACUOUS, DOUBTFUL = 0.95, 0.5
@@ -209,41 +210,28 @@ class LinearFit:
 class Training(ABC):
     """A linear model to be trained, bound to its data once; :meth:`solve` may be called for several weights C.
 
+    Rows, networks and labels in this process are a :class:`BatchTraining`; rows in several places have one of their
+    own.
+
     Attributes
     ----------
     surrogate : a name, or an object that brings its own loss
     start : ``"auto"``, ``"zero"``, ``"logistic"``, or a logistic regression
-    jobs : the number of threads
     path : whether it is solved for several C, so that planes are remembered
     bare : whether C = 0 leaves logistic regression without a threshold, because one is chosen afterwards: thresholds of
         several folds would differ by noise
+    ramp_may_follow : whether ``"auto"`` becomes the ramp where the bound of the convex surrogate says nothing
     """
 
     surrogate: str | Surrogate
     start: Any
-    jobs: int
     path: bool
     bare: bool
+    ramp_may_follow: bool = True
 
-    @property
     @abstractmethod
-    def features(self) -> Features:
-        """The linear model of the scores."""
-
-    @property
-    @abstractmethod
-    def batch(self) -> Batch:
-        """The sets with their true labels."""
-
-    @property
-    @abstractmethod
-    def weights(self) -> Values | None:
-        """The weight of each set, (n,); None for equal weights."""
-
-    @property
-    @abstractmethod
-    def multiplications(self) -> int:
-        """The number of multiplications for all scores."""
+    def risk_of(self, surrogate: Surrogate) -> MeanRisk | DistributedRisk:
+        """The mean of a surrogate over the sets."""
 
     @property
     @abstractmethod
@@ -256,14 +244,14 @@ class Training(ABC):
         """The weights of the start that fits the loss best, and the mean size of its scores."""
 
     @property
-    @abstractmethod
     def bare_start(self) -> Values:
-        """The weights of the start without a threshold."""
+        """The weights of the start without a threshold, where it has one."""
+        return self.logistic[0]
 
     @property
-    @abstractmethod
     def ramp_alone(self) -> bool:
         """Whether ``"auto"`` is the ramp from the beginning."""
+        return False
 
     @property
     def way_out(self) -> str:
@@ -274,17 +262,17 @@ class Training(ABC):
     def named(self, name: str) -> Surrogate:
         """The surrogate of this name."""
 
-    @abstractmethod
     def usual_c(self, surrogate: Surrogate) -> float:
-        """The weight of the mean risk that ``C="auto"`` stands for."""
+        """The weight of the mean risk that ``C="auto"`` stands for, where the estimator lets it be chosen."""
+        return 1.0
 
     @abstractmethod
     def convex(self) -> Surrogate:
         """The convex surrogate that suits the loss."""
 
-    @abstractmethod
     def beginning(self, risk: Risk) -> Values:
         """The weights :attr:`logistic`, at a scale that suits the risk."""
+        return scaled(risk, *self.logistic)
 
     @abstractmethod
     def loss_at(self, w: Values) -> float:
@@ -299,13 +287,6 @@ class Training(ABC):
     def starts(self) -> list[Values]:
         """The weights that the search for a start has found so far."""
         return []
-
-    @cached_property
-    def omega(self) -> Values:
-        """The share of each set in the mean."""
-        weights = np.ones(len(self.batch)) if self.weights is None else self.weights
-        # Divided by the largest first, for a sum of large weights may overflow.
-        return np.asarray(weights / weights.max() / (weights / weights.max()).sum())
 
     def solve(
         self,
@@ -322,35 +303,45 @@ class Training(ABC):
         With ``may_replace`` the surrogate ``"auto"`` becomes the ramp for a single set, unless the start is w = 0. For
         several sets it becomes the ramp where the bound of the convex one says nothing, and where it says little and
         logistic regression has a smaller training loss; if the ramp has no larger one.
+
+        After Ctrl-C the result has the status ``"interrupted"``; KeyboardInterrupt is raised where there is none yet.
         """
+        minimized = partial(self._minimized, make=make, last=last, callback=callback, checkpoint=checkpoint)
         if not isinstance(self.surrogate, str):
-            return self._minimized(self.surrogate, make, last, callback, checkpoint)[0]
+            return minimized(self.surrogate)
         if may_replace and self.ramp_alone:
-            return self._minimized(self.named(Ramp.name), make, last, callback, checkpoint)[0]
-        if self.surrogate not in ("auto", "convex"):
-            surrogate = self.named(self.surrogate)
-        else:
-            surrogate = self.convex()
-        found, risk = self._minimized(surrogate, make, last, callback, checkpoint)
-        if not risk.convex or found.C == 0 or not found.fit.history:
+            return minimized(self.named(Ramp.name))
+        surrogate = self.convex() if self.surrogate in ("auto", "convex") else self.named(self.surrogate)
+        found = minimized(surrogate)
+        if found.C == 0 or np.isnan(found.radius) or found.fit.status == "interrupted" or not found.fit.history:
             return found
+        may_replace = may_replace and self.ramp_may_follow and self.surrogate == "auto"
+        try:
+            with plain_interrupts():
+                return self._judged(found, surrogate.name, may_replace, minimized)
+        except KeyboardInterrupt:
+            return _ended(found)
+
+    def _judged(
+        self, found: LinearFit, name: str, may_replace: bool, minimized: Callable[[Surrogate], LinearFit]
+    ) -> LinearFit:
+        """The fit of a convex surrogate, or the ramp in its place; warns where its bound says nothing."""
+        risk = self.risks[name][0]
         share = share_of_constant(risk, found.fit, found.C, self.constant, self._logistic_start)
-        if share < DOUBTFUL or found.fit.status == "interrupted":
-            return found
-        if self.surrogate != "auto" or not may_replace:
-            if share >= VACUOUS:
-                warn_of_vacuous_bound(surrogate.name, self.way_out)
+        if not may_replace and share >= VACUOUS:
+            warn_of_vacuous_bound(name, self.way_out)
+        if not may_replace or share < DOUBTFUL:
             return found
         loss = self.loss_at(found.w)
         if share < VACUOUS and loss <= self.loss_at(self.logistic[0]):
             return found
-        ramp = self._minimized(self.named(Ramp.name), make, last, callback, checkpoint)[0]
+        ramp = minimized(self.named(Ramp.name))
         # Equal scores rank nothing, though by luck their loss may be less.
         better = self.loss_at(ramp.w) <= loss or not found.w.any()
-        chosen = ramp if better or ramp.fit.status == "interrupted" else found
+        chosen = ramp if better else _ended(found) if ramp.fit.status == "interrupted" else found
         # The ramp may not get away from w = 0, nor be better than equal scores.
         if share >= VACUOUS and self.loss_at(chosen.w) >= self.constant:
-            warn_of_vacuous_bound(surrogate.name, self.way_out)
+            warn_of_vacuous_bound(name, self.way_out)
         return chosen
 
     def _minimized(
@@ -360,56 +351,69 @@ class Training(ABC):
         last: Values | None,
         callback: Callback | None,
         checkpoint: OpenCheckpoint | None,
-    ) -> tuple[LinearFit, Risk]:
-        """The result of one surrogate, and its risk."""
+    ) -> LinearFit:
+        """The result of one surrogate."""
         kept = None if checkpoint is None else checkpoint.part(surrogate.name)
-        if surrogate.name not in self.risks:
-            try:
-                with plain_interrupts():
+        try:
+            with plain_interrupts():
+                if surrogate.name not in self.risks:
                     self.risks[surrogate.name] = self._risk(surrogate, kept)
-            except KeyboardInterrupt:
-                return self._interrupted(surrogate)
-        risk, origin = self.risks[surrogate.name]
-        learner = make(surrogate, risk.convex, self.usual_c(surrogate))
-        if learner is None:
-            if not self.starts_at_logistic(risk.convex):
-                raise ValueError(
-                    "C must be above 0 where the start is w = 0, which predicts nothing; got 0. Use start='logistic'."
-                )
-            fit = _unmoved(risk.size)
-            w = self.bare_start if self.bare else origin
-            return LinearFit(w, 0.0, fit, surrogate.name, np.nan), risk
-        begin = None if last is None else last - origin
-        part = None if kept is None else kept.part("fit")
-        fit = learner.minimize(risk, w0=begin, callback=callback, checkpoint=part)
-        # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
-        if not risk.convex and self.loss_at(origin + fit.w) > self.loss_at(origin):
-            fit = at_the_start(fit, risk, learner.C)
+                risk, origin = self.risks[surrogate.name]
+                learner = make(surrogate, risk.convex, self.usual_c(surrogate))
+                if learner is None:
+                    return self._unmoved(surrogate, risk, origin)
+                if kept is not None and kept.part("start").arrays:
+                    # It may have taken long to find.
+                    kept.write()
+                begin = None if last is None else last - origin
+                part = None if kept is None else kept.part("fit")
+                fit = learner.minimize(risk, w0=begin, callback=callback, checkpoint=part)
+        except KeyboardInterrupt:
+            return self._interrupted(surrogate)
+        trained = LinearFit(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, risk.convex))
+        try:
+            with plain_interrupts():
+                # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
+                if not risk.convex and self.loss_at(trained.w) > self.loss_at(origin):
+                    fit = at_the_start(fit, risk, learner.C)
+        except KeyboardInterrupt:
+            return _ended(trained)
         if isinstance(risk, RiskWithPlanes):
             risk.keep(fit.w)
-        return LinearFit(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, risk.convex)), risk
+        return replace(trained, w=origin + fit.w, fit=fit)
 
-    def _interrupted(self, surrogate: Surrogate) -> tuple[LinearFit, Risk]:
+    def _unmoved(self, surrogate: Surrogate, risk: Risk, origin: Values) -> LinearFit:
+        """The start as it is, for C = 0."""
+        if not self.starts_at_logistic(risk.convex):
+            raise ValueError(
+                "C must be above 0 where the start is w = 0, which predicts nothing; got 0. Use start='logistic'."
+            )
+        words = "C = 0 leaves the start as it is: nothing was minimized, and nothing is certified"
+        fit = Fit(np.zeros(risk.size), 0.0, 0.0, 0.0, np.nan, "start", words, ())
+        return LinearFit(self.bare_start if self.bare else origin, 0.0, fit, surrogate.name, np.nan)
+
+    def _interrupted(self, surrogate: Surrogate) -> LinearFit:
         """The best weights of a start that Ctrl-C has ended; raises KeyboardInterrupt where there are none."""
         if not self.starts:
             raise KeyboardInterrupt
-        w = min(self.starts, key=self.loss_at)
-        fit = interrupted_start(len(w))
-        risk = MeanRisk(self.features, surrogate.on(self.batch), self.weights, self.jobs)
-        return LinearFit(w, 0.0, fit, surrogate.name, np.nan), risk
+        w = min(self.starts, key=self.loss_at) if len(self.starts) > 1 else self.starts[0]
+        words = "interrupted in its start; these are the best weights so far, and nothing is certified of them"
+        fit = Fit(np.zeros(len(w)), np.inf, -np.inf, np.inf, np.inf, "interrupted", words, ())
+        return LinearFit(w, 0.0, fit, surrogate.name, np.nan)
 
     def _risk(self, surrogate: Surrogate, kept: OpenCheckpoint | None = None) -> tuple[Risk, Values]:
         """The risk of a surrogate, and the weights from which its weights are steps."""
-        start = None if kept is None else kept.part("start")
-        evaluator, features = surrogate.on(self.batch), self.features
-        origin = np.zeros(features.size)
-        risk = MeanRisk(features, evaluator, self.weights, self.jobs)
-        if self.starts_at_logistic(evaluator.convex):
+        risk: Risk = (plain := self.risk_of(surrogate))
+        origin = np.zeros(risk.size)
+        if self.starts_at_logistic(risk.convex):
+            start = None if kept is None else kept.part("start")
             # Planes are those of steps from the very start that they were made with.
-            origin = self.beginning(risk) if start is None or not start.arrays else start.numbers("w", origin.shape)
+            known = start is not None and start.arrays
+            origin = start.numbers("w", origin.shape) if start is not None and known else self.beginning(risk)
             if start is not None:
                 start.put({"w": origin})
-            risk = MeanRisk(features.centred(origin), evaluator, self.weights, self.jobs)
+            self.starts[:] = [origin]
+            risk = plain.centred(origin)
         # A single fit has no use for the memory of planes.
         return (RiskWithPlanes(risk) if self.path and risk.convex else risk), origin
 
@@ -422,16 +426,75 @@ class Training(ABC):
         return self.start not in ("auto", "zero")
 
 
-def interrupted_start(size: int) -> Fit:
-    """The fit of which Ctrl-C came before the first step: none, from a start of so many weights."""
-    words = "interrupted in its start; these are the best weights so far, and nothing is certified of them"
-    return Fit(np.zeros(size), np.inf, -np.inf, np.inf, np.inf, "interrupted", words, ())
+class BatchTraining(Training):
+    """A linear model of the scores of a batch in this process.
+
+    Attributes
+    ----------
+    jobs : the number of threads
+    """
+
+    jobs: int
+
+    @property
+    @abstractmethod
+    def features(self) -> Features:
+        """The linear model of the scores."""
+
+    @property
+    @abstractmethod
+    def batch(self) -> Batch:
+        """The sets with their true labels."""
+
+    @property
+    def weights(self) -> Values | None:
+        """The weight of each set, (n,); None for equal weights."""
+        return None
+
+    @property
+    @abstractmethod
+    def multiplications(self) -> int:
+        """The number of multiplications for all scores."""
+
+    @cached_property
+    def omega(self) -> Values:
+        """The share of each set in the mean."""
+        weights = np.ones(len(self.batch)) if self.weights is None else self.weights
+        # Divided by the largest first, for a sum of large weights may overflow.
+        return np.asarray(weights / weights.max() / (weights / weights.max()).sum())
+
+    def risk_of(self, surrogate: Surrogate) -> MeanRisk:
+        """The mean of a surrogate over the sets."""
+        return MeanRisk(self.features, surrogate.on(self.batch), self.weights, self.jobs)
 
 
-def _unmoved(size: int) -> Fit:
-    """No step from the start, where C is 0: the objective is the regularizer alone, so nothing is certified."""
-    words = "C = 0 leaves the start as it is: nothing was minimized, and nothing is certified"
-    return Fit(np.zeros(size), 0.0, 0.0, 0.0, np.nan, "start", words, ())
+CLOSE = 0.1
+"""A start is scaled up until its risk has come this close to the least one, as a share of the way from w = 0."""
+
+SCALES = 2.0 ** np.arange(-3, 21)
+"""The scales that are tried, as multiples of the one at which scores have a mean size of 1."""
+
+
+def scaled(risk: Risk, w: Values, size: float) -> Values:
+    """``a w`` with the least a > 0 whose risk is close to that of the best a; ``size`` is the mean size of the scores.
+
+    The labels that are predicted do not depend on a. Where scores are small against the loss, a surrogate is far above
+    the loss; where they are very large, the ramp is flat. The least scale whose risk has gone nine tenths of the way
+    from w = 0 to the least risk lies between.
+    """
+    if size == 0.0 or not np.isfinite(size):
+        return w
+    scales = SCALES / size
+    values = np.array([risk.cut(a * w).value for a in scales])
+    nothing, least = risk.cut(np.zeros(risk.size)).value, float(values.min())
+    close = values - least <= CLOSE * max(nothing - least, 0.0)
+    return np.asarray(scales[int(close.argmax())] * w)
+
+
+def _ended(trained: LinearFit) -> LinearFit:
+    """The weights of a fit that had ended when Ctrl-C came."""
+    words = f"interrupted when its fit had ended and was judged; {trained.fit.message}"
+    return replace(trained, fit=replace(trained.fit, status="interrupted", message=words))
 
 
 def at_the_start(fit: Fit, risk: Risk, C: float) -> Fit:
@@ -456,7 +519,10 @@ def solve(
     holds an earlier fit, this one goes on from there.
     """
     bar = ProgressBar(model.tol, type(model).__name__) if model.verbose else None
-    with blas_threads(problem.multiplications, None if model.n_jobs is None else problem.jobs):
+    limit: AbstractContextManager[None] = nullcontext()
+    if isinstance(problem, BatchTraining):
+        limit = blas_threads(problem.multiplications, None if model.n_jobs is None else problem.jobs)
+    with limit:
         make = partial(learner_for, model, descent=descent)
         trained = problem.solve(make, isinstance(model.learner, str), last, bar, checkpoint)
     if bar is not None:

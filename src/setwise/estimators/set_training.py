@@ -23,12 +23,18 @@ from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import EXACT_THRESHOLD
-from setwise.core.risk import Features, Risk
+from setwise.core.risk import Features
 from setwise.core.surrogate import Surrogate
 from setwise.decisions import best_threshold, label_thresholds
 from setwise.estimators.base import as_matrix, largest_number, threads, way_from_constant
 from setwise.estimators.checkpoints import described, of_rows
-from setwise.estimators.linear_training import LinearFit, Training, VacuousBoundWarning, certain, least_constant_loss
+from setwise.estimators.linear_training import (
+    BatchTraining,
+    LinearFit,
+    VacuousBoundWarning,
+    certain,
+    least_constant_loss,
+)
 from setwise.estimators.objective import (
     class_weights,
     convex_surrogate,
@@ -200,13 +206,6 @@ def _tune(
     return np.asarray(scores[best])
 
 
-CLOSE = 0.1
-"""A start is scaled up until its risk has come this close to the least one, as a share of the way from w = 0."""
-
-SCALES = 2.0 ** np.arange(-3, 21)
-"""The scales that are tried, as multiples of the one at which scores have a mean size of 1."""
-
-
 def thresholds(loss: Loss, grouping: Grouping, average: str, scores: NDArray[np.float64]) -> Values | float:
     """The best threshold of scores (n,), or those (p,) of the columns of (n, p); 0 where the loss has none.
 
@@ -226,29 +225,13 @@ def thresholds(loss: Loss, grouping: Grouping, average: str, scores: NDArray[np.
     return finite if grouping.is_matrix else float(finite[0])
 
 
-def scaled(risk: Risk, w: Values, size: float) -> Values:
-    """``a w`` with the least a > 0 whose risk is close to that of the best a; ``size`` is the mean size of the scores.
-
-    The labels that are predicted do not depend on a. Where scores are small against the loss, a surrogate is far above
-    the loss; where they are very large, the ramp is flat. The least scale whose risk has gone nine tenths of the way
-    from w = 0 to the least risk lies between.
-    """
-    if size == 0.0 or not np.isfinite(size):
-        return w
-    scales = SCALES / size
-    values = np.array([risk.cut(a * w).value for a in scales])
-    nothing, least = risk.cut(np.zeros(risk.size)).value, float(values.min())
-    close = values - least <= CLOSE * max(nothing - least, 0.0)
-    return np.asarray(scales[int(close.argmax())] * w)
-
-
 CONVEX = ("convex", "lovasz", "margin", "slack")
 """Names of surrogates that are convex."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class SetProblem(Training):
+class SetProblem(BatchTraining):
     """What is trained on, bound once; :meth:`solve` may be called for several weights C.
 
     Attributes
@@ -391,10 +374,6 @@ class SetProblem(Training):
     def convex(self) -> Surrogate:
         """The Lovász hinge where the loss is submodular, otherwise margin rescaling."""
         return convex_surrogate(self.loss, self.grouping)
-
-    def beginning(self, risk: Risk) -> Values:
-        """The start :attr:`logistic`, at a scale that suits the risk."""
-        return scaled(risk, *self.logistic)
 
     def certain_share(self, trained: LinearFit, shift: Any) -> float:
         """The share of the training decisions, from scores less ``shift``, that no optimization changes any more."""

@@ -19,7 +19,7 @@ from setwise.core.pages import PLACES_REFUSE
 from setwise.core.risk import CuttingPlane, PartPlanes, Risk
 from setwise.core.surrogate import Evaluation, Evaluator, Piece, PiecedEvaluation, PiecedEvaluator, Question, Surrogate
 from setwise.models.rows import RowBlock
-from setwise.risks.mean import EPSILON
+from setwise.risks.mean import EPSILON, ShiftedRisk
 from setwise.risks.places import PlaceArguments, PlacedObjects, Places
 
 FEW, MOST = 1 << 16, 1 << 24
@@ -414,6 +414,10 @@ class DistributedRisk(Risk):
         floors += [one.floor for one in self.catalog.spread.values()]
         # Where the surrogate has a floor, the risk has one, and learners begin with it.
         self.floors = None if min(floors) == -np.inf else np.array([min(floors)])
+
+    def centred(self, w0: Values) -> ShiftedRisk:
+        """The risk of steps from the weights ``w0``."""
+        return ShiftedRisk(self, w0)
 
     def cut(self, w: Values, tol: float = 0.0) -> CuttingPlane:
         """Returns the plane ``sum_i omega_i (B_i(s_i) + <g_i, Phi_i v - Phi_i w>)``, a function of v."""

@@ -136,6 +136,10 @@ class MeanRisk(Risk):
         evaluator = self.evaluator.majorant(self.features.scores(w))
         return MeanRisk(self.features, evaluator, self.weights, self.n_jobs)
 
+    def centred(self, w0: Values) -> "MeanRisk":
+        """The risk of steps from the weights ``w0``."""
+        return MeanRisk(self.features.centred(w0), self.evaluator, self.weights, self.n_jobs)
+
     def redrawn(self, seed: int) -> "MeanRisk":
         return MeanRisk(self.features, self.evaluator.redrawn(seed), self.weights, self.n_jobs)
 

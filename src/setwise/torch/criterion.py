@@ -5,7 +5,8 @@ The loss of logits on the host is one node of the graph of PyTorch, which small 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self, TypedDict
+from inspect import cleandoc, signature
+from typing import Any, Literal, ParamSpec, Protocol, Self, cast, overload
 
 import numpy as np
 import torch
@@ -18,8 +19,6 @@ from setwise.kernels.threads import thread_limit
 from setwise.torch import operators
 from setwise.torch.arguments import (
     Arguments,
-    Classes,
-    Empty,
     as_call,
     in_unit,
     refuse_tracing,
@@ -34,17 +33,61 @@ from setwise.torch.process_groups import ScoreRows, Sync, as_sync, group_of, sha
 Reduction = Literal["none", "mean", "sum"]
 
 
-class CriterionOptions(TypedDict, total=False):
-    """The arguments that all losses take by name; see :class:`Arguments` and :class:`setwise.torch.Criterion`."""
+P = ParamSpec("P")
 
-    ignore_index: int | None
-    per_image: bool
-    classes: Classes
-    include_background: bool
-    class_weight: Sequence[float] | Tensor | None
-    empty: Empty | None
-    reduction: Reduction
-    sync: Sync | None
+
+class LossFunction(Protocol[P]):
+    """A function of logits, a target and a mask, and of the arguments ``P`` of a module."""
+
+    @overload
+    def __call__(self, logits: Tensor, target: Tensor, *given: P.args, **options: P.kwargs) -> Tensor: ...
+
+    # A ParamSpec leaves no room for a name of one's own, so a call with a mask may have any arguments.
+    @overload
+    def __call__(self, *given: Any, mask: Tensor | None, **options: Any) -> Tensor: ...
+
+
+LOGITS = (
+    "logits, target, mask : (N, C, ...), (N, ...) and (N, ...) or None, see :meth:`setwise.torch.Criterion.forward`"
+)
+
+ABOVE_EXAMPLES = """
+Parameters
+----------
+{data}
+{names} : as those of :class:`setwise.torch.{module}`, with the same defaults; weights of classes are (C,)
+
+Returns
+-------
+value : a scalar, or the value of every set with ``reduction="none"``
+
+Raises
+------
+Refusal, ValueError, TypeError, OverflowError : as :class:`setwise.torch.{module}`
+
+Examples
+"""
+"""What the functions of all losses say between their first lines and their examples."""
+
+
+def functional(module: Callable[P, Any], data: str = LOGITS) -> Callable[[Callable[..., Tensor]], LossFunction[P]]:
+    """A decorator of the function that makes a module and calls it: its signature and docstring name all arguments.
+
+    ``data`` is what the docstring says of the tensors.
+    """
+    arguments = signature(module).parameters
+
+    def told(function: Callable[..., Tensor]) -> LossFunction[P]:
+        own = signature(function)
+        named = [one for one in own.parameters.values() if one.name not in ("given", "options")]
+        every = sorted([*named, *arguments.values()], key=lambda one: one.kind)
+        vars(function)["__signature__"] = own.replace(parameters=every)
+        if function.__doc__:
+            above = ABOVE_EXAMPLES.format(data=data, names=", ".join(arguments), module=getattr(module, "__name__", ""))
+            function.__doc__ = cleandoc(function.__doc__).replace("\nExamples\n", above)
+        return cast("LossFunction[P]", function)
+
+    return told
 
 
 def counted(totals: Tensor, arguments: Arguments) -> Tensor:
@@ -319,6 +362,8 @@ class Criterion(nn.Module):
     """
 
     class_weight: Tensor | None
+
+    __call__: Callable[..., Tensor]
 
     _looked = False
 

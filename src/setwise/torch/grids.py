@@ -1,7 +1,8 @@
 """Losses of images whose neighbors attract each other, for networks that give unary potentials and couplings."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, TypedDict, Unpack, final
+from typing import Any, Protocol, cast, final, overload
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from setwise.kernels.networks import SHIFTS
 from setwise.probabilistic.perturbations import seed_of
 from setwise.surrogates.rescaling import check_scale
 from setwise.torch.arguments import Arguments, Empty, as_call, named, refuse_tracing
-from setwise.torch.criterion import Reduction, counted, reduced
+from setwise.torch.criterion import P, Reduction, counted, functional, reduced
 from setwise.torch.grid_operators import GridForm, LikelihoodForm, MarginForm, evaluate_grids
 from setwise.torch.layout import as_scores, lay
 from setwise.torch.operators import registered
@@ -96,14 +97,6 @@ class Seeds:
         return torch.randint(2**63 - 1, (), generator=self._generator, device=device)
 
 
-class GridOptions(TypedDict, total=False):
-    """The arguments that losses of grids take by name; see :class:`GridCriterion`."""
-
-    ignore_index: int | None
-    reduction: Reduction
-    sync: Sync | None
-
-
 class GridCriterion(nn.Module):
     """A loss of images of binary pixels, for their potentials and a target: what the losses of grids share.
 
@@ -140,6 +133,8 @@ class GridCriterion(nn.Module):
     >>> [round(value, 3) for value in values.tolist()]
     [0.0, 0.667]
     """
+
+    __call__: Callable[..., Tensor]
 
     def __init__(
         self,
@@ -302,34 +297,32 @@ class LogSupermodularLoss(GridCriterion):
         self.random_state = random_state
 
 
+class GridFunction(Protocol[P]):
+    """A function of potentials, a target and a mask, and of the arguments ``P`` of a module."""
+
+    @overload
+    def __call__(
+        self, unary: Tensor, coupling: Tensor | float, target: Tensor, *given: P.args, **options: P.kwargs
+    ) -> Tensor: ...
+
+    @overload
+    def __call__(self, *given: Any, mask: Tensor | None, **options: Any) -> Tensor: ...
+
+
+POTENTIALS = """unary, coupling, target, mask : (N, H, W), (N, 2, H, W), (N, H, W) and (N, H, W) or None, see
+    :meth:`setwise.torch.GridCriterion.forward`"""
+
+
+def grid_functional(module: Callable[P, Any]) -> Callable[[Callable[..., Tensor]], GridFunction[P]]:
+    """The same decorator as :func:`setwise.torch.criterion.functional`, for functions of potentials."""
+    return cast("Callable[[Callable[..., Tensor]], GridFunction[P]]", functional(module, POTENTIALS))
+
+
+@grid_functional(MaxMarginMRFLoss)
 def max_margin_mrf_loss(
-    unary: Tensor,
-    coupling: Tensor | float,
-    target: Tensor,
-    loss: Loss | str = "error_rate",
-    *,
-    scale: float | str = "size",
-    tol: float = 1e-3,
-    empty: Empty | None = None,
-    mask: Tensor | None = None,
-    **options: Unpack[GridOptions],
+    unary: Tensor, coupling: Tensor | float, target: Tensor, *given: Any, mask: Tensor | None = None, **options: Any
 ) -> Tensor:
     """Margin rescaling of a grid (DD Eq. 6), in one call of :class:`setwise.torch.MaxMarginMRFLoss`.
-
-    Parameters
-    ----------
-    unary, coupling, target, mask : (N, H, W), (N, 2, H, W), (N, H, W) and (N, H, W) or None, see
-        :meth:`setwise.torch.GridCriterion.forward`
-    loss, scale, tol, empty : as those of :class:`setwise.torch.MaxMarginMRFLoss`, with the same defaults
-    options : its other arguments, by name
-
-    Returns
-    -------
-    value : a scalar, or (N,) with ``reduction="none"``
-
-    Raises
-    ------
-    Refusal, ValueError, TypeError : as :class:`setwise.torch.MaxMarginMRFLoss`
 
     Examples
     --------
@@ -340,38 +333,14 @@ def max_margin_mrf_loss(
     >>> round(value.item(), 3)  # labels (1, 1, 1): the loss 1/3, and -1 + 2 * 0.4 more in score
     0.133
     """
-    module = MaxMarginMRFLoss(loss, scale=scale, tol=tol, empty=empty, **options)
-    value: Tensor = module(unary, coupling, target, mask)
-    return value
+    return MaxMarginMRFLoss(*given, **options)(unary, coupling, target, mask)
 
 
+@grid_functional(LogSupermodularLoss)
 def log_supermodular_loss(
-    unary: Tensor,
-    coupling: Tensor | float,
-    target: Tensor,
-    samples: int = 20,
-    *,
-    per_pixel: bool = True,
-    random_state: RandomState = None,
-    mask: Tensor | None = None,
-    **options: Unpack[GridOptions],
+    unary: Tensor, coupling: Tensor | float, target: Tensor, *given: Any, mask: Tensor | None = None, **options: Any
 ) -> Tensor:
     """A bound of ``-log p`` of a grid (LSM Eq. 5), in one call of :class:`setwise.torch.LogSupermodularLoss`.
-
-    Parameters
-    ----------
-    unary, coupling, target, mask : (N, H, W), (N, 2, H, W), (N, H, W) and (N, H, W) or None, see
-        :meth:`setwise.torch.GridCriterion.forward`
-    samples, per_pixel, random_state : as those of :class:`setwise.torch.LogSupermodularLoss`, with the same defaults
-    options : its other arguments, by name
-
-    Returns
-    -------
-    value : in nats, a scalar, or (N,) with ``reduction="none"``
-
-    Raises
-    ------
-    ValueError, TypeError : as :class:`setwise.torch.LogSupermodularLoss`
 
     Examples
     --------
@@ -382,6 +351,4 @@ def log_supermodular_loss(
     >>> both[0] < both[1]  # couplings make labels that agree more probable
     True
     """
-    module = LogSupermodularLoss(samples, per_pixel=per_pixel, random_state=random_state, **options)
-    value: Tensor = module(unary, coupling, target, mask)
-    return value
+    return LogSupermodularLoss(*given, **options)(unary, coupling, target, mask)

@@ -5,7 +5,7 @@ Probabilities are folded: as they are up to 1/2, and less 1 above it, so that no
 
 import math
 from collections.abc import Sequence
-from typing import Any, Unpack, final
+from typing import Any, final
 
 import torch
 from torch import Tensor
@@ -17,7 +17,7 @@ from setwise.kernels.folding import folded_softmax as softmax_of
 from setwise.kernels.threads import thread_limit
 from setwise.torch import operators
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode, named, refuse_tracing
-from setwise.torch.criterion import Criterion, CriterionOptions, Reduction, is_eager, once
+from setwise.torch.criterion import Criterion, Reduction, functional, is_eager, once
 from setwise.torch.host_forms import Errors, LovaszForm
 from setwise.torch.layout import as_scores, channels_of, check_sums
 from setwise.torch.operators import registered
@@ -204,30 +204,11 @@ class LovaszSoftmaxLoss(Criterion):
         return folded_softmax(exact) if self.arguments.mode == "multiclass" else folded_sigmoid(exact)
 
 
+@functional(LovaszHingeLoss)
 def lovasz_hinge_loss(
-    logits: Tensor,
-    target: Tensor,
-    loss: Loss | str = "jaccard",
-    mode: Mode = "binary",
-    *,
-    mask: Tensor | None = None,
-    **options: Unpack[CriterionOptions],
+    logits: Tensor, target: Tensor, *given: Any, mask: Tensor | None = None, **options: Any
 ) -> Tensor:
     """The Lovász hinge of logits (LH Def. 5), in one call of :class:`setwise.torch.LovaszHingeLoss`.
-
-    Parameters
-    ----------
-    logits, target, mask : (N, C, ...), (N, ...) and (N, ...) or None, see :meth:`setwise.torch.Criterion.forward`
-    loss, mode : as those of :class:`setwise.torch.LovaszHingeLoss`, with the same defaults
-    options : its other arguments, by name
-
-    Returns
-    -------
-    value : a scalar, or the value of every set with ``reduction="none"``
-
-    Raises
-    ------
-    Refusal, ValueError, TypeError, OverflowError : as :class:`setwise.torch.LovaszHingeLoss`
 
     Examples
     --------
@@ -236,37 +217,16 @@ def lovasz_hinge_loss(
     >>> lovasz_hinge_loss(torch.tensor([[2.0, 2.0, -1.0]]), torch.tensor([[1, 0, 0]])).item()
     1.5
     """
-    value: Tensor = LovaszHingeLoss(loss, mode, **options)(logits, target, mask)
-    return value
+    return LovaszHingeLoss(*given, **options)(logits, target, mask)
 
 
+@functional(LovaszSoftmaxLoss)
 def lovasz_softmax_loss(
-    logits: Tensor,
-    target: Tensor,
-    loss: Loss | str = "jaccard",
-    mode: Mode = "multiclass",
-    *,
-    mask: Tensor | None = None,
-    from_logits: bool = True,
-    **options: Unpack[CriterionOptions],
+    logits: Tensor, target: Tensor, *given: Any, mask: Tensor | None = None, **options: Any
 ) -> Tensor:
     """The Lovász extension at errors of probabilities, in one call of :class:`setwise.torch.LovaszSoftmaxLoss`.
 
     For Jaccard it is Lovász-softmax (Berman, Rannen Triki and Blaschko 2018).
-
-    Parameters
-    ----------
-    logits, target, mask : (N, C, ...), (N, ...) and (N, ...) or None, see :meth:`setwise.torch.Criterion.forward`
-    loss, mode, from_logits : as those of :class:`setwise.torch.LovaszSoftmaxLoss`, with the same defaults
-    options : its other arguments, by name
-
-    Returns
-    -------
-    value : a scalar, or the value of every set with ``reduction="none"``
-
-    Raises
-    ------
-    Refusal, ValueError, TypeError, OverflowError : as :class:`setwise.torch.LovaszSoftmaxLoss`
 
     Examples
     --------
@@ -277,8 +237,7 @@ def lovasz_softmax_loss(
     >>> round(value.item(), 3)  # 0.5 / 2 + 0.2 / 2
     0.35
     """
-    value: Tensor = LovaszSoftmaxLoss(loss, mode, from_logits=from_logits, **options)(logits, target, mask)
-    return value
+    return LovaszSoftmaxLoss(*given, **options)(logits, target, mask)
 
 
 WHOLE = (torch.bool, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.uint16, torch.uint32)

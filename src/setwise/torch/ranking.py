@@ -1,14 +1,14 @@
 """Losses of the order of the logits: the area under the ROC curve, and average precision."""
 
 from collections.abc import Sequence
-from typing import Unpack, final
+from typing import Any, final
 
 from torch import Tensor
 
 from setwise.losses import AveragePrecision, RocArea
 from setwise.surrogates import MarginRescaling
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
-from setwise.torch.criterion import Criterion, CriterionOptions, Reduction
+from setwise.torch.criterion import Criterion, Reduction, functional
 from setwise.torch.host_forms import SurrogateForm
 from setwise.torch.process_groups import Sync
 
@@ -105,29 +105,9 @@ class AveragePrecisionLoss(Criterion):
         super().__init__(SurrogateForm(MarginRescaling(loss), loss), arguments, class_weight, reduction, sync)
 
 
-def roc_area_loss(
-    logits: Tensor,
-    target: Tensor,
-    mode: Mode = "binary",
-    *,
-    mask: Tensor | None = None,
-    **options: Unpack[CriterionOptions],
-) -> Tensor:
+@functional(RocAreaLoss)
+def roc_area_loss(logits: Tensor, target: Tensor, *given: Any, mask: Tensor | None = None, **options: Any) -> Tensor:
     """Margin rescaling of 1 - AUC (Joachims 2005), in one call of :class:`setwise.torch.RocAreaLoss`.
-
-    Parameters
-    ----------
-    logits, target, mask : (N, C, ...), (N, ...) and (N, ...) or None, see :meth:`setwise.torch.Criterion.forward`
-    mode : as that of :class:`setwise.torch.RocAreaLoss`, with the same default
-    options : its other arguments, by name
-
-    Returns
-    -------
-    value : a scalar, or the value of every set with ``reduction="none"``
-
-    Raises
-    ------
-    Refusal, ValueError, TypeError, OverflowError : as :class:`setwise.torch.RocAreaLoss`
 
     Examples
     --------
@@ -136,33 +116,14 @@ def roc_area_loss(
     >>> roc_area_loss(torch.tensor([[2.0, 0.5, -1.0]]), torch.tensor([[1, 0, 0]])).item()  # all pairs 1 apart or more
     0.0
     """
-    value: Tensor = RocAreaLoss(mode, **options)(logits, target, mask)
-    return value
+    return RocAreaLoss(*given, **options)(logits, target, mask)
 
 
+@functional(AveragePrecisionLoss)
 def average_precision_loss(
-    logits: Tensor,
-    target: Tensor,
-    mode: Mode = "binary",
-    *,
-    mask: Tensor | None = None,
-    **options: Unpack[CriterionOptions],
+    logits: Tensor, target: Tensor, *given: Any, mask: Tensor | None = None, **options: Any
 ) -> Tensor:
     """Margin rescaling of 1 - AP (Yue et al. 2007), in one call of :class:`setwise.torch.AveragePrecisionLoss`.
-
-    Parameters
-    ----------
-    logits, target, mask : (N, C, ...), (N, ...) and (N, ...) or None, see :meth:`setwise.torch.Criterion.forward`
-    mode : as that of :class:`setwise.torch.AveragePrecisionLoss`, with the same default
-    options : its other arguments, by name
-
-    Returns
-    -------
-    value : a scalar, or the value of every set with ``reduction="none"``
-
-    Raises
-    ------
-    Refusal, ValueError, TypeError, OverflowError : as :class:`setwise.torch.AveragePrecisionLoss`
 
     Examples
     --------
@@ -171,5 +132,4 @@ def average_precision_loss(
     >>> average_precision_loss(torch.tensor([[2.0, 2.5, -1.0]]), torch.tensor([[1, 0, 0]])).item()
     0.75
     """
-    value: Tensor = AveragePrecisionLoss(mode, **options)(logits, target, mask)
-    return value
+    return AveragePrecisionLoss(*given, **options)(logits, target, mask)

@@ -1,14 +1,14 @@
 """Margin rescaling, slack rescaling and the ramp of logits, for losses whose loss-augmented maximum is found."""
 
 from collections.abc import Sequence
-from typing import Unpack, final
+from typing import Any, final
 
 from torch import Tensor
 
 from setwise.core.loss import Loss
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode, named
-from setwise.torch.criterion import Criterion, CriterionOptions, Reduction
+from setwise.torch.criterion import Criterion, Reduction, functional
 from setwise.torch.host_forms import SurrogateForm
 from setwise.torch.process_groups import Sync
 
@@ -169,31 +169,11 @@ class RampLoss(Criterion):
         super().__init__(form, arguments, class_weight, reduction, sync)
 
 
+@functional(MarginRescalingLoss)
 def margin_rescaling_loss(
-    logits: Tensor,
-    target: Tensor,
-    loss: Loss | str,
-    mode: Mode = "binary",
-    *,
-    scale: float | str = 1.0,
-    mask: Tensor | None = None,
-    **options: Unpack[CriterionOptions],
+    logits: Tensor, target: Tensor, *given: Any, mask: Tensor | None = None, **options: Any
 ) -> Tensor:
     """Margin rescaling of logits (LH Eq. 21), in one call of :class:`setwise.torch.MarginRescalingLoss`.
-
-    Parameters
-    ----------
-    logits, target, mask : (N, C, ...), (N, ...) and (N, ...) or None, see :meth:`setwise.torch.Criterion.forward`
-    loss, mode, scale : as those of :class:`setwise.torch.MarginRescalingLoss`, with the same defaults
-    options : its other arguments, by name
-
-    Returns
-    -------
-    value : a scalar, or the value of every set with ``reduction="none"``
-
-    Raises
-    ------
-    Refusal, ValueError, TypeError, OverflowError : as :class:`setwise.torch.MarginRescalingLoss`
 
     Examples
     --------
@@ -203,34 +183,14 @@ def margin_rescaling_loss(
     >>> round(value.item(), 3)
     2.333
     """
-    value: Tensor = MarginRescalingLoss(loss, mode, scale=scale, **options)(logits, target, mask)
-    return value
+    return MarginRescalingLoss(*given, **options)(logits, target, mask)
 
 
+@functional(SlackRescalingLoss)
 def slack_rescaling_loss(
-    logits: Tensor,
-    target: Tensor,
-    loss: Loss | str,
-    mode: Mode = "binary",
-    *,
-    mask: Tensor | None = None,
-    **options: Unpack[CriterionOptions],
+    logits: Tensor, target: Tensor, *given: Any, mask: Tensor | None = None, **options: Any
 ) -> Tensor:
     """Slack rescaling of logits (LH Eq. 22), in one call of :class:`setwise.torch.SlackRescalingLoss`.
-
-    Parameters
-    ----------
-    logits, target, mask : (N, C, ...), (N, ...) and (N, ...) or None, see :meth:`setwise.torch.Criterion.forward`
-    loss, mode : as those of :class:`setwise.torch.SlackRescalingLoss`, with the same defaults
-    options : its other arguments, by name
-
-    Returns
-    -------
-    value : a scalar, or the value of every set with ``reduction="none"``
-
-    Raises
-    ------
-    Refusal, ValueError, TypeError, OverflowError : as :class:`setwise.torch.SlackRescalingLoss`
 
     Examples
     --------
@@ -240,35 +200,12 @@ def slack_rescaling_loss(
     >>> round(value.item(), 3)
     1.0
     """
-    value: Tensor = SlackRescalingLoss(loss, mode, **options)(logits, target, mask)
-    return value
+    return SlackRescalingLoss(*given, **options)(logits, target, mask)
 
 
-def ramp_loss(
-    logits: Tensor,
-    target: Tensor,
-    loss: Loss | str,
-    mode: Mode = "binary",
-    *,
-    scale: float | str = 1.0,
-    mask: Tensor | None = None,
-    **options: Unpack[CriterionOptions],
-) -> Tensor:
+@functional(RampLoss)
+def ramp_loss(logits: Tensor, target: Tensor, *given: Any, mask: Tensor | None = None, **options: Any) -> Tensor:
     """The ramp of logits (Do et al. 2008), in one call of :class:`setwise.torch.RampLoss`.
-
-    Parameters
-    ----------
-    logits, target, mask : (N, C, ...), (N, ...) and (N, ...) or None, see :meth:`setwise.torch.Criterion.forward`
-    loss, mode, scale : as those of :class:`setwise.torch.RampLoss`, with the same defaults
-    options : its other arguments, by name
-
-    Returns
-    -------
-    value : a scalar, or the value of every set with ``reduction="none"``
-
-    Raises
-    ------
-    Refusal, ValueError, TypeError, OverflowError : as :class:`setwise.torch.RampLoss`
 
     Examples
     --------
@@ -278,5 +215,4 @@ def ramp_loss(
     >>> round(value.item(), 3)
     0.333
     """
-    value: Tensor = RampLoss(loss, mode, scale=scale, **options)(logits, target, mask)
-    return value
+    return RampLoss(*given, **options)(logits, target, mask)

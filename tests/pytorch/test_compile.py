@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
 
 import setwise.torch as st  # noqa: E402
-from setwise.torch import operators  # noqa: E402
+from setwise.torch import layout, operators  # noqa: E402
 
 SHAPES = [(2, 4, 5), (3, 6, 7), (4, 5, 9), (2, 8, 8), (5, 3, 4)]
 
@@ -150,10 +150,10 @@ def calls():
     yield operators.evaluate, (torch.randn(3, 4, dtype=torch.float64), codes, MARGIN._number)
     yield operators.evaluate, (torch.randn(3, 0, requires_grad=True), codes[:, :0], number)
     yield operators.pull_back, (torch.randn(4, 3).T, torch.randn(3))
-    yield operators.encode, (labels, None, [0, 1, 2], 3, True, None, True)
-    yield operators.encode, (labels, torch.rand(2, 1, 5) < 0.5, [2, 0], 3, True, 1, False)
-    yield operators.encode, (one_hot, torch.rand(2, 3, 5) < 0.5, [0, 2], 3, True, None, True)
-    yield operators.encode, (torch.randint(0, 2, (2, 1, 5)) == 1, None, [0], 1, False, None, False)
+    yield layout.encode, (labels, None, [0, 1, 2], 3, True, None, True)
+    yield layout.encode, (labels, torch.rand(2, 1, 5) < 0.5, [2, 0], 3, True, 1, False)
+    yield layout.encode, (one_hot, torch.rand(2, 3, 5) < 0.5, [0, 2], 3, True, None, True)
+    yield layout.encode, (torch.randint(0, 2, (2, 1, 5)) == 1, None, [0], 1, False, None, False)
 
 
 @pytest.mark.draw(4)

@@ -36,9 +36,13 @@ torch = pytest.importorskip("torch")
 from pytorch.device_cases import assert_same, cases, on_host, surrogates  # noqa: E402
 from setwise.torch import device_forms, operators  # noqa: E402
 from setwise.torch.device_forms import DeviceCounts  # noqa: E402
-from setwise.torch.host_forms import Errors, LovaszForm, SurrogateForm  # noqa: E402
-from setwise.torch.lovasz import folded_sigmoid  # noqa: E402
+from setwise.torch.lovasz import (  # noqa: E402
+    Errors,
+    LovaszForm,
+    folded_sigmoid,
+)
 from setwise.torch.operators import registered  # noqa: E402
+from setwise.torch.rescaling import SurrogateForm  # noqa: E402
 
 
 def rooted(fn, fp, P, N):

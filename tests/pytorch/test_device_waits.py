@@ -13,8 +13,9 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 import setwise.torch as st  # noqa: E402
 from pytorch.device_cases import cases, surrogates  # noqa: E402
 from setwise.torch import device_forms  # noqa: E402
-from setwise.torch.host_forms import Errors, LovaszForm, SurrogateForm  # noqa: E402
-from setwise.torch.operators import encoded  # noqa: E402
+from setwise.torch.layout import encoded  # noqa: E402
+from setwise.torch.lovasz import Errors, LovaszForm  # noqa: E402
+from setwise.torch.rescaling import SurrogateForm  # noqa: E402
 
 FORMS = [
     *(

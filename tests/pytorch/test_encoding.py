@@ -6,8 +6,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from setwise.torch import operators  # noqa: E402
-from setwise.torch.operators import encoded, totals_of  # noqa: E402
+from setwise.torch import layout  # noqa: E402
+from setwise.torch.layout import encoded  # noqa: E402
+from setwise.torch.operators import totals_of  # noqa: E402
 
 KINDS = [torch.bool, torch.uint8, torch.int8, torch.int32, torch.int64, torch.float32, torch.float64]
 
@@ -16,7 +17,7 @@ def both(monkeypatch, *arguments):
     """The codes of the kernel, and those without it."""
     found = encoded(*arguments)
     with monkeypatch.context() as patch:
-        patch.setattr(operators, "_of_labels", lambda *unused: None)
+        patch.setattr(layout, "_of_labels", lambda *unused: None)
         return found, encoded(*arguments)
 
 

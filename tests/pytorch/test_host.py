@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 
 from pytorch.device_cases import on_host  # noqa: E402
 from setwise.torch import LovaszHingeLoss, LovaszSoftmaxLoss, MarginRescalingLoss, criterion, lovasz  # noqa: E402
-from setwise.torch.host_forms import Errors, LovaszForm  # noqa: E402
+from setwise.torch.lovasz import Errors, LovaszForm  # noqa: E402
 
 
 def evaluated(loss, logits, *rest):

@@ -7,8 +7,7 @@ from setwise.losses import Jaccard
 torch = pytest.importorskip("torch")
 
 from setwise.torch import LovaszSoftmaxLoss, lovasz  # noqa: E402
-from setwise.torch.host_forms import Errors, LovaszForm  # noqa: E402
-from setwise.torch.lovasz import folded_sigmoid, folded_softmax  # noqa: E402
+from setwise.torch.lovasz import Errors, LovaszForm, folded_sigmoid, folded_softmax  # noqa: E402  # noqa: E402
 
 MARGINS = [0.0, 4.0, 8.0, 12.0, 20.0, 40.0]
 

@@ -378,7 +378,7 @@ class Criterion(nn.Module):
         super().__init__()
         as_choice(reduction, "reduction", ("none", "mean", "sum"))
         self.arguments, self.reduction = arguments, reduction
-        self.sync = as_sync(sync)
+        self.sync = None if sync is None else as_sync(sync)
         self.form, self._number = registered(form)
         self.register_buffer("class_weight", as_class_weight(class_weight, arguments), persistent=False)
 
@@ -404,7 +404,7 @@ class Criterion(nn.Module):
         value : a scalar, or the value of every set with ``reduction="none"``
         """
         refuse_tracing(type(self).__name__)
-        group = group_of(self.sync)
+        group = None if self.sync is None else group_of(self.sync)
         if group is not None:
             values, counts, shape = self._over_ranks(logits, target, mask, group)
             return reduced(values, counts, shape, self._weight(logits), self.reduction)

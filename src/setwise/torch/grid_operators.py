@@ -3,12 +3,13 @@
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Hashable
-from functools import lru_cache
+from collections.abc import Callable, Hashable
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from setwise.core.bound_loss import BoundLoss
@@ -255,11 +256,7 @@ evaluate_grids.register_autograd(_back, setup_context=_keep)
 @torch.library.custom_op("setwise::cut_grids", mutates_args=(), schema="(Tensor unary, Tensor coupling) -> Tensor")
 def cut_grids(unary: Tensor, coupling: Tensor) -> Tensor:
     """The most probable labels of grids, in the shape of unary (N, ...), bool."""
-    if not unary.numel():
-        return unary.new_zeros(unary.shape, dtype=torch.bool)
-    with thread_limit(torch.get_num_threads()):
-        found = most_probable_labels(_all_rows(unary, coupling))
-    return torch.from_numpy(found).reshape(unary.shape).to(unary.device)
+    return _of_pixels(unary, coupling, most_probable_labels, torch.bool)
 
 
 @cut_grids.register_fake
@@ -272,11 +269,7 @@ def _(unary: Tensor, coupling: Tensor) -> Tensor:
 )
 def max_marginals_of_grids(unary: Tensor, coupling: Tensor) -> Tensor:
     """The differences of the max-marginals of pixels, in the shape of unary (N, ...)."""
-    if not unary.numel():
-        return unary.new_zeros(unary.shape)
-    with thread_limit(torch.get_num_threads()):
-        found = margins_of(_all_rows(unary, coupling))
-    return torch.from_numpy(found).reshape(unary.shape).to(unary)
+    return _of_pixels(unary, coupling, margins_of, unary.dtype)
 
 
 @max_marginals_of_grids.register_fake
@@ -291,11 +284,7 @@ def _(unary: Tensor, coupling: Tensor) -> Tensor:
 )
 def perturb_grids(unary: Tensor, coupling: Tensor, seed: Tensor, samples: int) -> Tensor:
     """The share of perturbed labelings in which each pixel of grids is positive, in the shape of unary (N, ...)."""
-    if not unary.numel():
-        return unary.new_zeros(unary.shape)
-    with thread_limit(torch.get_num_threads()):
-        found = perturbed_shares(_all_rows(unary, coupling), samples, int(seed))
-    return torch.from_numpy(found).reshape(unary.shape).to(unary)
+    return _of_pixels(unary, coupling, partial(perturbed_shares, samples=samples, seed=int(seed)), unary.dtype)
 
 
 @perturb_grids.register_fake
@@ -303,7 +292,11 @@ def _(unary: Tensor, coupling: Tensor, seed: Tensor, samples: int) -> Tensor:
     return unary.new_empty(unary.shape)
 
 
-def _all_rows(unary: Tensor, coupling: Tensor) -> GridRows:
-    """The rows of grids all of whose pixels count."""
+def _of_pixels(unary: Tensor, coupling: Tensor, find: Callable[[GridRows], NDArray[Any]], dtype: torch.dtype) -> Tensor:
+    """What ``find`` says of grids all of whose pixels count, in the shape of unary (N, ...)."""
+    if not unary.numel():
+        return unary.new_zeros(unary.shape, dtype=dtype)
     codes = torch.zeros((unary.shape[0], unary[0].numel()), dtype=torch.int8)
-    return GridRows(unary.cpu(), coupling.cpu(), codes)
+    with thread_limit(torch.get_num_threads()):
+        found = find(GridRows(unary.cpu(), coupling.cpu(), codes))
+    return torch.from_numpy(found).reshape(unary.shape).to(unary.device, dtype)

@@ -12,9 +12,9 @@ from torch.autograd.forward_ad import unpack_dual
 
 from setwise.core.batch import Sets
 from setwise.core.checks import Bools, Floats, Ints, shown
-from setwise.torch import operators
+from setwise.kernels.pixels import label_codes
 from setwise.torch.arguments import Arguments, taken
-from setwise.torch.operators import Codes, encoded, numbered
+from setwise.torch.operators import Codes, array_of
 
 WIDENED = {torch.uint16, torch.uint32}
 """The types of whole numbers that PyTorch holds, and does not compare."""
@@ -93,15 +93,9 @@ def _codes(
     counted = None if mask is None else _as_mask(mask, logits, size, arguments)
     exclusive = arguments.mode == "multiclass"
     # The operator takes longer than the codes of a small image.
-    encode = operators.encode if torch.compiler.is_compiling() else encoded
-    codes: Tensor = encode(
-        given,
-        counted,
-        chosen,
-        size[1],
-        exclusive,
-        arguments.ignore_index,
-        not arguments.per_image,
+    codes_by = encode if torch.compiler.is_compiling() else encoded
+    codes: Tensor = codes_by(
+        given, counted, chosen, size[1], exclusive, arguments.ignore_index, not arguments.per_image
     )
     return codes
 
@@ -226,6 +220,163 @@ def _shape(tensor: Tensor) -> str:
 def kind_of(value: object) -> str:
     """What a value is, for a sentence."""
     return f"a tensor of {value.dtype}" if isinstance(value, Tensor) else shown(value)
+
+
+NO_MASK = np.empty((0, 0), np.bool_)
+
+POSITIVE = np.array([1])
+
+
+def encoded(
+    target: Tensor,
+    mask: Tensor | None,
+    channels: Sequence[int],
+    count: int,
+    exclusive: bool,
+    ignore_index: int | None,
+    by_class: bool,
+) -> Tensor:
+    """The codes (S, p) int8 of a target (N, K, pixels), where each chosen channel is a set against the rest.
+
+    Parameters
+    ----------
+    target : (N, 1, pixels) of labels 0..count-1, or (N, count, pixels) of 0 and 1; with one channel of 0 and 1
+    mask : (N, 1 or count, pixels) bool, False where decisions do not count; None counts all
+    channels : the chosen channels
+    count : the number of channels
+    exclusive : whether a pixel has exactly one of several labels
+    ignore_index : the value at which decisions do not count, or the class at which pixels with 1 there do not; None
+        counts all
+    by_class : whether a class has one set, (len(channels), N pixels), or one in each image, (N len(channels), pixels)
+
+    Raises
+    ------
+    ValueError : for labels that are out of range. On an accelerator this is found later, as nothing waits for it there
+    """
+    if target.is_cpu and target.shape[1] == 1:
+        found = _of_labels(target, mask, channels, count, ignore_index, by_class)
+        if found is not None:
+            return found
+    one_hot = target.shape[1] == count
+    ignored = _equal(target, ignore_index)
+    if exclusive and one_hot:
+        # A pixel counts for all of its classes, or for none; a class is named by its number, as in targets of numbers.
+        named = ignore_index is not None and 0 <= ignore_index < count
+        ignored = target[:, ignore_index, None] == 1 if named else ignored.any(dim=1, keepdim=True)
+    if mask is not None:
+        ignored = ignored | ~mask
+    top = 2 if one_hot else count
+    _check_range(target, ignored, top)
+    if exclusive and one_hot:
+        _require((target.sum(dim=1, keepdim=True) == 1) | ignored, "target must have one class of 1 at each pixel")
+    if one_hot:
+        chosen = taken(target, channels) == 1
+    else:
+        chosen = target == taken(torch.arange(count, device=target.device), channels, dim=0)[:, None]
+    if ignored.shape[1] > 1:
+        ignored = taken(ignored, channels)
+    codes = chosen.to(torch.int8).masked_fill(ignored, -1)
+    return (codes.transpose(0, 1).reshape(len(channels), -1) if by_class else codes.flatten(0, 1)).contiguous()
+
+
+def numbered(target: Tensor, mask: Tensor | None, count: int, ignore_index: int | None) -> Tensor:
+    """The class numbers 0..count-1 of a target, int64, with -1 where pixels do not count; all have the same shape."""
+    ignored = _equal(target, ignore_index)
+    if mask is not None:
+        ignored = ignored | ~mask
+    _check_range(target, ignored, count)
+    return target.long().masked_fill(ignored, -1)
+
+
+def _equal(target: Tensor, value: int | None) -> Tensor:
+    """Where the target has this value; None is in none."""
+    if value is None or not _holds(target, value):
+        return torch.zeros_like(target, dtype=torch.bool)
+    return torch.eq(target, value)
+
+
+def _of_labels(
+    target: Tensor, mask: Tensor | None, channels: Sequence[int], count: int, ignore_index: int | None, by_class: bool
+) -> Tensor | None:
+    """The same in one pass for a target (N, 1, pixels); None for rare kinds of labels, and for wrong ones."""
+    top = max(count, 2)
+    readable = _readable(target, top)
+    if readable is None or (mask is not None and mask.shape[1] > 1):
+        return None
+    ignores = ignore_index is not None and _holds(readable, ignore_index)
+    labels = array_of(readable)[:, 0]
+    counted = NO_MASK if mask is None else array_of(mask)[:, 0]
+    images, pixels = labels.shape
+    shape = (len(channels), images * pixels) if by_class else (images * len(channels), pixels)
+    codes, classes = np.empty(shape, np.int8), np.array(channels) if count > 1 else POSITIVE
+    ignored = ignore_index if ignores and ignore_index is not None else 0
+    valid = label_codes(labels, counted, classes, top, ignored, ignores, by_class, codes.reshape(-1))
+    return torch.from_numpy(codes) if valid else None
+
+
+def _readable(target: Tensor, top: int) -> Tensor | None:
+    """The target in a type that the kernel reads for labels below ``top``; None where there is none."""
+    if target.dtype == torch.int64:
+        return target
+    if target.dtype in (torch.int8, torch.int16, torch.int32):
+        return target.long()
+    if target.dtype == torch.bool:
+        target = target.view(torch.uint8)
+    fits = (target.dtype == torch.uint8 and top <= 256) or (target.dtype == torch.float32 and top <= 2)
+    return target if fits else None
+
+
+def _check_range(target: Tensor, ignored: Tensor, top: int) -> None:
+    """Raise ValueError where a label that counts is none of 0..top-1."""
+    if target.dtype == torch.bool:
+        return
+    valid = target >= 0
+    if _holds(target, top):
+        valid &= target < top
+    if target.is_floating_point():
+        valid &= target == target.round()
+    _require(valid | ignored, f"target must hold whole numbers from 0 to {top - 1}, or ignore_index", target)
+
+
+def _holds(target: Tensor, value: int) -> bool:
+    """Whether the dtype of the target has this value; comparing with another one would wrap it around."""
+    if target.is_floating_point() or target.dtype == torch.bool:
+        return target.is_floating_point() or value in (0, 1)
+    kind = torch.iinfo(target.dtype)
+    return kind.min <= value <= kind.max
+
+
+def _require(valid: Tensor, sentence: str, target: Tensor | None = None) -> None:
+    """Raise ValueError with the sentence where not all are valid, naming the first odd value of the target."""
+    if valid.device.type != "cpu":
+        torch._assert_async(valid.all(), sentence)
+    elif not valid.all():
+        odd = "" if target is None else f"; got {target.expand_as(valid)[~valid][0].item():g}"
+        raise ValueError(f"{sentence}{odd}.")
+
+
+encode = torch.library.custom_op(
+    "setwise::encode",
+    encoded,
+    mutates_args=(),
+    schema="(Tensor target, Tensor? mask, int[] channels, int count, bool exclusive, int? ignore_index, "
+    "bool by_class) -> Tensor",
+)
+
+
+@encode.register_fake
+def _(
+    target: Tensor,
+    mask: Tensor | None,
+    channels: Sequence[int],
+    count: int,
+    exclusive: bool,
+    ignore_index: int | None,
+    by_class: bool,
+) -> Tensor:
+    images, _, pixels = target.shape
+    shape = (len(channels), images * pixels) if by_class else (images * len(channels), pixels)
+    return target.new_empty(shape, dtype=torch.int8)
 
 
 class RaggedRows(NamedTuple):

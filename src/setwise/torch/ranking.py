@@ -1,20 +1,44 @@
 """Losses of the order of the logits: the area under the ROC curve, and average precision."""
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 from torch import Tensor
 
+from setwise.core.loss import Loss
 from setwise.losses import AveragePrecision, RocArea
 from setwise.surrogates import MarginRescaling
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.criterion import Criterion, Reduction, functional
-from setwise.torch.host_forms import SurrogateForm
 from setwise.torch.process_groups import Sync
+from setwise.torch.rescaling import SurrogateForm
+
+
+class _RankingCriterion(Criterion):
+    """Margin rescaling of a loss of a ranking."""
+
+    _loss: ClassVar[Loss]
+
+    def __init__(
+        self,
+        mode: Mode = "binary",
+        *,
+        ignore_index: int | None = None,
+        per_image: bool = False,
+        classes: Classes = "present",
+        include_background: bool = True,
+        class_weight: Sequence[float] | Tensor | None = None,
+        empty: Empty | None = None,
+        reduction: Reduction = "mean",
+        sync: Sync | None = None,
+    ) -> None:
+        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
+        loss = arguments.of(self._loss)
+        super().__init__(SurrogateForm(MarginRescaling(loss), loss), arguments, class_weight, reduction, sync)
 
 
 @final
-class RocAreaLoss(Criterion):
+class RocAreaLoss(_RankingCriterion):
     """``mean over pairs of (1 - s_i + s_j)_+`` of a positive i and a negative j: margin rescaling of 1 - AUC.
 
     Joachims (2005). It is computed on the host, also for tensors of an accelerator, in O(p log p). Sets of one class
@@ -41,26 +65,11 @@ class RocAreaLoss(Criterion):
     0.75
     """
 
-    def __init__(
-        self,
-        mode: Mode = "binary",
-        *,
-        ignore_index: int | None = None,
-        per_image: bool = False,
-        classes: Classes = "present",
-        include_background: bool = True,
-        class_weight: Sequence[float] | Tensor | None = None,
-        empty: Empty | None = None,
-        reduction: Reduction = "mean",
-        sync: Sync | None = None,
-    ) -> None:
-        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
-        loss = arguments.of(RocArea())
-        super().__init__(SurrogateForm(MarginRescaling(loss), loss), arguments, class_weight, reduction, sync)
+    _loss = RocArea()
 
 
 @final
-class AveragePrecisionLoss(Criterion):
+class AveragePrecisionLoss(_RankingCriterion):
     """``max over rankings of 1 - AP + score - score of the perfect ranking``: margin rescaling of average precision.
 
     Yue, Finley, Radlinski and Joachims (2007). It is computed on the host, also for tensors of an accelerator. Sets of
@@ -87,22 +96,7 @@ class AveragePrecisionLoss(Criterion):
     0.75
     """
 
-    def __init__(
-        self,
-        mode: Mode = "binary",
-        *,
-        ignore_index: int | None = None,
-        per_image: bool = False,
-        classes: Classes = "present",
-        include_background: bool = True,
-        class_weight: Sequence[float] | Tensor | None = None,
-        empty: Empty | None = None,
-        reduction: Reduction = "mean",
-        sync: Sync | None = None,
-    ) -> None:
-        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
-        loss = arguments.of(AveragePrecision())
-        super().__init__(SurrogateForm(MarginRescaling(loss), loss), arguments, class_weight, reduction, sync)
+    _loss = AveragePrecision()
 
 
 @functional(RocAreaLoss)

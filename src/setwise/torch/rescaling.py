@@ -1,20 +1,125 @@
 """Margin rescaling, slack rescaling and the ramp of logits, for losses whose loss-augmented maximum is found."""
 
-from collections.abc import Sequence
-from typing import Any, final
+import warnings
+from collections.abc import Hashable, Sequence
+from typing import Any, ClassVar, final
 
+import numpy as np
+import torch
 from torch import Tensor
 
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Floats
 from setwise.core.loss import Loss
+from setwise.core.pages import EXACT_OR_BOUNDED
+from setwise.core.surrogate import Surrogate
+from setwise.core.terms import Trait
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
+from setwise.surrogates.ramp import NUDGE
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode, named
 from setwise.torch.criterion import Criterion, Reduction, functional
-from setwise.torch.host_forms import SurrogateForm
+from setwise.torch.device_forms import DeviceCounts, rescaled
+from setwise.torch.layout import ragged
+from setwise.torch.operators import Codes, Form, HostValues, ValueAndGradient
 from setwise.torch.process_groups import Sync
 
 
 @final
-class MarginRescalingLoss(Criterion):
+class SurrogateForm(Form):
+    """The value and the gradient of a surrogate of setwise, on the host.
+
+    On a device, margin rescaling, slack rescaling and the ramp of losses of counts are computed as in
+    :func:`setwise.torch.device_forms.rescaled`. Where the surrogate is only known to lie between two bounds, a warning
+    says how far they are apart.
+    """
+
+    def __init__(self, surrogate: Surrogate, key: Hashable) -> None:
+        self.surrogate, self._key = surrogate, key
+
+    @property
+    def key(self) -> Hashable:
+        return SurrogateForm, type(self.surrogate), self._key
+
+    def on_host(self, scores: Floats, codes: Codes) -> HostValues:
+        found = ragged(codes)
+        sets = found.sets
+        if sets is None:
+            return HostValues(np.zeros_like(scores, shape=len(scores)), np.zeros_like(scores))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            seen = self.surrogate.on(sets)(found.take(scores))
+            values = found.spread_rows(seen.values, scores)
+        if not np.isfinite(values).all():
+            raise OverflowError(
+                f"logits are too large: {self.surrogate!r} leaves torch.{scores.dtype}. Scale them down."
+            )
+        if not seen.exact.all():
+            gap = float((seen.upper - seen.values).max())
+            warnings.warn(
+                f"{self.surrogate!r} is known to within {gap:.3g} here, and the gradient is that of its lower bound: "
+                f"these sets are too large for an exact search.{EXACT_OR_BOUNDED.see}",
+                stacklevel=2,
+            )
+        return HostValues(values, found.spread(seen.gradient, scores))
+
+    @cached_property
+    def _counts(self) -> DeviceCounts | None:
+        """The loss on tensors; None where they can not run it, or where a method of inference was chosen."""
+        if not isinstance(self.surrogate, MarginRescaling | SlackRescaling | Ramp):
+            return None
+        return DeviceCounts.of(self.surrogate.loss) if self.surrogate.inference is None else None
+
+    def on_device(self, scores: Tensor, codes: Tensor) -> ValueAndGradient | None:
+        counts, surrogate = self._counts, self.surrogate
+        if counts is None or not isinstance(surrogate, MarginRescaling | SlackRescaling | Ramp):
+            return None
+        increasing = Trait.INCREASING in surrogate.loss.traits
+        if isinstance(surrogate, SlackRescaling):
+            return rescaled(counts, scores, codes, increasing, slack=True)
+        scale = (codes >= 0).sum(dim=1, keepdim=True).clamp(min=1).to(scores.dtype)
+        if not isinstance(surrogate.scale, str):
+            scale = torch.full_like(scale, surrogate.scale)
+        scaled, ramp = scores / scale, isinstance(surrogate, Ramp)
+        if ramp:
+            # As on the host, scores of 0 are moved towards the truth, here so little that the value hardly changes.
+            nudge = torch.where(codes == 1, 1e-5 * NUDGE, -1e-5 * NUDGE).double()
+            scaled = torch.where(scores == 0, nudge, scaled.double())
+        found = rescaled(counts, scaled, codes, increasing, ramp=ramp)
+        if found is None:
+            return None
+        return ValueAndGradient(found.values.to(scores.dtype), (found.gradient / scale).to(scores.dtype))
+
+    def __repr__(self) -> str:
+        return repr(self.surrogate)
+
+
+class _ScaledCriterion(Criterion):
+    """A surrogate of a loss whose scores are divided by a scale."""
+
+    _surrogate: ClassVar[type[MarginRescaling] | type[Ramp]]
+
+    def __init__(
+        self,
+        loss: Loss | str,
+        mode: Mode = "binary",
+        *,
+        scale: float | str = 1.0,
+        ignore_index: int | None = None,
+        per_image: bool = False,
+        classes: Classes = "present",
+        include_background: bool = True,
+        class_weight: Sequence[float] | Tensor | None = None,
+        empty: Empty | None = None,
+        reduction: Reduction = "mean",
+        sync: Sync | None = None,
+    ) -> None:
+        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
+        bound = arguments.of(named(loss))
+        form = SurrogateForm(self._surrogate(bound, scale=scale), (bound, scale))
+        super().__init__(form, arguments, class_weight, reduction, sync)
+
+
+@final
+class MarginRescalingLoss(_ScaledCriterion):
     """``max_h loss(h) + <s, h - y> / g`` over all labelings h of a set (LH Eq. 21, where g = 1).
 
     On CUDA losses of counts are maximized where the tensors are: in sets of up to 1,024 decisions by a search of the
@@ -47,25 +152,7 @@ class MarginRescalingLoss(Criterion):
     2.333
     """
 
-    def __init__(
-        self,
-        loss: Loss | str,
-        mode: Mode = "binary",
-        *,
-        scale: float | str = 1.0,
-        ignore_index: int | None = None,
-        per_image: bool = False,
-        classes: Classes = "present",
-        include_background: bool = True,
-        class_weight: Sequence[float] | Tensor | None = None,
-        empty: Empty | None = None,
-        reduction: Reduction = "mean",
-        sync: Sync | None = None,
-    ) -> None:
-        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
-        bound = arguments.of(named(loss))
-        form = SurrogateForm(MarginRescaling(bound, scale=scale), (bound, scale))
-        super().__init__(form, arguments, class_weight, reduction, sync)
+    _surrogate = MarginRescaling
 
 
 @final
@@ -118,7 +205,7 @@ class SlackRescalingLoss(Criterion):
 
 
 @final
-class RampLoss(Criterion):
+class RampLoss(_ScaledCriterion):
     """``max_h [loss(h) + <s, h> / g] - max_h <s, h> / g``: between the loss and margin rescaling, and not convex.
 
     Do, Le, Teo, Chapelle and Smola (2008). On CUDA it is computed where :class:`MarginRescalingLoss` is. It is a
@@ -148,25 +235,7 @@ class RampLoss(Criterion):
     0.333
     """
 
-    def __init__(
-        self,
-        loss: Loss | str,
-        mode: Mode = "binary",
-        *,
-        scale: float | str = 1.0,
-        ignore_index: int | None = None,
-        per_image: bool = False,
-        classes: Classes = "present",
-        include_background: bool = True,
-        class_weight: Sequence[float] | Tensor | None = None,
-        empty: Empty | None = None,
-        reduction: Reduction = "mean",
-        sync: Sync | None = None,
-    ) -> None:
-        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
-        bound = arguments.of(named(loss))
-        form = SurrogateForm(Ramp(bound, scale=scale), (bound, scale))
-        super().__init__(form, arguments, class_weight, reduction, sync)
+    _surrogate = Ramp
 
 
 @functional(MarginRescalingLoss)

@@ -45,7 +45,7 @@ def test_the_same_certificate_after_ctrl_c(client, loss, ids, tmp_path, monkeypa
         patch.setattr(DistributedRisk, "cut", stopped)
         with pytest.raises(KeyboardInterrupt), warnings.catch_warnings(action="ignore", category=RuntimeWarning):
             half.fit(*rows, checkpoint=file)
-    assert len(read_sealed(file)["work/records"]) == half.n_iter_ == 5
+    assert len(read_sealed(file)[f"work/{half.surrogate_}/fit/records"]) == half.n_iter_ == 5
     after = SetClassifier(loss, "convex", tol=1e-3).fit(*rows, checkpoint=file, resume=True)
     assert after.status_ == "converged"
     assert after.history_["lower_bound"][5] >= half.lower_bound_

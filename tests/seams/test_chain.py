@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from learners.risks import Maxima, minimum
+from learners.risks import ListedPlanes, minimum
 from setwise.core.batch import Batch
 from setwise.core.bound_loss import LabelCosts
 from setwise.core.exceptions import Refusal
@@ -119,7 +119,7 @@ def listed(batch, features):
         one = batch.take(np.array([i]))
         slopes[i, chain] = features.pullback(one.encode(row) - one.target, np.array([i])) / n
         offsets[i, chain] = (row != one.labels).sum() / n
-    return Maxima(slopes, offsets, floor=0.0)
+    return ListedPlanes(slopes, offsets, floor=0.0)
 
 
 @pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())

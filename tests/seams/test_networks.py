@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from learners.risks import Maxima, minimum
+from learners.risks import ListedPlanes, minimum
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.networks import Graphs
 from setwise.inference import MaxFlow
@@ -33,7 +33,7 @@ def listed(graphs, model, loss):
         labels = np.tile(row, 2)
         planes.append(model.pullbacks(graphs.encode(labels) - graphs.target))
         values.append(loss.bind(graphs).values(labels))
-    return Maxima(np.array(planes).transpose(1, 0, 2) / 2, np.array(values).T / 2, lower=model.lower, floor=0.0)
+    return ListedPlanes(np.array(planes).transpose(1, 0, 2) / 2, np.array(values).T / 2, lower=model.lower, floor=0.0)
 
 
 @pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())

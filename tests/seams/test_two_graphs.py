@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from learners.risks import Maxima, minimum
+from learners.risks import ListedPlanes, minimum
 from setwise.core.batch import Batch
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.risk import Features
@@ -98,7 +98,7 @@ class GraphPairFeatures(Features):
 def listed(batch, features, loss):
     planes = [features.pullback(batch.encode(row) - batch.target) for row in ROWS]
     values = [loss(batch.labels, row) for row in ROWS]
-    return Maxima(np.array(planes)[None], np.array(values)[None], lower=features.lower, floor=0.0)
+    return ListedPlanes(np.array(planes)[None], np.array(values)[None], lower=features.lower, floor=0.0)
 
 
 @pytest.mark.draw(20)

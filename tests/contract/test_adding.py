@@ -78,8 +78,8 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from setwise.core.inference import Inference
-from setwise.inference.independent_decisions import unfit
 from setwise.inference.enumeration import Enumeration
+from setwise.inference.independent_decisions import SETS
 
 
 @final
@@ -89,12 +89,11 @@ class TinyTables(Inference):
 
     name: ClassVar[str] = "tiny_tables"
     about: ClassVar[str] = "all labelings of a tiny set are tried"
+    takes = SETS
 
-    def refuses(self, bound_loss, slack=False):
-        why = unfit(self, bound_loss, slack)
-        if why is None and bound_loss.batch.sizes.max() > 6:
-            return "TinyTables refuses sets of more than 6 decisions. Use Auto."
-        return why
+    def _refuses(self, bound_loss, slack):
+        large = bound_loss.batch.sizes.max() > 6
+        return "TinyTables refuses sets of more than 6 decisions. Use Auto." if large else None
 
     def bind(self, bound_loss, slack):
         return Enumeration(6).bind(bound_loss, slack)

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count, islice
+from types import UnionType
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.attributes import cached_property
-from setwise.core.batch import Batch
+from setwise.core.batch import Batch, Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import (
     Bools,
@@ -34,6 +35,7 @@ from setwise.core.checks import (
 )
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import FORCED_LABELS, INFERENCE
+from setwise.core.terms import Term
 from setwise.kernels.segments import count_true, segment_sums
 
 
@@ -113,6 +115,58 @@ def rounding_next_to(value: float, scores: Values, batch: Batch) -> float:
     return float(rounding(batch.addends[0], abs(value) + float(np.abs(scores).sum())))
 
 
+NO_SPLIT = ": the product does not split. Use margin rescaling."
+"""How the sentence of most methods for slack rescaling goes on."""
+
+
+@final
+@dataclass(frozen=True)
+class Takes:
+    """What a method of inference takes, and what it says of anything else.
+
+    A sentence is what follows "refuses"; ``{kind}`` in it is the kind of the batch, and ``{loss!r}`` the bound loss.
+
+    Attributes
+    ----------
+    batch, other_batch : the kinds of batches, and the sentence for others
+    slack : how the sentence for slack rescaling goes on; empty where the method takes it
+    terms, other_terms : the kinds of terms, and how the sentence for others goes on
+    single : whether there may be one term at most
+    unknown : whether sets may have labels that are not known
+    whole : whether pieces of sets are another kind of batch
+    """
+
+    batch: type[Batch] | UnionType
+    other_batch: str
+    slack: str = ""
+    terms: type[Term] | UnionType = Term
+    other_terms: str = ""
+    single: bool = False
+    unknown: bool = False
+    whole: bool = False
+
+    def refusal(self, bound_loss: BoundLoss, slack: bool) -> str | None:
+        """What follows "refuses", or None where the method takes the kinds of batch and terms, and the rescaling."""
+        batch, terms = bound_loss.batch, bound_loss.terms
+        sets = batch if isinstance(batch, Sets) else None
+        pieces = sets is not None and sets.totals is not None
+        if not isinstance(batch, self.batch) or (pieces and self.whole):
+            why = self.other_batch
+        elif pieces:
+            why = "pieces of sets: their labelings are evaluated together. Use the whole sets."
+        elif sets is not None and sets.known is not None and not self.unknown:
+            why = "labels that are not known. Use Auto or Enumeration."
+        elif slack and sets is not None and sets.compared is not None and not self.whole:
+            why = "slack rescaling of {loss!r}: the truth is none of the labelings it takes."
+        elif slack and self.slack:
+            why = "slack rescaling" + self.slack
+        elif not all(isinstance(term, self.terms) for term in terms) or (self.single and len(terms) > 1):
+            why = "{loss!r}: " + self.other_terms
+        else:
+            return None
+        return why.format(kind=type(batch).__name__, loss=bound_loss)
+
+
 FORCE, FORCES = 1e4, 7
 """A forced label outweighs all scores; where the loss still wins, the force grows by FORCE, at most FORCES times."""
 
@@ -127,6 +181,7 @@ class Inference(ABC):
     name : the short name under which it is listed
     about : how it works, in a few words
     approximate : whether it may miss the maximum; it then returns a bound of it
+    takes : the kinds of batches and of terms that it takes, and whether slack rescaling
 
     Examples
     --------
@@ -143,10 +198,16 @@ class Inference(ABC):
     name: ClassVar[str]
     about: ClassVar[str]
     approximate: ClassVar[bool] = False
+    takes: ClassVar[Takes]
 
-    @abstractmethod
     def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
         """None if this method fits the bound loss, otherwise a sentence with the reason and what to use instead."""
+        why = self.takes.refusal(bound_loss, slack)
+        return self._refuses(bound_loss, slack) if why is None else f"{type(self).__name__} refuses {why}"
+
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
+        """The sentence for what a method refuses although it takes its kind; None by default."""
+        return None
 
     @abstractmethod
     def bind(self, bound_loss: BoundLoss, slack: bool) -> "Maximizer":

@@ -1,6 +1,6 @@
 """Losses of areas: a fractional relaxation gives the bound, rounding and local search the labeling (DD 4.1)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, final
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer, Solutions
-from setwise.inference.independent_decisions import ReducedProblem, unfit
+from setwise.core.inference import Inference, Maximizer, Solutions, Takes
+from setwise.inference.independent_decisions import SETS, ReducedProblem
 
 
 @final
@@ -45,13 +45,9 @@ class ByArea(Inference):
     name: ClassVar[str] = "by_area"
     about: ClassVar[str] = "a relaxation of the areas, then rounding"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = replace(SETS, slack=" of {loss!r}. Use GreedySearch.")
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit(self, bound_loss, slack)
-        if why is not None:
-            return why
-        if slack:
-            return f"ByArea refuses slack rescaling of {bound_loss!r}. Use GreedySearch."
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         counts = bound_loss.split()[1].counts
         if counts is None or counts.areas is None:
             return f"ByArea refuses {bound_loss!r}: its decisions have no areas. Use CountSearch."

@@ -1,12 +1,14 @@
 """The method of inference that is chosen where the user names none."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar, final
 
+from setwise.core.batch import Batch
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.inference import Inference, Maximizer, check_bound_loss
 from setwise.core.networks import Network
+from setwise.core.terms import MaximumOfSums
 from setwise.inference.areas import ByArea
 from setwise.inference.class_decomposition import ByClass, ClassDecomposition
 from setwise.inference.counts import CountSearch
@@ -96,13 +98,10 @@ class Auto(Inference):
 
     def choice(self, bound_loss: BoundLoss, slack: bool = False) -> Inference | None:
         """Returns the method that :meth:`prepare` binds, or None where all refuse."""
-        # Those around the table hold an inference for the problems they make, which is this one again.
-        before, after = (ByPieces(self), EdgelessReduction(self)), (ByClass(self), KnownLabels(self))
-        own: Sequence[Inference] = bound_loss.batch.methods(self)
-        for method in (*before, *FIRST, ClassDecomposition(self), *LAST, *own, *after):
-            if method.refuses(bound_loss, slack) is None:
-                return method
-        return None
+        batch, terms = bound_loss.batch, bound_loss.terms
+        pieces = [ByPieces(self)] if any(isinstance(term, MaximumOfSums) for term in terms) else []
+        asked = (*pieces, *_methods_of(type(batch)), *batch.methods(self))
+        return next((method for method in asked if method.refuses(bound_loss, slack) is None), None)
 
     def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
         if self.choice(bound_loss, slack) is not None:
@@ -132,7 +131,8 @@ class Auto(Inference):
         return self.prepare(bound_loss, slack)
 
 
-FIRST: tuple[Inference, ...] = (
+METHODS: tuple[Inference, ...] = (
+    EdgelessReduction(Auto()),
     ModularMaximum(),
     TreeMaxProduct(),
     MaxFlow(),
@@ -148,13 +148,20 @@ FIRST: tuple[Inference, ...] = (
     TreeReweightedMessages(),
     BySubmodularMinimum(),
     DualDecomposition(),
-)
-LAST: tuple[Inference, ...] = (
+    ClassDecomposition(Auto()),
     Enumeration(20),
     ByArea(),
     FactorDecomposition(),
     DualDecomposition(loss=GreedySearch()),
     GreedySearch(),
     ByOrder(),
+    ByClass(Auto()),
+    KnownLabels(Auto()),
 )
-"""The methods of the table in their order, without those that hold an :class:`Auto` themselves."""
+"""The methods of the table in their order, without those of batches of single labels, which bring their own."""
+
+
+@cache
+def _methods_of(kind: type[Batch]) -> tuple[Inference, ...]:
+    """The methods of the table that take a kind of batch."""
+    return tuple(method for method in METHODS if issubclass(kind, method.takes.batch))

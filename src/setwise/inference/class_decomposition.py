@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from setwise.core.batch import Classes
 from setwise.core.bound_loss import BoundLoss, LabelCosts, OneLabel
 from setwise.core.checks import Floats, Ints, Values, as_count, as_kind
-from setwise.core.inference import Inference, Maximizer, Solutions, absolute_sums, rounding, rounding_next_to
+from setwise.core.inference import Inference, Maximizer, Solutions, Takes, absolute_sums, rounding, rounding_next_to
 from setwise.core.networks import ClassGraphs
 from setwise.inference.descent import DualPoint, PerSetMaximizer, SetDescent, each_set, size_of
 from setwise.kernels.segments import segment_sums
@@ -69,24 +69,23 @@ class ClassDecomposition(Inference):
     name: ClassVar[str] = "class_decomposition"
     about: ClassVar[str] = "a network and its classes agree by multipliers"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = Takes(
+        ClassGraphs,
+        "{kind}: it knows ClassGraphs. Use an inference made for {kind}.",
+        slack=" of {loss!r}: the product does not split.",
+    )
 
     def __post_init__(self) -> None:
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        batch = bound_loss.batch
-        if not isinstance(batch, ClassGraphs):
-            kind = type(batch).__name__
-            return f"ClassDecomposition refuses {kind}: it knows ClassGraphs. Use an inference made for {kind}."
-        if slack:
-            return f"ClassDecomposition refuses slack rescaling of {bound_loss!r}: the product does not split."
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         costs, losses = _split(bound_loss)
         if len(losses) + len(costs) < len(bound_loss.terms) or not losses:
             return (
                 f"ClassDecomposition refuses {bound_loss!r}: it is not a sum of losses of single classes. Use Auto()."
             )
-        reasons = [self.inner.refuses(BoundLoss(batch, costs))]
+        reasons = [self.inner.refuses(BoundLoss(bound_loss.batch, costs))]
         reasons += [self.inner.refuses(term.bound_loss) for term in losses]
         return next((why for why in reasons if why is not None), None)
 
@@ -228,26 +227,24 @@ class ByClass(Inference):
     name: ClassVar[str] = "by_class"
     about: ClassVar[str] = "one class at a time, made to agree by multipliers"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = Takes(
+        Classes,
+        "{kind}: it knows independent decisions with k labels.",
+        slack=" of {loss!r}: the product does not split into classes.",
+        terms=OneLabel | LabelCosts,
+        other_terms="it is not a sum of losses of single classes.",
+    )
 
     def __post_init__(self) -> None:
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        if not isinstance(bound_loss.batch, Classes):
-            return f"ByClass refuses {type(bound_loss.batch).__name__}: it knows independent decisions with k labels."
-        if slack:
-            return f"ByClass refuses slack rescaling of {bound_loss!r}: the product does not split into classes."
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         binary = [term for term in bound_loss.terms if isinstance(term, OneLabel)]
-        if len(binary) + sum(isinstance(t, LabelCosts) for t in bound_loss.terms) < len(bound_loss.terms):
-            return f"ByClass refuses {bound_loss!r}: it is not a sum of losses of single classes."
         if len(binary) > 1 and any(term.label is None for term in binary):
             return f"ByClass refuses {bound_loss!r}: a loss of all mistakes does not split into classes."
-        for term in binary:
-            why = self.inner.refuses(term.bound_loss)
-            if why is not None:
-                return why
-        return None
+        reasons = (self.inner.refuses(term.bound_loss) for term in binary)
+        return next((why for why in reasons if why is not None), None)
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         terms = [term for term in bound_loss.terms if isinstance(term, OneLabel)]

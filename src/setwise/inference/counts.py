@@ -15,7 +15,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_count, as_scores
 from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
-from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.inference import Inference, Maximizer, Solutions, Takes, as_base_values
 from setwise.core.pages import FORCED_LABELS
 from setwise.core.terms import Trait
 from setwise.inference.count_objective import (
@@ -29,7 +29,7 @@ from setwise.inference.count_objective import (
     prune_table,
     scan_rows,
 )
-from setwise.inference.independent_decisions import ReducedProblem, unfit
+from setwise.inference.independent_decisions import SETS, ReducedProblem
 from setwise.kernels.counts import quotient_argmax
 from setwise.kernels.marginals import quotient_marginals, table_marginals
 from setwise.kernels.segments import segment_argmax
@@ -206,15 +206,12 @@ class CountSearch(Inference):
 
     name: ClassVar[str] = "count_search"
     about: ClassVar[str] = "a search over the counts of misses and false alarms"
+    takes: ClassVar[Takes] = SETS
 
     def __post_init__(self) -> None:
         as_count(self.budget, "budget")
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        """Returns a sentence for losses that are no functions of counts, and for tables that are beyond the budget."""
-        why = unfit(self, bound_loss, slack)
-        if why is not None:
-            return why
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         counts = (bound_loss if slack else bound_loss.split()[1]).counts
         if counts is None or counts.areas is not None:
             return (

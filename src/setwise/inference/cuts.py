@@ -5,7 +5,7 @@ positive at one, and stays so. Moves of alpha-expansion let any nodes change to 
 along given arcs are completed by one cut.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, final
 
@@ -17,12 +17,12 @@ from setwise.core.batch import Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values, as_count, as_kind, as_scores
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.inference import NO_SPLIT, Inference, Maximizer, Solutions, Takes, as_base_values
 from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.terms import Mistakes, Precedence, Trait
 from setwise.inference.components import each_component
-from setwise.inference.max_flow import BLOCK, FlowNetwork, MaxFlow, attracting, block_ends, unfit_for_graphs, wirings
-from setwise.inference.message_passing import PairwiseProblem, TreeReweightedMessages, stronger, unfit_for_networks
+from setwise.inference.max_flow import BLOCK, GRAPHS, FlowNetwork, MaxFlow, attracting, block_ends, wirings
+from setwise.inference.message_passing import NETWORKS, PairwiseProblem, TreeReweightedMessages, stronger
 from setwise.kernels.cuts import accept, cut, cut_bounds, cut_losses, nest, propose, read_labels
 from setwise.kernels.max_flow import SearchForest, new_forest
 from setwise.kernels.networks import Arcs, arcs
@@ -60,11 +60,9 @@ class SecondBestLabeling(Inference):
 
     name: ClassVar[str] = "second_best"
     about: ClassVar[str] = "the best labeling of a network that is not the true one"
+    takes: ClassVar[Takes] = GRAPHS
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit_for_graphs(self, bound_loss, slack)
-        if why is not None:
-            return why
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         if margins(bound_loss) is None:
             return (
                 f"SecondBestLabeling refuses {bound_loss!r}: not all labelings with a mistake cost the same. "
@@ -237,18 +235,19 @@ class AlphaExpansion(Inference):
     name: ClassVar[str] = "alpha_expansion"
     about: ClassVar[str] = "cuts that let any nodes change to one label"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = replace(
+        NETWORKS,
+        batch=ClassGraphs,
+        other_batch="{kind}: it knows ClassGraphs. Use an inference made for {kind}, as Auto().",
+    )
 
     def __post_init__(self) -> None:
         if self.bound is not None:
             as_kind(self.bound, "bound", Inference, "TreeReweightedMessages()")
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        kind = type(bound_loss.batch).__name__
-        if not isinstance(bound_loss.batch, ClassGraphs):
-            return f"AlphaExpansion refuses {kind}: it knows ClassGraphs. Use an inference made for {kind}, as Auto()."
-        why = unfit_for_networks(self, bound_loss, slack)
-        return self.bound.refuses(bound_loss) if why is None and self.bound is not None else why
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
+        return None if self.bound is None else self.bound.refuses(bound_loss)
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         return each_component(bound_loss, lambda parts: _AlphaExpansion(self, parts))
@@ -342,15 +341,17 @@ class OneWayCut(Inference):
 
     name: ClassVar[str] = "one_way_cut"
     about: ClassVar[str] = "minimum cuts under an order of labels"
+    takes: ClassVar[Takes] = Takes(
+        Sets | Graphs,
+        "{kind}: it knows whole sets of binary decisions and Graphs. Use Auto().",
+        slack=NO_SPLIT,
+        terms=Mistakes | Precedence,
+        other_terms="it is no sum of costs and orders of labels. Use Auto().",
+        unknown=True,
+        whole=True,
+    )
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        batch, kind = bound_loss.batch, type(bound_loss.batch).__name__
-        if not isinstance(batch, Sets | Graphs) or (isinstance(batch, Sets) and batch.totals is not None):
-            return f"OneWayCut refuses {kind}: it knows whole sets of binary decisions and Graphs. Use Auto()."
-        if slack:
-            return "OneWayCut refuses slack rescaling: the product does not split. Use margin rescaling."
-        if not all(isinstance(term, Mistakes | Precedence) for term in bound_loss.terms):
-            return f"OneWayCut refuses {bound_loss!r}: it is no sum of costs and orders of labels. Use Auto()."
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         if not any(isinstance(term, Precedence) for term in bound_loss.terms):
             return f"OneWayCut refuses {bound_loss!r}: it orders no labels. Use Auto()."
         return None

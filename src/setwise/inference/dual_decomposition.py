@@ -19,7 +19,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Ints, Values, as_choice, as_count, as_flag, as_kind, as_number
 from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
-from setwise.core.inference import Inference, Maximizer, rounding_next_to
+from setwise.core.inference import Inference, Maximizer, Takes, rounding_next_to
 from setwise.core.networks import Graphs
 from setwise.core.terms import Mistakes
 from setwise.inference.areas import ByArea
@@ -27,7 +27,7 @@ from setwise.inference.components import MovableMaximizer, MoveSearch, MovingSco
 from setwise.inference.counts import CountSearch
 from setwise.inference.descent import CLOSE, BundleMethod, PerSetMaximizer, each_set
 from setwise.inference.independent_decisions import ByCardinality
-from setwise.inference.max_flow import MaxFlow, unfit_for_graphs
+from setwise.inference.max_flow import GRAPHS, MaxFlow
 from setwise.inference.message_passing import stronger
 from setwise.inference.reductions import KnownLabels
 
@@ -479,6 +479,7 @@ class DualDecomposition(Inference):
     name: ClassVar[str] = "dual_decomposition"
     about: ClassVar[str] = "a network and a loss agree by multipliers"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = GRAPHS
 
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
@@ -490,20 +491,13 @@ class DualDecomposition(Inference):
             if part is not None:
                 as_kind(part, name, Inference, f"setwise.inference.{example}")
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit_for_graphs(self, bound_loss, slack)
-        if why is not None:
-            return why
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         network, loss = two_sides(bound_loss)
         if not loss.terms:
             return f"DualDecomposition refuses {bound_loss!r}: it is a sum of one cost per mistake. Use MaxFlow."
-        if self.loss is None:
-            if self._fit_for(loss) is None:
-                return (
-                    f"DualDecomposition refuses {bound_loss!r}: it is no function of counts. Use loss=GreedySearch()."
-                )
-        else:
-            why = self.loss.refuses(loss)
+        if self._fit_for(loss) is None:
+            return f"DualDecomposition refuses {bound_loss!r}: it is no function of counts. Use loss=GreedySearch()."
+        why = None if self.loss is None else self.loss.refuses(loss)
         return why or self._cut.refuses(network)
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:

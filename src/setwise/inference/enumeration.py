@@ -1,19 +1,20 @@
 """Enumeration of all labelings of small sets."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
 import numpy as np
 
+from setwise.core.batch import Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_count
 from setwise.core.counts import Counts
 from setwise.core.enumerate import subsets
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions, Takes
 from setwise.core.networks import Graphs, Network
 from setwise.core.terms import SetFunction, Trait
 from setwise.inference.components import each_component
-from setwise.inference.independent_decisions import ReducedProblem, unfit
+from setwise.inference.independent_decisions import SETS, ReducedProblem
 from setwise.inference.message_passing import network_tables
 from setwise.kernels.set_functions import best_labelings, best_subsets
 
@@ -58,34 +59,20 @@ class Enumeration(Inference):
 
     name: ClassVar[str] = "enumeration"
     about: ClassVar[str] = "all labelings of a small set are tried"
+    takes: ClassVar[Takes] = replace(SETS, batch=Sets | Network, unknown=True)
 
     def __post_init__(self) -> None:
         as_count(self.limit, "limit", high=20)
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        if isinstance(bound_loss.batch, Network):
-            return self._refuses_network(bound_loss.batch, slack)
-        why = unfit(self, bound_loss, slack, unknown=True)
-        if why is not None:
-            return why
-        if slack and bound_loss.batch.known is not None:
-            return "Enumeration refuses slack rescaling: the scores of unknown labels multiply the loss there."
-        largest = int(bound_loss.batch.sizes.max())
-        if largest > self.limit:
-            return (
-                f"Enumeration refuses a set of {largest} decisions: 2^{largest} labelings are too many. "
-                "Use GreedySearch."
-            )
-        return None
-
-    def _refuses_network(self, batch: Network, slack: bool) -> str | None:
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
+        batch = bound_loss.batch
         if slack and batch.known is not None:
             return "Enumeration refuses slack rescaling: the scores of unknown labels multiply the loss there."
         largest, k = int(batch.sizes.max()), batch.n_labels
-        if largest * np.log2(k) > self.limit:
-            way = "surrogate='margin'" if slack else "Auto"
-            return f"Enumeration refuses a set of {largest} decisions: {k}^{largest} labelings are too many. Use {way}."
-        return None
+        if largest * np.log2(k) <= self.limit:
+            return None
+        way = "GreedySearch" if isinstance(batch, Sets) else "surrogate='margin'" if slack else "Auto"
+        return f"Enumeration refuses a set of {largest} decisions: {k}^{largest} labelings are too many. Use {way}."
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         if isinstance(bound_loss.batch, Network):

@@ -17,7 +17,7 @@ from setwise.core.batch import Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Ints, Values, as_count, as_number
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer, rounding_next_to
+from setwise.core.inference import NO_SPLIT, Inference, Maximizer, Takes, rounding_next_to
 from setwise.core.networks import Graphs
 from setwise.core.terms import MaximumOfSums, Mistakes, PathOrders, RegionCounts, Term
 from setwise.inference.components import each_component
@@ -194,16 +194,19 @@ def _factor(batch: Sets | Graphs, term: Term, source: object) -> Factor:
     return _CountFactor(batch, term, source)
 
 
-def unfit_for_factors(method: Inference, bound_loss: BoundLoss, slack: bool) -> str | None:
-    """Returns why a method that maximizes factors refuses a bound loss, as a sentence; None if it fits."""
+FACTORS = Takes(
+    Sets | Graphs,
+    "{kind}: it knows whole sets of binary decisions and Graphs. Use an inference for {kind}.",
+    slack=NO_SPLIT,
+    unknown=True,
+    whole=True,
+)
+"""What methods that maximize factors take."""
+
+
+def unfit(method: Inference, bound_loss: BoundLoss) -> str | None:
+    """Returns why a method that maximizes factors refuses the terms of a loss, as a sentence; None if it fits."""
     name, batch = type(method).__name__, bound_loss.batch
-    if not isinstance(batch, Sets | Graphs) or (isinstance(batch, Sets) and batch.totals is not None):
-        kind = type(batch).__name__
-        return (
-            f"{name} refuses {kind}: it knows whole sets of binary decisions and Graphs. Use an inference for {kind}."
-        )
-    if slack:
-        return f"{name} refuses slack rescaling: the product does not split. Use margin rescaling."
     for term in bound_loss.split()[1].terms:
         twin = term.twin if isinstance(term, MaximumOfSums) else term
         counts = isinstance(twin, Counts) and twin.areas is None and twin.predicted is None
@@ -267,13 +270,14 @@ class HighOrderMessages(Inference):
     name: ClassVar[str] = "high_order_messages"
     about: ClassVar[str] = "cuts and several loss factors send each other messages"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = FACTORS
 
     def __post_init__(self) -> None:
         as_number(self.damping, "damping", low=0.0, high=1.0, open_low=True)
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit_for_factors(self, bound_loss, slack)
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
+        why = unfit(self, bound_loss)
         if why is not None:
             return why
         for term in bound_loss.terms:
@@ -449,12 +453,13 @@ class FactorDecomposition(Inference):
     name: ClassVar[str] = "factor_decomposition"
     about: ClassVar[str] = "cuts and several loss factors agree by multipliers"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = FACTORS
 
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        return unfit_for_factors(self, bound_loss, slack)
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
+        return unfit(self, bound_loss)
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         def bound(parts: BoundLoss) -> Maximizer:

@@ -12,9 +12,9 @@ from setwise.core.batch import Orders, Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Values
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions, Takes
 from setwise.core.terms import Trait
-from setwise.inference.independent_decisions import ReducedProblem, unfit
+from setwise.inference.independent_decisions import SETS, ReducedProblem
 from setwise.kernels.segments import least_of_caps, segment_argmax, segment_sums
 
 
@@ -122,11 +122,9 @@ class GreedySearch(Inference):
     name: ClassVar[str] = "greedy"
     about: ClassVar[str] = "one mistake after another"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = SETS
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit(self, bound_loss, slack)
-        if why is not None:
-            return why
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         if any(isinstance(term, Counts) and term.predicted is not None for term in bound_loss.terms):
             return f"GreedySearch refuses {bound_loss!r}: the number of predicted positives is given. Use CountSearch."
         return None

@@ -5,7 +5,7 @@ the best k mistakes are those of least margin, the worst mistake is tried in tur
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, ClassVar, final
 
@@ -16,7 +16,7 @@ from setwise.core.batch import Classes, Sets, segments
 from setwise.core.bound_loss import BoundLoss, LabelCosts
 from setwise.core.checks import Bools, Floats, Ints, Values, as_scores
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.inference import NO_SPLIT, Inference, Maximizer, Solutions, Takes, as_base_values
 from setwise.core.terms import LargestCost, Mistakes, OneMistake, RegionCounts, Trait
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.set_functions import best_counts, best_largest, best_prefix, region_marginals
@@ -79,22 +79,8 @@ class ReducedProblem:
         return mistakes ^ self.sets.truth
 
 
-def unfit(method: Inference, bound_loss: BoundLoss, slack: bool, unknown: bool = False) -> str | None:
-    """Returns why a method for independent binary decisions refuses a batch, as a sentence; None if it fits.
-
-    With ``unknown`` the method takes batches with labels that are not known.
-    """
-    name, batch = type(method).__name__, bound_loss.batch
-    if not isinstance(batch, Sets):
-        kind = type(batch).__name__
-        return f"{name} refuses {kind}: it knows independent binary decisions. Use an inference made for {kind}."
-    if batch.totals is not None:
-        return f"{name} refuses pieces of sets: their labelings are evaluated together. Use the whole sets."
-    if batch.known is not None and not unknown:
-        return f"{name} refuses labels that are not known. Use Auto or Enumeration."
-    if slack and batch.compared is not None:
-        return f"{name} refuses slack rescaling of {bound_loss!r}: the truth is none of the labelings it takes."
-    return None
+SETS = Takes(Sets, "{kind}: it knows independent binary decisions. Use an inference made for {kind}.")
+"""What methods for independent binary decisions take, if they know no more of it."""
 
 
 @final
@@ -122,6 +108,7 @@ class ModularMaximum(Inference):
 
     name: ClassVar[str] = "modular"
     about: ClassVar[str] = "every decision on its own, O(p)"
+    takes: ClassVar[Takes] = replace(SETS, batch=Sets | Classes, unknown=True)
 
     def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
         if slack:
@@ -133,7 +120,7 @@ class ModularMaximum(Inference):
                 f"ModularMaximum refuses {bound_loss!r}: the loss is not a sum of one cost per mistake. "
                 "Use GreedySearch."
             )
-        return None if isinstance(bound_loss.batch, Classes) else unfit(self, bound_loss, slack, unknown=True)
+        return super().refuses(bound_loss)
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         if not isinstance(bound_loss.batch, Classes):
@@ -194,11 +181,9 @@ class ByCardinality(Inference):
 
     name: ClassVar[str] = "by_cardinality"
     about: ClassVar[str] = "a sort and one pass over the number of mistakes, O(p log p)"
+    takes: ClassVar[Takes] = SETS
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit(self, bound_loss, slack)
-        if why is not None:
-            return why
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         counts = (bound_loss if slack else bound_loss.split()[1]).counts
         if counts is None or Trait.CARDINALITY not in counts.traits or counts.areas is not None:
             reason = "it depends on more than the number of mistakes"
@@ -253,11 +238,9 @@ class ByLargest(Inference):
 
     name: ClassVar[str] = "by_largest"
     about: ClassVar[str] = "a sort of the costs and one pass over the worst mistake, O(p)"
+    takes: ClassVar[Takes] = SETS
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit(self, bound_loss, slack)
-        if why is not None:
-            return why
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         rest = bound_loss if slack else bound_loss.split()[1]
         largest = [term for term in rest.terms if isinstance(term, LargestCost)]
         others = [term for term in rest.terms if not isinstance(term, LargestCost | OneMistake)]
@@ -314,13 +297,9 @@ class ByRegions(Inference):
 
     name: ClassVar[str] = "by_regions"
     about: ClassVar[str] = "a sort inside each box, O(p log p)"
+    takes: ClassVar[Takes] = replace(SETS, slack=NO_SPLIT, unknown=True)
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit(self, bound_loss, slack, unknown=True)
-        if why is not None:
-            return why
-        if slack:
-            return "ByRegions refuses slack rescaling: the product does not split. Use margin rescaling."
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         regions = bound_loss.split()[1].terms
         if not regions or not all(isinstance(term, RegionCounts) for term in regions):
             return f"ByRegions refuses {bound_loss!r}: it is no sum of functions of counts in regions. Use Auto()."

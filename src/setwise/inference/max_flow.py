@@ -4,7 +4,7 @@ The nodes and edges of graphs become networks of cuts, in blocks that no edge le
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar, final
 
@@ -15,7 +15,7 @@ from setwise.core.batch import Places
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values
 from setwise.core.exceptions import Refusal
-from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.inference import NO_SPLIT, Inference, Maximizer, Solutions, Takes, as_base_values
 from setwise.core.networks import Graphs, Grids, boxes
 from setwise.core.pages import NETWORKS_REFUSE
 from setwise.core.terms import Mistakes
@@ -113,6 +113,14 @@ ROUNDING = 1e-12
 """Scores of edges below 0 by this share of the largest score are taken for 0: sums of a start and of steps round so."""
 
 
+GRAPHS = Takes(
+    Graphs,
+    "{kind}: it knows Graphs. Use an inference made for {kind}, as Auto().",
+    slack=NO_SPLIT,
+)
+"""What methods for networks of two labels take, if they know no more of it."""
+
+
 @final
 @dataclass(frozen=True)
 class MaxFlow(Inference):
@@ -141,27 +149,12 @@ class MaxFlow(Inference):
 
     name: ClassVar[str] = "max_flow"
     about: ClassVar[str] = "minimum cuts of networks of two labels"
-
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit_for_graphs(self, bound_loss, slack)
-        if why is not None:
-            return why
-        if not all(isinstance(term, Mistakes) for term in bound_loss.terms):
-            return f"MaxFlow refuses {bound_loss!r}: the loss is not a sum of one cost per mistake. Use Hamming()."
-        return None
+    takes: ClassVar[Takes] = replace(
+        GRAPHS, terms=Mistakes, other_terms="the loss is not a sum of one cost per mistake. Use Hamming()."
+    )
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         return each_component(bound_loss, lambda parts: _MaxFlow(self, parts))
-
-
-def unfit_for_graphs(method: Inference, bound_loss: BoundLoss, slack: bool) -> str | None:
-    """Returns why a method for graphs refuses a batch or slack rescaling, as a sentence; None if it fits."""
-    name, kind = type(method).__name__, type(bound_loss.batch).__name__
-    if not isinstance(bound_loss.batch, Graphs):
-        return f"{name} refuses {kind}: it knows Graphs. Use an inference made for {kind}, as Auto()."
-    if slack:
-        return f"{name} refuses slack rescaling: the product does not split. Use margin rescaling."
-    return None
 
 
 def attracting(scores: Floats, edges: Floats) -> Values:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from setwise.core.batch import segments
 from setwise.core.bound_loss import BoundLoss, LabelCosts
 from setwise.core.checks import Floats, Ints, Values, as_count, as_number
-from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.inference import NO_SPLIT, Inference, Maximizer, Solutions, Takes, as_base_values
 from setwise.core.networks import Graphs, Network
 from setwise.core.terms import Mistakes
 from setwise.inference.components import each_component
@@ -21,17 +21,14 @@ from setwise.kernels.messages import Links, best_labels, forest_order, propagate
 from setwise.kernels.networks import arcs
 from setwise.kernels.segments import segment_sums
 
-
-def unfit_for_networks(method: Inference, bound_loss: BoundLoss, slack: bool) -> str | None:
-    """Returns why a method for sums of costs on networks refuses a bound loss, as a sentence; None if it fits."""
-    name, kind = type(method).__name__, type(bound_loss.batch).__name__
-    if not isinstance(bound_loss.batch, Network):
-        return f"{name} refuses {kind}: it knows Graphs and ClassGraphs. Use an inference made for {kind}, as Auto()."
-    if slack:
-        return f"{name} refuses slack rescaling: the product does not split. Use margin rescaling."
-    if not all(isinstance(term, Mistakes | LabelCosts) for term in bound_loss.terms):
-        return f"{name} refuses {bound_loss!r}: the loss is not a sum of one cost per mistake. Use Hamming()."
-    return None
+NETWORKS = Takes(
+    Network,
+    "{kind}: it knows Graphs and ClassGraphs. Use an inference made for {kind}, as Auto().",
+    slack=NO_SPLIT,
+    terms=Mistakes | LabelCosts,
+    other_terms="the loss is not a sum of one cost per mistake. Use Hamming().",
+)
+"""What methods for sums of costs on networks take."""
 
 
 def network_tables(batch: Network, scores: Floats) -> tuple[Values, Values]:
@@ -61,7 +58,7 @@ class PairwiseProblem:
 
     @classmethod
     def of(cls, bound_loss: BoundLoss) -> "PairwiseProblem":
-        """The problem of a bound loss that :func:`unfit_for_networks` does not refuse."""
+        """The problem of a bound loss that ``NETWORKS`` takes."""
         batch = bound_loss.batch
         assert isinstance(batch, Network)
         network, places = arcs(batch.edges, batch.total)
@@ -197,13 +194,11 @@ class BeliefPropagation(Inference):
     name: ClassVar[str] = "belief_propagation"
     about: ClassVar[str] = "damped messages between neighbors"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = NETWORKS
 
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
         as_number(self.damping, "damping", low=0.0, high=1.0, open_high=True)
-
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        return unfit_for_networks(self, bound_loss, slack)
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         return each_component(bound_loss, lambda parts: _BeliefPropagation(self, parts))
@@ -263,12 +258,10 @@ class TreeReweightedMessages(Inference):
     name: ClassVar[str] = "tree_reweighted"
     about: ClassVar[str] = "messages along chains, whose bound falls"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = NETWORKS
 
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
-
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        return unfit_for_networks(self, bound_loss, slack)
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         return each_component(bound_loss, lambda parts: _TreeReweightedMessages(self, parts))
@@ -310,11 +303,9 @@ class TreeMaxProduct(Inference):
 
     name: ClassVar[str] = "tree_max_product"
     about: ClassVar[str] = "messages on chains and trees"
+    takes: ClassVar[Takes] = NETWORKS
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit_for_networks(self, bound_loss, slack)
-        if why is not None:
-            return why
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         assert isinstance(bound_loss.batch, Network)
         if not bound_loss.batch.forest.all():
             return (

@@ -5,7 +5,7 @@ To maximize a supermodular loss plus a modular score is to minimize a submodular
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from setwise.core.batch import Orders
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_count, as_vector, shown
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions, Takes
 from setwise.core.terms import Trait
-from setwise.inference.independent_decisions import ReducedProblem, unfit
+from setwise.inference.independent_decisions import SETS, ReducedProblem
 
 Doubles = NDArray[np.float64]
 
@@ -198,16 +198,12 @@ class BySubmodularMinimum(Inference):
 
     name: ClassVar[str] = "by_submodular_minimum"
     about: ClassVar[str] = "submodular minimization, for some hundred decisions"
+    takes: ClassVar[Takes] = replace(SETS, slack=": the product is not supermodular. Use GreedySearch.")
 
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit(self, bound_loss, slack)
-        if why is not None:
-            return why
-        if slack:
-            return "BySubmodularMinimum refuses slack rescaling: the product is not supermodular. Use GreedySearch."
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         if Trait.SUPERMODULAR not in bound_loss.split()[1].traits:
             return (
                 f"BySubmodularMinimum refuses {bound_loss!r}: it does not promise to be supermodular. Use GreedySearch."

@@ -10,7 +10,7 @@ import numpy as np
 from setwise.core.batch import Classes
 from setwise.core.bound_loss import BoundLoss, LabelCosts
 from setwise.core.checks import Floats, Ints, Values, as_count
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import NO_SPLIT, Inference, Maximizer, Solutions, Takes
 from setwise.core.terms import MisplacedPairs
 from setwise.kernels.paths import best_misplaced, search_pairs
 
@@ -54,16 +54,16 @@ class ByOrder(Inference):
     name: ClassVar[str] = "by_order"
     about: ClassVar[str] = "the order of points, by pairs that lie wrong"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = Takes(
+        Classes,
+        "{kind}: it knows independent decisions with k labels. Use Auto().",
+        slack=NO_SPLIT,
+    )
 
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        if not isinstance(bound_loss.batch, Classes):
-            kind = type(bound_loss.batch).__name__
-            return f"ByOrder refuses {kind}: it knows independent decisions with k labels. Use Auto()."
-        if slack:
-            return "ByOrder refuses slack rescaling: the product does not split. Use margin rescaling."
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         orders = [term for term in bound_loss.terms if isinstance(term, MisplacedPairs)]
         if len(orders) != 1 or len(orders) + len(_costs(bound_loss)) < len(bound_loss.terms):
             return f"ByOrder refuses {bound_loss!r}: it is not the order of points with costs of labels. Use Auto()."

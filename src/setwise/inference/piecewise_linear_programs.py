@@ -8,9 +8,9 @@ import numpy as np
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values, as_count
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions, Takes
 from setwise.core.networks import Graphs
-from setwise.inference.max_flow import ROUNDING, unfit_for_graphs
+from setwise.inference.max_flow import GRAPHS, ROUNDING
 from setwise.kernels.threads import map_units
 
 if TYPE_CHECKING:
@@ -70,14 +70,12 @@ class PiecewiseLinearPrograms(Inference):
     name: ClassVar[str] = "piecewise_linear"
     about: ClassVar[str] = "a linear program for each piece of a loss of counts"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = GRAPHS
 
     def __post_init__(self) -> None:
         as_count(self.n_pieces, "n_pieces", high=10_000)
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit_for_graphs(self, bound_loss, slack)
-        if why is not None:
-            return why
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         if bound_loss.batch.known is not None:
             return (
                 "PiecewiseLinearPrograms refuses labels that are not known. "

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from setwise.core.attributes import cached_property
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values, as_count, as_scores
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions, Takes
 from setwise.core.networks import ClassGraphs, Graphs, Network
 from setwise.inference.components import each_component
 from setwise.inference.max_flow import block_ends
-from setwise.inference.message_passing import label_costs, stronger, unfit_for_networks
+from setwise.inference.message_passing import NETWORKS, label_costs, stronger
 from setwise.kernels.cuts import close, cut, cut_bounds, double, persistent, recut, settle
 from setwise.kernels.max_flow import SearchForest, new_forest
 from setwise.kernels.segments import segment_sums
@@ -136,14 +136,13 @@ class QPBO(Inference):
     name: ClassVar[str] = "qpbo"
     about: ClassVar[str] = "roof duality of networks of two labels"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = NETWORKS
 
     def __post_init__(self) -> None:
         as_count(self.rounds, "rounds", low=0)
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        why, batch = unfit_for_networks(self, bound_loss, slack), bound_loss.batch
-        if why is not None:
-            return why
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
+        batch = bound_loss.batch
         assert isinstance(batch, Network)
         if batch.n_labels != 2:
             return f"QPBO refuses {batch.n_labels} labels: it knows two. Use TreeReweightedMessages or AlphaExpansion."

@@ -7,7 +7,7 @@ import numpy as np
 
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Values
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions, Takes
 from setwise.core.rankings import Rankings, Swaps
 from setwise.kernels.rankings import split_classes, worst_rankings
 from setwise.kernels.sorting import sort_falling
@@ -38,16 +38,14 @@ class WorstRanking(Inference):
 
     name: ClassVar[str] = "worst_ranking"
     about: ClassVar[str] = "a sort and a search over rankings"
-
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        if not isinstance(bound_loss.batch, Rankings):
-            return f"WorstRanking refuses {bound_loss!r}: it evaluates no ranking. Use Auto."
-        if slack:
-            return f"WorstRanking refuses slack rescaling of {bound_loss!r}: it ranks and makes no set of mistakes."
-        # Without a loss the maximum is the score of the best ranking.
-        if len(bound_loss.terms) > 1 or not all(isinstance(term, Swaps) for term in bound_loss.terms):
-            return f"WorstRanking refuses {bound_loss!r}: it takes one loss of a ranking at a time."
-        return None
+    takes: ClassVar[Takes] = Takes(
+        Rankings,
+        "{loss!r}: it evaluates no ranking. Use Auto.",
+        slack=" of {loss!r}: it ranks and makes no set of mistakes.",
+        terms=Swaps,
+        other_terms="it takes one loss of a ranking at a time.",
+        single=True,
+    )  # Without a loss the maximum is the score of the best ranking.
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         return _WorstRanking(self, bound_loss, slack)

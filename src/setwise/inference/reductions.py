@@ -16,10 +16,10 @@ from setwise.core.batch import Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_kind, as_scores
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.inference import Inference, Maximizer, Solutions, Takes, as_base_values
 from setwise.core.networks import Graphs
 from setwise.core.terms import MaximumOfSums, Mistakes, Term
-from setwise.inference.independent_decisions import unfit
+from setwise.inference.independent_decisions import SETS
 from setwise.kernels.segments import segment_sums
 
 
@@ -58,18 +58,18 @@ class KnownLabels(Inference):
 
     name: ClassVar[str] = "known_labels"
     about: ClassVar[str] = "the decisions with known labels alone"
+    takes: ClassVar[Takes] = replace(
+        SETS,
+        slack=": the scores of unknown labels multiply the loss there.",
+        terms=Counts | Mistakes,
+        other_terms="it depends on the places of all decisions. Use Enumeration.",
+        unknown=True,
+    )
 
     def __post_init__(self) -> None:
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit(self, bound_loss, slack, unknown=True)
-        if why is not None:
-            return why
-        if slack:
-            return "KnownLabels refuses slack rescaling: the scores of unknown labels multiply the loss there."
-        if not all(isinstance(term, Counts | Mistakes) for term in bound_loss.terms):
-            return f"KnownLabels refuses {bound_loss!r}: it depends on the places of all decisions. Use Enumeration."
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         given = [term for term in bound_loss.terms if isinstance(term, Counts) and term.predicted is not None]
         if given and bound_loss.batch.known is not None:
             return (
@@ -210,14 +210,13 @@ class EdgelessReduction(Inference):
     name: ClassVar[str] = "without_edges"
     about: ClassVar[str] = "the nodes of a network without edges, as independent decisions"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = Takes(Graphs, "{kind}: it knows Graphs. Use Auto().")
 
     def __post_init__(self) -> None:
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        if not isinstance(bound_loss.batch, Graphs):
-            return f"EdgelessReduction refuses {type(bound_loss.batch).__name__}: it knows Graphs. Use Auto()."
-        if len(bound_loss.batch.edges):
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
+        if len(bound_loss.batch.edges):  # type: ignore[attr-defined]
             return f"EdgelessReduction refuses {bound_loss!r} on graphs with edges. Use Auto()."
         return self.inner.refuses(_on_sets(bound_loss), slack)
 

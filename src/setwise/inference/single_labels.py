@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values, as_scores
 from setwise.core.exceptions import Refusal
-from setwise.core.inference import Inference, Maximizer, Solution, Solutions, rounding
+from setwise.core.inference import Maximizer, Solution, Solutions, Takes, rounding
 from setwise.core.pages import FORCED_LABELS
 from setwise.core.single_labels import EqualCosts, FlipCosts, Flips, NearestHammingCosts
 
@@ -23,14 +23,11 @@ ROUNDS, MIXED = 6, 16
 """So many weights of the distance from one right label, and from several, are tried before a list is made."""
 
 
-def unfit_for_flips(method: Inference, bound_loss: BoundLoss, kind: type[Flips]) -> str | None:
-    """Why a method for one kind of labels refuses a bound loss, as a sentence; None if it fits."""
-    name, given = type(method).__name__, type(bound_loss.batch).__name__
-    if not isinstance(bound_loss.batch, kind):
-        return f"{name} refuses {given}: it knows {kind.__name__}. Use an inference made for {given}, as Auto()."
-    if len(bound_loss.terms) > 1 or not all(isinstance(term, FlipCosts) for term in bound_loss.terms):
-        return f"{name} refuses {bound_loss!r}: it takes one cost of single labels. Use MaxLoss(GivenCosts(function))."
-    return None
+def single_labels(kind: type[Flips]) -> Takes:
+    """What a method for one kind of labels takes."""
+    knows = f"it knows {kind.__name__}. Use an inference made for {{kind}}, as Auto()."
+    costs = "it takes one cost of single labels. Use MaxLoss(GivenCosts(function))."
+    return Takes(kind, "{kind}: " + knows, terms=FlipCosts, other_terms=costs, single=True)
 
 
 def farther(scores: Values, truths: Ints, weights: Values) -> Values:

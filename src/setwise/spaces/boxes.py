@@ -29,10 +29,10 @@ from setwise.core.checks import (
     shown,
 )
 from setwise.core.exceptions import Refusal
-from setwise.core.inference import Inference, Maximizer, Solution, Solutions
+from setwise.core.inference import Inference, Maximizer, Solution, Solutions, Takes
 from setwise.core.pages import FORCED_LABELS, WINDOW_COSTS
 from setwise.core.single_labels import EqualCosts, FlipCosts, Flips
-from setwise.inference.single_labels import unfit_for_flips
+from setwise.inference.single_labels import single_labels
 from setwise.kernels.subwindows import subwindows_above, windows_above
 from setwise.kernels.threads import map_units
 from setwise.kernels.windows import grid_sums, mark_inside, overlap_costs, sums_inside
@@ -421,16 +421,14 @@ class ByWindows(Inference):
 
     name: ClassVar[str] = "by_windows"
     about: ClassVar[str] = "branch and bound over windows, then pairs of rows"
+    takes: ClassVar[Takes] = single_labels(Boxes)
 
     def __post_init__(self) -> None:
         as_number(self.overlap, "overlap", low=0.0, high=1.0, open_low=True)
         if self.budget is not None:
             as_count(self.budget, "budget", low=0)
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        unfit = unfit_for_flips(self, bound_loss, Boxes)
-        if unfit is not None:
-            return unfit
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         if not all(isinstance(term, EqualCosts | Overlap) for term in bound_loss.terms):
             return (
                 f"ByWindows refuses {bound_loss!r}: it takes equal costs or those by overlap. Use MaxLoss(Overlap())."

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Ints, Values, as_array, as_count, shown
-from setwise.core.inference import Inference, Maximizer
+from setwise.core.inference import Inference, Maximizer, Takes
 from setwise.core.risk import Features
 from setwise.core.single_labels import Flips
-from setwise.inference.single_labels import Falling, RankedMaximizer, farther, unfit_for_flips
+from setwise.inference.single_labels import Falling, RankedMaximizer, farther, single_labels
 from setwise.kernels.sequences import best_assignments
 from setwise.models.joint_labels import ModelWithConstant
 from setwise.models.rows import RowModel
@@ -168,12 +168,10 @@ class ByMatchings(Inference):
     name: ClassVar[str] = "by_matchings"
     about: ClassVar[str] = "the best assignments, one after another"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = single_labels(Assignments)
 
     def __post_init__(self) -> None:
         as_count(self.limit, "limit")
-
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        return unfit_for_flips(self, bound_loss, Assignments)
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         return _ByMatchings(self, bound_loss, slack, self.limit)

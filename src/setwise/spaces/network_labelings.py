@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import LARGEST_LABEL, Ints, Values, as_count, as_flag, as_kind, shown
 from setwise.core.exceptions import Refusal
-from setwise.core.inference import Inference, Maximizer
+from setwise.core.inference import Inference, Maximizer, Takes
 from setwise.core.networks import ClassGraphs, Graphs, Network
 from setwise.core.pages import EXACT_SEARCHES
 from setwise.core.risk import Features
 from setwise.core.single_labels import Flips
 from setwise.graphs.graph import Graph
-from setwise.inference.single_labels import Falling, RankedMaximizer, farther, unfit_for_flips
+from setwise.inference.single_labels import Falling, RankedMaximizer, farther, single_labels
 from setwise.kernels.segments import segment_sums
 from setwise.models.joint_labels import ModelWithConstant
 from setwise.models.networks import GraphModel
@@ -209,14 +209,14 @@ class ByNetworks(Inference):
     name: ClassVar[str] = "by_networks"
     about: ClassVar[str] = "the best labelings of a network, one after another"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = single_labels(Labelings)
 
     def __post_init__(self) -> None:
         as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
         as_count(self.limit, "limit")
 
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        why = unfit_for_flips(self, bound_loss, Labelings)
-        return why if why is not None else self.inner.refuses(_scored(bound_loss))
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
+        return self.inner.refuses(_scored(bound_loss))
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         return _ByNetworks(self, bound_loss, slack, self.limit)

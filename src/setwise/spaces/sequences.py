@@ -16,10 +16,10 @@ from setwise.core.attributes import cached_property
 from setwise.core.batch import segments
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import LARGEST_LABEL, Floats, Ints, Values, as_array, as_count, as_point, as_shaped, shown
-from setwise.core.inference import Inference, Maximizer
+from setwise.core.inference import Inference, Maximizer, Takes
 from setwise.core.risk import Features, as_base, as_lower
 from setwise.core.single_labels import Flips
-from setwise.inference.single_labels import Falling, RankedMaximizer, farther, unfit_for_flips
+from setwise.inference.single_labels import Falling, RankedMaximizer, farther, single_labels
 from setwise.kernels.segments import chosen_offsets
 from setwise.kernels.sequences import best_by_distance, best_sequences
 from setwise.models.joint_labels import ModelWithConstant
@@ -147,12 +147,10 @@ class BySequences(Inference):
     name: ClassVar[str] = "by_sequences"
     about: ClassVar[str] = "the best labelings of a sequence, one after another"
     approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = single_labels(Sequences)
 
     def __post_init__(self) -> None:
         as_count(self.limit, "limit")
-
-    def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
-        return unfit_for_flips(self, bound_loss, Sequences)
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         return _BySequences(self, bound_loss, slack, self.limit)

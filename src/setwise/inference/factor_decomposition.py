@@ -6,6 +6,7 @@ is allowed, and labels along paths climb one by one.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -292,47 +293,43 @@ class HighOrderMessages(Inference):
 
         return each_component(bound_loss, bound)
 
-    def _search(self, one: FactorGraph, scores: Values, tol: float) -> "_BestLabels":
+    def _search(self, one: FactorGraph, scores: Values, tol: float) -> SetDescent:
         """The best labels of one set, and the lowest bound, of some rounds of messages."""
-        best = _BestLabels(one, scores)
+        search = _descent(one, scores, tol, 2 * (self.max_iter + 1))
         messages = np.zeros(len(one.nodes))
         for _ in range(self.max_iter + 1):
-            best.see(messages)
-            if best.closed(tol):
+            search.at(messages)
+            if search.done:
                 break
             # What no labeling of the network allows is as far off as all scores together.
             most = 4.0 * (1.0 + np.abs(scores).sum() + np.abs(messages).sum())
             told = _told(one, scores, messages, most)
-            best.see(-told)
+            search.at(-told)
             answers = _answers(one, told, most)
             size = max(np.abs(scores).max(initial=0.0), np.abs(answers).max(initial=0.0))
-            if best.closed(tol) or np.abs(answers - messages).max(initial=0.0) <= EQUAL * size:
+            if search.done or np.abs(answers - messages).max(initial=0.0) <= EQUAL * size:
                 break
             messages = messages + self.damping * (answers - messages)
-        return best
+        return search
 
 
-@final
-class _BestLabels:
-    """The best labels of one set among those that were seen, their value, and the lowest bound."""
+def _descent(
+    one: FactorGraph,
+    scores: Values,
+    tol: float,
+    left: int,
+    repair: Callable[[Bools], list[Bools]] = lambda labels: [labels],
+    hopeless: float = 0.0,
+) -> SetDescent:
+    """The descent on the bound of one set, whose candidates are repaired."""
 
-    def __init__(self, one: FactorGraph, scores: Values) -> None:
-        self._one, self._scores = one, scores
-        self.labels: Bools = one.batch.truth
-        self.value, self.bound = one.value(scores, self.labels), np.inf
+    def at(multipliers: Values, gap: float) -> DualPoint:
+        bound, network, entries = one.bound(scores, multipliers)
+        found = (mended for labels in one.candidates(network, entries) for mended in repair(labels))
+        return DualPoint(bound, bound, network[one.nodes].astype(np.float64) - entries, found)
 
-    def see(self, multipliers: Values) -> None:
-        """Take the bound for these multipliers, and value the labelings of its maxima."""
-        above, *found = self._one.bound(self._scores, multipliers)
-        self.bound = min(self.bound, above)
-        for candidate in self._one.candidates(*found):
-            value = self._one.value(self._scores, candidate)
-            if value > self.value:
-                self.value, self.labels = value, candidate
-
-    def closed(self, tol: float) -> bool:
-        """Whether value and bound differ by no more than ``tol`` and rounding."""
-        return self.bound - self.value <= max(tol, rounding_next_to(self.value, self._scores, self._one.batch))
+    close, scale = partial(rounding_next_to, scores=scores, batch=one.batch), size_of(scores, one.batch.total)
+    return SetDescent(at, partial(one.value, scores), one.batch.truth, scale, close, tol, left, hopeless)
 
 
 def _told(one: FactorGraph, scores: Values, messages: Values, most: float) -> Values:
@@ -469,16 +466,8 @@ class FactorDecomposition(Inference):
 
     def _search(self, one: FactorGraph, scores: Values, tol: float) -> SetDescent:
         """Lower the bound with a few multipliers, then with one for each entry."""
-        repair, scale = LocalSearch.of(one.bound_loss, scores), size_of(scores, one.batch.total)
-
-        def at(multipliers: Values, gap: float) -> DualPoint:
-            bound, network, entries = one.bound(scores, multipliers)
-            found = (mended for labels in one.candidates(network, entries) for mended in repair.candidates(labels))
-            return DualPoint(bound, bound, network[one.nodes].astype(np.float64) - entries, found)
-
-        close = partial(rounding_next_to, scores=scores, batch=one.batch)
-        value, truth = partial(one.value, scores), one.batch.truth
-        search = SetDescent(at, value, truth, scale, close, tol, self.max_iter, HOPELESS)
+        repair = LocalSearch.of(one.bound_loss, scores).candidates
+        search = _descent(one, scores, tol, self.max_iter, repair, HOPELESS)
         few, every, labels = one.last or (np.zeros(one.sides.shape[1]), None, search.labels)
         search.offer([labels])
         splits = any(factor.splits for factor in one.factors)

@@ -125,7 +125,9 @@ def _parser() -> Parser:
     add.add_argument("--out", type=Path, metavar="FILE", help="CSV file for the labels (default: standard output)")
     add.set_defaults(run=_predict)
 
-    add = commands.add_parser("list", help="losses, surrogates, methods of inference and learners, one line each")
+    add = commands.add_parser(
+        "list", help="losses, surrogates, methods of inference, learners and strategies, one line each"
+    )
     add.set_defaults(run=_list)
     return parser
 
@@ -238,6 +240,7 @@ def _predict(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     """The command ``setwise list``."""
+    from setwise.estimators.selection import STRATEGIES
     from setwise.inference import INFERENCES
     from setwise.learners import LEARNERS
     from setwise.losses import LOSSES, loss_forms
@@ -251,6 +254,7 @@ def _list(options: argparse.Namespace) -> int:
         ("surrogates", {name: _line(kind) for name, kind in SURROGATES.items()}),
         ("inference", {name: _line(kind) for name, kind in sorted({**INFERENCES, **SEARCHES}.items())}),
         ("learners", {name: _line(kind) for name, kind in LEARNERS.items()}),
+        ("strategies", {name: _line(kind) for name, kind in STRATEGIES.items()}),
     ):
         print(f"{title}:")
         # Descriptions begin in one column.

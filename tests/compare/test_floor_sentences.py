@@ -11,10 +11,10 @@ from compare.test_run import FAST
 from setwise.compare import FlooredThreshold, compare
 from setwise.compare.answer import ThresholdRange
 from setwise.compare.floor_sentences import chance_below, lower, needed_of, often
-from setwise.compare.floors import FloorShares
 from setwise.compare.plan import FIRST, PLAIN
 from setwise.compare.report import write_report
 from setwise.compare.sentences import headline
+from setwise.estimators.selection.floors import FloorShares
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,6 @@ from setwise.compare import FlooredThreshold, NamedLoss, Plan, Problem, compare
 from setwise.compare.budget import measured_costs
 from setwise.compare.command import CommandOptions, ComparisonTask, plan_for, unfit
 from setwise.compare.floor_sentences import chance_below, chance_of_less, interval
-from setwise.compare.floors import FloorShares, NearestThreshold
 from setwise.compare.problem import digit_traits
 from setwise.compare.recommendation import flat_range
 from setwise.compare.sentences import details, headline, legend, table
@@ -23,6 +22,7 @@ from setwise.core.exceptions import Refusal
 from setwise.decisions import Floor, threshold_curve
 from setwise.decisions.operating_point import kept_at, nearest_threshold
 from setwise.decisions.task import Task
+from setwise.estimators.selection.floors import FloorShares, NearestThreshold
 from setwise.losses import RocArea, Tversky
 
 PRECISION = NamedLoss("tversky:1:1e-9", Tversky(1.0, 1e-9))

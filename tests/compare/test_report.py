@@ -8,8 +8,8 @@ import pytest
 from compare.answers import PROBLEM, made_up
 from setwise.compare import NamedLoss, Plan, compare
 from setwise.compare.problem import bags, breast_cancer
-from setwise.compare.report import RULE_PAGES, RULES, earlier, write_report
-from setwise.compare.sentences import STRATEGIES, what_to_do
+from setwise.compare.report import earlier, write_report
+from setwise.compare.sentences import what_to_do
 from setwise.losses import EarlyDetection, FBeta
 
 NAMES = ("report.html", "results.json")
@@ -71,12 +71,6 @@ def test_words_link_to_the_pages_that_explain_them(tmp_path, monkeypatch):
     assert linked.count(said) == 1
     monkeypatch.setattr("setwise.core.pages.documentation", lambda: None)
     assert written() == re.sub(r"<a [^>]*>|</a>", "", linked.partition(said)[0]) + "</body></html>\n"
-
-
-def test_every_rule_in_a_table_is_explained():
-    assert set(RULES) == set(RULE_PAGES) == {title for title, _ in STRATEGIES.values()}
-    # Each row may be the only one of a table.
-    assert not any("the same" in text for text in RULES.values())
 
 
 def test_an_earlier_report_is_replaced_with_all_its_pictures(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""One new file in a package is all that a new loss, surrogate, inference or learner needs: lists and tests find it."""
+"""One new file is all that a new loss, surrogate, inference, learner or strategy needs: lists and tests find it."""
 
 import os
 import re
@@ -130,17 +130,45 @@ class PlainPlanes(Learner):
             w = planes.w
 ''',
 }
+STRATEGY = '''
+"""Half of the rows are positive."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from setwise.estimators.selection.strategies import Strategy, ThresholdRule
+
+
+@final
+@dataclass(frozen=True)
+class UpperHalf(Strategy):
+    """``[score >= median]`` of all out-of-fold scores."""
+
+    name: ClassVar[str] = "upper_half"
+    title = "upper half"
+    phrase = "with its median as threshold"
+    explanation = "half of the rows are positive"
+
+    def refuses_data(self, task):
+        return "upper_half refuses label matrices." if task.is_matrix else None
+
+    def tune(self, evidence, task):
+        return ThresholdRule(float(np.median(evidence.response().scores)))
+'''
 NAMES = [Path(path).stem for path in FILES]
 ASKED = [*NAMES, "LateMisses", "auto_names", "examples_of_its_own"]
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
-    """A copy of the package with one new file in each of four rooms, its compiled kernels included."""
+    """A copy of the package with one new file in each of five folders, its compiled kernels included."""
     room = tmp_path_factory.mktemp("package")
     shutil.copytree(Path(setwise.__file__).parent, room / "setwise")
     for path, text in FILES.items():
         (room / "setwise" / path).write_text(text.lstrip())
+    (room / "setwise" / "estimators" / "selection" / "upper_half.py").write_text(STRATEGY.lstrip())
     return room
 
 
@@ -178,6 +206,31 @@ def test_registries_rooms_names_and_lists_find_it(package):
     assert "\nconverged\n" in found
     for name in NAMES:
         assert re.search(rf"^\s+{name}\s+\S", found, re.MULTILINE), f"{name} is not in the list:\n{found}"
+
+
+@pytest.mark.slow
+def test_a_strategy_is_tried_listed_and_compared(package, tmp_path):
+    lines = [f"{i % 7},{i % 5},{int(i % 7 + i % 5 > 5)}" for i in range(120)]
+    (tmp_path / "rows.csv").write_text("\n".join(["a,b,y", *lines]))
+    found = python(
+        package,
+        "-c",
+        "from sklearn.datasets import make_classification\n"
+        "from setwise import MeasureClassifier\n"
+        "from setwise.cli import main\n"
+        "from setwise.estimators import selection\n"
+        "assert selection.STRATEGIES['upper_half'] is selection.UpperHalf and 'UpperHalf' in selection.__all__\n"
+        "X, y = make_classification(100, 4, random_state=0)\n"
+        "model = MeasureClassifier(loss='f1', strategies=['upper_half']).fit(X, y)\n"
+        "print([candidate.strategy for candidate in model.candidates_])\n"
+        "main(['list'])\n"
+        f"main(['compare', {str(tmp_path / 'rows.csv')!r}, '--base', 'linear', '--strategies', 'upper_half', "
+        f"'--folds', '2', '--out', {str(tmp_path / 'report')!r}])\n",
+    )
+    assert "['threshold', 'upper_half']" in found
+    assert re.search(r"^  upper_half +\[score >= median\]", found, re.MULTILINE)
+    assert re.search(r"^upper half +\S* ± ", found, re.MULTILINE), found
+    assert "upper half</a>: half of the rows are positive" in (tmp_path / "report" / "report.html").read_text("utf-8")
 
 
 @pytest.mark.slow

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
-from setwise.compare.floors import FloorShares
 from setwise.compare.plan import PLAIN, Key, NamedLoss, Plan
 from setwise.compare.problem import Problem
 from setwise.core.attributes import cached_property
 from setwise.core.checks import Values, as_number, as_reals
+from setwise.estimators.selection.floors import FloorShares
 
 
 @final

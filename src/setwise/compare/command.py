@@ -16,7 +16,6 @@ from joblib import effective_n_jobs
 from setwise.compare.answer import Answer
 from setwise.compare.budget import LEAST_SETS, WORDS, MemoryAllowance, measured_costs, refuse_too_large, within
 from setwise.compare.checkpoint import keep_plan, open_for_comparison, planned
-from setwise.compare.floors import FlooredThreshold
 from setwise.compare.other_rows import OtherRows
 from setwise.compare.plan import BASES, GRID, QUICK_GRID, NamedLoss, Plan
 from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, drawn_rows, problem_of, read, read_test
@@ -33,6 +32,7 @@ from setwise.datasets.files import as_existing, parts_of, request
 from setwise.datasets.sampling import ParquetTable, drawn
 from setwise.estimators import MeasureClassifier
 from setwise.estimators.selection import STRATEGIES
+from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.losses import parse_losses
 
 PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"

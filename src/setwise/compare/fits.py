@@ -7,7 +7,6 @@ from typing import final
 
 import numpy as np
 
-from setwise.compare.floors import short_of
 from setwise.compare.plan import FIRST, PLAIN, Key, NamedLoss, Plan
 from setwise.compare.problem import Problem
 from setwise.core.checkpoint import OpenCheckpoint
@@ -120,7 +119,7 @@ def tuned_loss(source: OutOfFoldBase, task: Task, strategy: Strategy) -> tuple[f
         rule = strategy.bound(task).tune(evidence, task)
     except Refusal:
         return np.inf, np.inf
-    return short_of(rule), float(task.loss.values(task.sets, task.flat(rule.labels(evidence))).mean())
+    return rule.short, float(task.loss.values(task.sets, task.flat(rule.labels(evidence))).mean())
 
 
 def no_advance(what: str, steps: int) -> None:

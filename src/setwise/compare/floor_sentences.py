@@ -4,11 +4,11 @@ import numpy as np
 from scipy.stats import beta, binom
 
 from setwise.compare.answer import Answer
-from setwise.compare.floors import FlooredThreshold, FloorShares
 from setwise.compare.plan import PLAIN
 from setwise.compare.text import figure, listed
 from setwise.decisions import Floor
 from setwise.decisions.floors import SLACK
+from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
 
 LEVEL = 0.95
 """The level of the intervals of recall and precision, and the confidence that is proposed."""

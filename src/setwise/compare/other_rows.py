@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.compare.answer import OtherRowsReport
-from setwise.compare.floors import FlooredThreshold, FloorShares
 from setwise.compare.plan import Key, NamedLoss
 from setwise.compare.problem import Problem, targets_of
 from setwise.core.checks import Bools, Ints, Values
@@ -23,6 +22,7 @@ from setwise.datasets.sampling import Sample
 from setwise.decisions.task import Task
 from setwise.distributed.rows import PlacedRows, mean_loss_of
 from setwise.estimators.selection.base_models import Response
+from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.strategies import Evidence, Rule
 from setwise.risks.places import FileObjects, FilePlaces, LocalObjects

@@ -16,7 +16,6 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from setwise.compare.floors import FlooredThreshold, NearestThreshold
 from setwise.compare.problem import Problem
 from setwise.compare.text import listed
 from setwise.core.checks import Values, as_choice, as_count, as_kind, as_number, as_text, shown
@@ -26,38 +25,13 @@ from setwise.decisions.task import Task
 from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.base_models import array_pipeline
 from setwise.estimators.selection.choice import Candidate, chosen_of
+from setwise.estimators.selection.floors import FlooredThreshold, NearestThreshold
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
-from setwise.estimators.selection.strategies import Base, Evidence, Rule, SingleThreshold, Strategy
+from setwise.estimators.selection.strategies import ScoreOrder, SingleThreshold, Strategy
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
 
 REPLICATES = 200
 """Draws of the bootstrap; each of them sorts all rows."""
-
-
-@final
-@dataclass(frozen=True)
-class ScoreOrder(Strategy):
-    """The scores of the base model as they are; only their order counts."""
-
-    name: ClassVar[str] = "order"
-
-    def refuses(self, task: Task, base: Base) -> str | None:
-        """None: every base model has scores."""
-        return None
-
-    def tune(self, evidence: Evidence, task: Task) -> Rule:
-        """Nothing is tuned."""
-        return ScoreRule()
-
-
-@final
-@dataclass(frozen=True)
-class ScoreRule(Rule):
-    """The scores of the base model in place of labels."""
-
-    def labels(self, evidence: Evidence) -> Any:
-        """The scores, (n,) or (n, p)."""
-        return evidence.response().scores
 
 
 def order_of(sources: Mapping[str, OutOfFoldBase], task: Task) -> tuple[tuple[Candidate, ...], tuple[str, str]]:
@@ -217,10 +191,6 @@ class BaseModel(ABC):
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
         """The classifier, not yet fitted; what it learns of the table it learns in ``fit``."""
 
-    @abstractmethod
-    def code(self, problem: Problem, constant: float | None, seed: int) -> tuple[str, tuple[str, ...]]:
-        """The Python expression of :meth:`build`, and the import lines that it needs."""
-
 
 @final
 @dataclass(frozen=True)
@@ -247,25 +217,6 @@ class LogisticRegressionModel(BaseModel):
             return array_pipeline(StandardScaler(), SimpleImputer(strategy="median", add_indicator=True), model)
         return array_pipeline(StandardScaler(), model)
 
-    def code(self, problem: Problem, constant: float | None, seed: int) -> tuple[str, tuple[str, ...]]:
-        model = f"LogisticRegression(C={constant or 1.0:g}, max_iter=1000)"
-        imports = ["from sklearn.linear_model import LogisticRegression", "from sklearn.pipeline import make_pipeline"]
-        if problem.columns:
-            encoder = f"TableEncoder(data.columns, sparse_threshold={SPARSE})"
-            return f"make_pipeline({encoder}, {model})", (*imports, ENCODER)
-        if issparse(problem.X):
-            imports.append("from sklearn.preprocessing import MaxAbsScaler")
-            return f"make_pipeline(MaxAbsScaler(), {model})", tuple(imports)
-        imports.append("from sklearn.preprocessing import StandardScaler")
-        if problem.has_gaps:
-            imports.append("from sklearn.impute import SimpleImputer")
-            fill = 'SimpleImputer(strategy="median", add_indicator=True)'
-            return f"make_pipeline(StandardScaler(), {fill}, {model})", tuple(imports)
-        return f"make_pipeline(StandardScaler(), {model})", tuple(imports)
-
-
-ENCODER = "from setwise.estimators import TableEncoder"
-
 
 @final
 @dataclass(frozen=True)
@@ -278,16 +229,6 @@ class RandomForestModel(BaseModel):
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
         model = RandomForestClassifier(random_state=seed)
         return array_pipeline(TableEncoder(problem.columns, "trees"), model) if problem.columns else model
-
-    def code(self, problem: Problem, constant: float | None, seed: int) -> tuple[str, tuple[str, ...]]:
-        model, line = (
-            f"RandomForestClassifier(random_state={seed})",
-            "from sklearn.ensemble import RandomForestClassifier",
-        )
-        if not problem.columns:
-            return model, (line,)
-        lines = (line, "from sklearn.pipeline import make_pipeline", ENCODER)
-        return f'make_pipeline(TableEncoder(data.columns, "trees"), {model})', lines
 
 
 @final
@@ -302,21 +243,10 @@ class BoostedTreesModel(BaseModel):
         return "boosted trees read no sparse table" if issparse(problem.X) else None
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        if not problem.columns:
-            return HistGradientBoostingClassifier(random_state=seed)
-        words = tree_categories(problem.columns)
-        model = HistGradientBoostingClassifier(categorical_features=words or None, random_state=seed)
-        return array_pipeline(TableEncoder(problem.columns, "trees"), model)
-
-    def code(self, problem: Problem, constant: float | None, seed: int) -> tuple[str, tuple[str, ...]]:
-        line = "from sklearn.ensemble import HistGradientBoostingClassifier"
-        if not problem.columns:
-            return f"HistGradientBoostingClassifier(random_state={seed})", (line,)
-        words = tree_categories(problem.columns)
-        given = f"categorical_features={words}, " if words else ""
-        model = f"HistGradientBoostingClassifier({given}random_state={seed})"
-        lines = (line, "from sklearn.pipeline import make_pipeline", ENCODER)
-        return f'make_pipeline(TableEncoder(data.columns, "trees"), {model})', lines
+        words = tree_categories(problem.columns) if problem.columns else []
+        given = {"categorical_features": words} if words else {}
+        model = HistGradientBoostingClassifier(**given, random_state=seed)
+        return array_pipeline(TableEncoder(problem.columns, "trees"), model) if problem.columns else model
 
 
 BASES: dict[str, BaseModel] = {

@@ -4,7 +4,7 @@ Of that its threshold and the flat range of it, its coefficients, and code that 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
 
@@ -12,16 +12,17 @@ import numpy as np
 
 from setwise.compare.answer import Recommendation, ThresholdRange
 from setwise.compare.fits import SEED, Advance, BaseResponses, Fits
-from setwise.compare.floors import FlooredThreshold, calls, short_of
 from setwise.compare.plan import BASES, FIRST, PLAIN, Key, NamedLoss, Plan, order_of
 from setwise.compare.problem import Problem
 from setwise.compare.sentences import way as words
+from setwise.compare.source import source
 from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
 from setwise.datasets.columns import Category
 from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task, replicated_losses
 from setwise.estimators.selection.choice import REPLICATES, Candidate, choose, chosen_of, errors_needed
+from setwise.estimators.selection.floors import FlooredThreshold, calls
 from setwise.estimators.selection.strategies import OwnPrediction, Rule, Strategy
 
 
@@ -81,7 +82,7 @@ def decide(fits: Fits, task: Task, plan: Plan, reference: Strategy, where: str, 
     first = (FIRST, reference.name)
     rivals = [first, *(key for key in own.items() if key != first)]
     # A threshold that misses a floor is a rival of nothing, and where all of them do the reference is as good as any.
-    rivals = [key for key in rivals if key not in rules or not short_of(rules[key])] or [first]
+    rivals = [key for key in rivals if key not in rules or not rules[key].short] or [first]
     chosen = rivals[simplest([labels[key] for key in rivals], task)]
     marked = tuple(replace(candidate, chosen=candidate.key == chosen) for candidate in judged.values())
     return CandidateChoice(marked, rules, chosen, own, sources)
@@ -112,17 +113,17 @@ def _over_each_base(
     candidates: list[Candidate] = []
     labels: dict[Key, Bools] = {}
     own: dict[str, str] = {}
-    for base, source in sources.tuned.items():
+    for base, responses in sources.tuned.items():
         strategies = [
             strategy
             for strategy in plan.tried(base)
             if strategy.name != reference.name and (base, strategy.name) != PLAIN
         ]
 
-        def progress(name: str, strategy: str, title: str = source.name) -> None:
+        def progress(name: str, strategy: str, title: str = responses.name) -> None:
             advance(f"{where}: {title}, {strategy.replace('_', ' ')}", 1)
 
-        found = choose({base: source}, task, strategies, reference=reference, seed=SEED, progress=progress)
+        found = choose({base: responses}, task, strategies, reference=reference, seed=SEED, progress=progress)
         if found.interrupted:
             raise KeyboardInterrupt
         candidates += found.candidates
@@ -155,7 +156,9 @@ LONG = 100
 
 def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedLoss, plan: Plan) -> str:
     """Lines of Python that fit the base model with the strategy, for the X, y and groups of the problem."""
-    expression, imports = BASES[key[0]].code(problem, constant, plan.seed)
+    model = BASES[key[0]].build(problem, constant, plan.seed)
+    # The constant is what was chosen, also where it is the default.
+    expression, imports = source(model, C=f"{constant or 1.0:g}", columns="data.columns")
     lines = list(problem.code)
     if measured.orders:
         lines += ["", f"model = {expression}", "model.fit(X, y)"]
@@ -165,7 +168,8 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     strategy, loss = f'"{key[1]}"', f'"{measured.name}"'
     more = ["from setwise import MeasureClassifier"]
     if plan.floor is not None:
-        more, strategy = [*more, "from setwise.compare import FlooredThreshold"], _floored(plan.floor)
+        strategy, lines_of_floor = source(plan.floor)
+        more += lines_of_floor
     named = ""
     if measured.name != measured.loss.name:
         more, loss = [*more, f"from setwise.losses import {type(measured.loss).__name__}"], repr(measured.loss)
@@ -188,12 +192,6 @@ def _called(name: str, arguments: list[str]) -> str:
     """The line that makes a model, with one argument to a line if it would be long."""
     line = f"model = {name}({', '.join(arguments)})"
     return line if len(line) <= LONG else "\n".join([f"model = {name}(", *(f"    {one}," for one in arguments), ")"])
-
-
-def _floored(floor: FlooredThreshold) -> str:
-    """The strategy of a floor, without what is None."""
-    given = {field.name: getattr(floor, field.name) for field in fields(floor)}
-    return f"FlooredThreshold({', '.join(f'{name}={value!r}' for name, value in given.items() if value is not None)})"
 
 
 def _labels(problem: Problem) -> list[str]:
@@ -224,8 +222,8 @@ def recommendation_of(
     key: Key, decision: CandidateChoice, task: Task, problem: Problem, measured: NamedLoss, plan: Plan
 ) -> Recommendation:
     """The details of the way with this key, tuned and fitted on all rows."""
-    source, rule = decision.sources.of(key), decision.rules[key]
-    threshold, response = rule.threshold, source.response(rule.weight)
+    responses, rule = decision.sources.of(key), decision.rules[key]
+    threshold, response = rule.threshold, responses.response(rule.weight)
     flat = None
     if threshold is not None and np.ndim(threshold) == 0:
         flat = flat_range(task, response.scores, float(threshold), measured, plan.floor)
@@ -239,9 +237,9 @@ def recommendation_of(
         rule.weight,
         response.probability,
         flat,
-        coefficients(source.fitted(rule.weight), problem) if key[0] == FIRST and plain else None,
+        coefficients(responses.fitted(rule.weight), problem) if key[0] == FIRST and plain else None,
         code_of(key, constant, problem, measured, plan),
-        source.fitted(rule.weight),
+        responses.fitted(rule.weight),
         rule.joint,
         _planes(decision, key, problem, measured),
     )

@@ -16,6 +16,7 @@ from setwise import __version__
 from setwise.compare.answer import Answer, CandidateResult, OtherRowsReport
 from setwise.compare.plan import BASES
 from setwise.compare.sentences import (
+    WAYS,
     axes_of,
     breaks,
     cell,
@@ -40,6 +41,7 @@ from setwise.compare.text import wrap
 from setwise.core import pages
 from setwise.core.files import HIDDEN, in_line, rights_at, visible
 from setwise.core.pages import Page
+from setwise.estimators.selection.floors import FlooredThreshold
 
 
 def results_of(found: Sequence[Answer], title: str, seconds: float, files: Sequence[str]) -> dict[str, Any]:
@@ -169,40 +171,6 @@ UNDER_FLOOR = (
     "thresholds that keep it the measure decides. Where none does, the threshold that comes nearest is shown, and the "
     "answer says so."
 )
-
-RULES = {
-    "tuned threshold": "the threshold with the best measure on held-out training rows, averaged over resamples of them",
-    "at 0.5": "positive from the probability 0.5 on",
-    "threshold for each label": "such a threshold for each label by itself",
-    "weighted positives": "the model is fitted again with heavier positive rows, with a tuned threshold",
-    "least expected loss": "the labels that lose the least on average, if the calibrated probabilities are right",
-    "F-maximizer": "the labels of the greatest expected measure, by models of how many labels a row has",
-    "trained on top": "a linear function of the model's log-odds and of the features, trained for the measure itself",
-    "ramp on top": "a linear function of the model's log-odds and of the features, trained for "
-    "the measure itself, from the tuned threshold on",
-    "order of scores": "no rule: the measure judges the order in which the model puts the rows",
-}
-"""What the rules of the table are, by their names there."""
-
-RULE_PAGES = {
-    "tuned threshold": pages.BAGGED,
-    "at 0.5": pages.STRATEGIES,
-    "threshold for each label": pages.LABEL_THRESHOLDS,
-    "weighted positives": pages.CLASS_WEIGHTS,
-    "least expected loss": pages.DECISIONS,
-    "F-maximizer": pages.LABELS_TOGETHER,
-    "trained on top": pages.STRATEGIES,
-    "ramp on top": pages.RAMP,
-    "order of scores": pages.RANKINGS,
-}
-"""The page that explains each rule."""
-
-ONE_FOR_ALL = {"tuned threshold": "one threshold for all labels, with the best measure on held-out training rows"}
-
-FLOORED = {
-    "tuned threshold": "of the thresholds that keep the floor on held-out training rows, the one with the best measure"
-}
-"""What a tuned threshold is for label matrices, and under floors of recall or precision."""
 
 
 def earlier(out: Path) -> list[Path]:
@@ -388,10 +356,13 @@ def _other_table(found: Answer) -> str:
 
 def _rules(found: Answer) -> str:
     """What the rules of the table are."""
-    titles = [strategy_title(strategy) for strategy in axes_of(found)[1]]
-    rules = RULES | (ONE_FOR_ALL if found.problem.many else {}) | (FLOORED if found.floored is not None else {})
-    told = (f"{linked(t, RULE_PAGES[t])}: {escape(rules[t])}" for t in titles if t in rules)
-    return f'<p class="note">{"<br>".join(told)}</p>'
+    kinds = [WAYS[strategy] for strategy in axes_of(found)[1]]
+    if found.floored is not None:
+        kinds = [FlooredThreshold if kind.name == FlooredThreshold.name else kind for kind in kinds]
+    many = found.problem.many
+    told = ((kind, (many and kind.explanation_of_matrices) or kind.explanation) for kind in kinds)
+    lines = [f"{linked(kind.title, kind.page)}: {escape(text)}" for kind, text in told if text]
+    return f'<p class="note">{"<br>".join(lines)}</p>'
 
 
 BEST = ' class="best"'

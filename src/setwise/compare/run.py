@@ -14,7 +14,6 @@ from scipy.sparse import issparse
 from setwise.compare.answer import Answer, CandidateResult, FloorReport, OtherRowsReport, Recommendation
 from setwise.compare.checkpoint import judged, keep_judged
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
-from setwise.compare.floors import FloorShares, short_of
 from setwise.compare.other_rows import OtherRows
 from setwise.compare.plan import LEAST_FOLDS, PLAIN, Key, NamedLoss, Plan, shared_words
 from setwise.compare.problem import Problem
@@ -26,6 +25,7 @@ from setwise.core.pages import HOW_IT_CHOOSES, OPTIONS
 from setwise.decisions import UnmetFloor
 from setwise.decisions.task import Task
 from setwise.estimators.selection.choice import gain_of
+from setwise.estimators.selection.floors import FloorShares
 from setwise.estimators.selection.problem import SelectionProblem as Rows
 from setwise.estimators.splits import Folds
 
@@ -245,7 +245,7 @@ class _MeasureRecord:
             losses[key] = float(task.loss.values(task.sets, task.flat(predicted)).mean())
             if self.plan.floor is not None:
                 found = self.plan.floor.reached(task, predicted)
-                reached[key] = replace(found, kept=found.kept and not short_of(rule))
+                reached[key] = replace(found, kept=found.kept and not rule.short)
         return losses, reached
 
     def _floored(self, decision: CandidateChoice, task: Task, test: Mapping[Key, FloorShares]) -> FloorReport | None:
@@ -256,7 +256,7 @@ class _MeasureRecord:
             key: self.plan.floor.reached(task, rule.labels(decision.sources.of(key).held_out()))
             for key, rule in decision.rules.items()
         }
-        able = frozenset(key for key, rule in decision.rules.items() if not short_of(rule) and reached[key].kept)
+        able = frozenset(key for key, rule in decision.rules.items() if not rule.short and reached[key].kept)
         return FloorReport(reached, tuple(self.reached), able, test)
 
     def answer(

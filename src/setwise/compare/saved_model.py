@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import setwise
+from setwise.compare.source import PACKAGES, package_of
 from setwise.compare.trust import check_content, is_known, not_numbers
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_text, shown
 from setwise.core.exceptions import Refusal
@@ -87,13 +88,6 @@ RESPONSES = ("predict_proba", "decision_function", "predict")
 
 ABOUT = "a model saved by setwise"
 
-PACKAGES = (
-    "setwise", "setwise.estimators", "setwise.estimators.selection", "setwise.losses", "setwise.surrogates",
-    "setwise.inference", "setwise.learners", "setwise.models", "setwise.spaces", "setwise.decisions",
-    "setwise.probabilistic", "setwise.datasets", "setwise.compare", "setwise.core",
-)  # fmt: skip
-"""The packages that users import from, by which a file names the classes that they export."""
-
 PARTS = {
     "Candidate": "setwise.estimators.selection.choice",
     "Category": "setwise.datasets.columns",
@@ -106,7 +100,6 @@ PARTS = {
     "DecimalComma": "setwise.datasets.columns",
     "ExpectedLossRule": "setwise.estimators.selection.decision",
     "FeatureScaling": "setwise.estimators.weak.problem",
-    "FlooredThresholdRule": "setwise.compare.floors",
     "Interval": "setwise.estimators.weak.selection",
     "IsotonicCalibration": "setwise.estimators.selection.base_models",
     "LabelModel": "setwise.estimators.label_training",
@@ -119,8 +112,7 @@ PARTS = {
     "PairBasis": "setwise.models.kernel_features",
     "RowBasis": "setwise.models.kernel_features",
     "SigmoidCalibration": "setwise.estimators.selection.base_models",
-    "SingleThresholdRule": "setwise.estimators.selection.strategies",
-    "ThresholdPerLabelRule": "setwise.estimators.selection.strategies",
+    "ThresholdRule": "setwise.estimators.selection.strategies",
     "Truth": "setwise.datasets.columns",
     "WeakCandidate": "setwise.estimators.weak.selection",
 }
@@ -416,10 +408,8 @@ class _UnknownTypeError(ValueError):
 
 def _package_of(module: str, name: str) -> str:
     """The package by which a file names a class of a module: the first that exports it, or setwise for its parts."""
-    above = (import_module(home) for home in PACKAGES if f"{module}.".startswith(f"{home}."))
     held = getattr(import_module(module), name, None)
-    exported = (known.__name__ for known in above if name in known.__all__ and getattr(known, name) is held)
-    return next(exported, "setwise" if PARTS.get(name) == module else module)
+    return "setwise" if PARTS.get(name) == module else package_of(held) or module
 
 
 def _module_of(package: str, name: str) -> str:

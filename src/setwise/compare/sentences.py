@@ -8,45 +8,28 @@ from typing import Any
 import numpy as np
 
 from setwise.compare.answer import Answer, CandidateResult, PairedDifference
+from setwise.compare.fits import rows_of
 from setwise.compare.floor_sentences import expected, floor_gain, floor_on_test, floor_reference
 from setwise.compare.plan import BASES, FIRST, PLAIN, Key, NamedLoss
 from setwise.compare.problem import Origin, Problem
 from setwise.compare.text import between, figure, grid, listed, percent, signed, threshold_text
 from setwise.datasets.columns import Date, Numbers, Truth
+from setwise.estimators.selection import STRATEGIES, Strategy
+from setwise.estimators.selection.strategies import ScoreOrder
 
-STRATEGIES: dict[str, tuple[str, str]] = {
-    "as_it_is": ("at 0.5", "at 0.5"),
-    "threshold": ("tuned threshold", "with a tuned threshold"),
-    "label_thresholds": ("threshold for each label", "with a tuned threshold for each label"),
-    "class_weight": ("weighted positives", "fitted to weighted positives, with a tuned threshold"),
-    "decision": ("least expected loss", "decided by the least expected loss"),
-    "stack": ("trained on top", "with a linear model on top that is trained for the measure"),
-    "gfm": ("F-maximizer", "decided by the general F-maximizer"),
-    "ramp": ("ramp on top", "with a ramp on top that descends from its threshold"),
-    "order": ("order of scores", "in the order of its scores"),
-}
-"""For each strategy its name in a table, and the words for it behind the name of a base model."""
-
-EXPLAINED = {
-    "as_it_is": ": what has a probability of at least 0.5 is positive",
-    "decision": ": each set gets the labels that lose the least on average, by its calibrated probabilities",
-    "gfm": ": each row gets the labels of the greatest expected measure, by models of the number of its labels",
-    "ramp": ": a linear function of the features and the log-odds decides, trained for {measure} from the threshold on",
-    "stack": ": a linear function of the features and the log-odds decides, trained for {measure}",
-}
-"""What the strategies without a threshold do, behind the words for a way."""
+WAYS: Mapping[str, type[Strategy]] = {**STRATEGIES, ScoreOrder.name: ScoreOrder}
+"""The classes of strategies by their short names; each has its own words."""
 
 
 def strategy_title(strategy: str) -> str:
     """The name of a strategy in a table."""
-    return STRATEGIES[strategy][0] if strategy in STRATEGIES else strategy.replace("_", " ")
+    return WAYS[strategy].title or strategy.replace("_", " ")
 
 
 def way(key: Key) -> str:
     """The words for a way, as ``boosted trees with a tuned threshold``."""
     base, strategy = key
-    phrase = STRATEGIES[strategy][1] if strategy in STRATEGIES else f"with {strategy.replace('_', ' ')}"
-    return f"{BASES[base].title} {phrase}"
+    return f"{BASES[base].title} {WAYS[strategy].phrase or f'with {strategy_title(strategy)}'}"
 
 
 MOST_LABELS = 6
@@ -200,27 +183,19 @@ def refusals(found: Answer) -> list[str]:
     for row in found.rows:
         if row.refusal and row.strategy not in foreign(found.problem, found.measured):
             # A reader knows a strategy by its title, not by its name.
-            reason = PLAINLY.get(row.strategy) or row.refusal.rstrip(".").replace(
+            reason = WAYS[row.strategy].needs or row.refusal.rstrip(".").replace(
                 f"{row.strategy} refuses ", "not for ", 1
             )
             reasons.setdefault(reason, []).append(strategy_title(row.strategy))
     return [f"Left out: {listed(list(dict.fromkeys(names)))}, {reason}." for reason, names in reasons.items()]
 
 
-PLAINLY = {
-    "ramp": "because it needs a dense table of numbers without too many columns",
-    "class_weight": "because this model cannot be fitted to weighted rows here",
-}
-"""Why a strategy that could fit this kind of data did not, for readers who do not know its name."""
-
-
 def foreign(problem: Problem, measured: NamedLoss) -> tuple[str, ...]:
     """The strategies that are made for other kinds of data or of measures."""
     if measured.orders:
-        return tuple(name for name in STRATEGIES if name != "order")
-    if problem.many:
-        return ("class_weight", *(("gfm", "stack") if measured.average != "samples" else ()))
-    return ("gfm", "label_thresholds", *(("stack",) if problem.groups is None else ()))
+        return tuple(STRATEGIES)
+    task = rows_of(problem, measured).task
+    return tuple(name for name, kind in STRATEGIES.items() if kind().refuses_data(task))
 
 
 def _end(found: Answer) -> str:
@@ -231,10 +206,6 @@ def _end(found: Answer) -> str:
 
 def _grid(found: Answer) -> str:
     return ", ".join(f"{c:g}" for c in found.plan.grid)
-
-
-LINEAR = ("as_it_is", "threshold", "ramp")
-"""The strategies that leave a linear function of the features over logistic regression."""
 
 
 def rows_text(found: Answer) -> str:
@@ -280,7 +251,7 @@ def train_on_all(found: Answer) -> list[str]:
     problem, (base, strategy) = found.problem, found.winner.key
     one_set = problem.groups is None and not problem.many
     plain = all(isinstance(column, Numbers | Truth) for column in problem.columns) and not problem.has_gaps
-    if found.others is None or base != FIRST or strategy not in LINEAR or not one_set or not plain or found.floored:
+    if found.others is None or base != FIRST or not WAYS[strategy].linear or not one_set or not plain or found.floored:
         return []
     rows = found.others.count + len(problem.y)
     return [
@@ -475,7 +446,7 @@ def _recommended(found: Answer) -> str:
     if winner.weight != 1.0:
         text += f", with a weight of {winner.weight:.2g} for each positive row"
     if winner.threshold is None:
-        return f"{text}{EXPLAINED.get(winner.key[1], '').format(measure=found.measured.title)}"
+        return f"{text}{WAYS[winner.key[1]].ending.format(measure=found.measured.title)}"
     return f"{text}: {_positive_where(found)}"
 
 

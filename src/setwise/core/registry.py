@@ -13,8 +13,8 @@ Kind = TypeVar("Kind")
 def discover(package: ModuleType | str, kind: type[Kind]) -> Mapping[str, type[Kind]]:
     """The concrete subclasses of ``kind`` that the modules of ``package`` define, by ``name``, sorted.
 
-    Classes that a module only imports do not count, nor do modules and classes whose name begins with an underscore.
-    Raises TypeError if a class has no name, or the name of another one.
+    Classes that a module only imports do not count, nor do modules and classes whose name begins with an underscore,
+    nor classes that say ``listed = False``. Raises TypeError if a class has no name, or the name of another one.
     """
     home = import_module(package) if isinstance(package, str) else package
     found: dict[str, type[Kind]] = {}
@@ -25,7 +25,7 @@ def discover(package: ModuleType | str, kind: type[Kind]) -> Mapping[str, type[K
             # Abstract classes are bases, not entries.
             # Most classes are imported: it is slow to ask them all whether they are subclasses.
             named = isinstance(value, type) and value.__module__ == module and issubclass(value, kind)
-            if not named or isabstract(value) or value.__name__.startswith("_"):
+            if not named or isabstract(value) or value.__name__.startswith("_") or not getattr(value, "listed", True):
                 continue
             name = getattr(value, "name", "")
             if not name or found.get(name, value) is not value:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
+from setwise.core import pages
 from setwise.core.checks import Bools, Ints, Values, as_choice, as_factor
 from setwise.core.loss import Loss
 from setwise.decisions import best_threshold, expected_loss, gfm, least_expected_loss
@@ -17,14 +18,7 @@ from setwise.decisions.task import Task
 from setwise.estimators.base import base_threads
 from setwise.estimators.selection.base_models import CALIBRATIONS, Calibration
 from setwise.estimators.selection.out_of_fold import ColumnScaling
-from setwise.estimators.selection.strategies import (
-    Base,
-    Evidence,
-    Rule,
-    SingleThresholdRule,
-    Strategy,
-    ThresholdPerLabelRule,
-)
+from setwise.estimators.selection.strategies import Base, Evidence, Rule, Strategy, ThresholdRule
 from setwise.losses import FBeta
 
 
@@ -64,12 +58,14 @@ class BayesDecision(Strategy):
     calibration: str = "sigmoid"
 
     name: ClassVar[str] = "decision"
+    title = "least expected loss"
+    phrase = "decided by the least expected loss"
+    explanation = "the labels that lose the least on average, if the calibrated probabilities are right"
+    ending = ": each set gets the labels that lose the least on average, by its calibrated probabilities"
+    page = pages.DECISIONS
 
     def __post_init__(self) -> None:
         as_choice(self.calibration, "calibration", CALIBRATIONS)
-
-    def refuses(self, task: Task, base: Base) -> str | None:
-        return None
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         scores = evidence.response().log_odds(_least(task))
@@ -77,9 +73,9 @@ class BayesDecision(Strategy):
         q = calibrate(scores)
         if task.layout == "macro":
             pairs = zip(q.T, evidence.response().scores.T, strict=True)
-            return ThresholdPerLabelRule(np.array([_cut(*pair, task.loss) for pair in pairs]))
+            return ThresholdRule(np.array([_cut(*pair, task.loss) for pair in pairs]))
         if task.spans_rows:
-            return SingleThresholdRule(_cut(q.ravel(), evidence.response().scores.ravel(), task.loss))
+            return ThresholdRule(_cut(q.ravel(), evidence.response().scores.ravel(), task.loss))
         alone = None if task.is_matrix else best_threshold(task.sets, task.flat(q), task.loss).threshold
         return ExpectedLossRule(task.loss, calibrate, _least(task), alone)
 
@@ -180,17 +176,26 @@ class GFM(Strategy):
     C: float = 1.0
 
     name: ClassVar[str] = "gfm"
+    title = "F-maximizer"
+    phrase = "decided by the general F-maximizer"
+    explanation = "the labels of the greatest expected measure, by models of how many labels a row has"
+    ending = ": each row gets the labels of the greatest expected measure, by models of the number of its labels"
+    page = pages.LABELS_TOGETHER
     many_numbers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         as_factor(self.C, "C")
 
-    def refuses(self, task: Task, base: Base) -> str | None:
+    def refuses_data(self, task: Task) -> str | None:
         if task.layout != "samples":
             return "gfm refuses all but the rows of label matrices: it is about the labels of one row."
-        if task.truth.shape[1] > MOST_LABELS:
-            return f"gfm refuses {task.truth.shape[1]} labels: it takes {MOST_LABELS} at most."
         return None
+
+    def refuses(self, task: Task, base: Base) -> str | None:
+        why, p = self.refuses_data(task), task.truth.shape[-1]
+        if why is None and p > MOST_LABELS:
+            return f"gfm refuses {p} labels: it takes {MOST_LABELS} at most."
+        return why
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         least = 0.5 / len(task.truth)

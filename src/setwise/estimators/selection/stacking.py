@@ -10,6 +10,7 @@ from typing import ClassVar, final
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from setwise.core import pages
 from setwise.core.checks import Bools, Values, as_factor
 from setwise.decisions.task import Task
 from setwise.estimators.selection.out_of_fold import ColumnScaling
@@ -113,6 +114,16 @@ class RampStack(Strategy):
     C: float = 10000.0
 
     name: ClassVar[str] = "ramp"
+    title = "ramp on top"
+    phrase = "with a ramp on top that descends from its threshold"
+    explanation = (
+        "a linear function of the model's log-odds and of the features, trained for the measure itself, from the tuned "
+        "threshold on"
+    )
+    ending = ": a linear function of the features and the log-odds decides, trained for {measure} from the threshold on"
+    needs = "because it needs a dense table of numbers without too many columns"
+    page = pages.RAMP
+    linear = True
     many_numbers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -170,12 +181,16 @@ class Stack(Strategy):
     C: float = 10000.0
 
     name: ClassVar[str] = "stack"
+    title = "trained on top"
+    phrase = "with a linear model on top that is trained for the measure"
+    explanation = "a linear function of the model's log-odds and of the features, trained for the measure itself"
+    ending = ": a linear function of the features and the log-odds decides, trained for {measure}"
     many_numbers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         as_factor(self.C, "C")
 
-    def refuses(self, task: Task, base: Base) -> str | None:
+    def refuses_data(self, task: Task) -> str | None:
         if task.spans_rows:
             return "stack refuses a loss of all rows as one set, whose convex bound often says nothing: use 'ramp'."
         return None

@@ -1,14 +1,17 @@
 """Strategies: ways to get labels out of a classifier, each with the rule that it leaves behind.
 
-Here are the base model as it is, one threshold for all scores or one for each label, and weighted positives.
+Here are the base model as it is, one threshold for all scores or one for each label, weighted positives, and the order
+of scores.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
+from setwise.core import pages
 from setwise.core.checks import Bools, Floats, Ints, Values, as_count, as_reals, shown
 from setwise.core.exceptions import Refusal
+from setwise.core.pages import Page
 from setwise.decisions import bagged_threshold, best_threshold, label_thresholds
 from setwise.decisions.task import Task
 from setwise.estimators.selection.base_models import Response
@@ -58,10 +61,12 @@ class Rule(ABC):
     Attributes
     ----------
     weight : the weight of positive rows in the base model that the rule reads
+    short : how much floors are missed on the rows that the rule was tuned on; 0 where they are kept, or there are none
     joint : whether rows of a group are decided together, where groups are known
     """
 
     weight: float = 1.0
+    short: float = 0.0
     joint: ClassVar[bool] = False
 
     @property
@@ -84,6 +89,15 @@ class Strategy(ABC):
     Attributes
     ----------
     name : the short name, unique among strategies
+    title : the name in a table; what has none is called by its short name
+    phrase : the words for it behind the name of a base model
+    explanation : what it is, below a table of strategies
+    explanation_of_matrices : the same for a label matrix, where that is something else
+    ending : what it does, behind the phrase, where it leaves no threshold; ``{measure}`` stands for the measure
+    needs : why it does not fit, for a reader who does not know its short name, where its data are of the right kind
+    page : the page that explains it
+    linear : whether it leaves a linear function of the features over logistic regression
+    listed : whether ``"auto"`` tries it, and its short name alone stands for it
     many_numbers : whether tuning fits so many numbers that, to judge it on a fold, the base models behind its evidence
         must not have seen that fold. This takes k (k - 1) / 2 more fits of the base model for k folds
 
@@ -96,11 +110,24 @@ class Strategy(ABC):
     """
 
     name: ClassVar[str]
+    title: ClassVar[str] = ""
+    phrase: ClassVar[str] = ""
+    explanation: ClassVar[str] = ""
+    explanation_of_matrices: ClassVar[str] = ""
+    ending: ClassVar[str] = ""
+    needs: ClassVar[str] = ""
+    page: ClassVar[Page] = pages.STRATEGIES
+    linear: ClassVar[bool] = False
+    listed: ClassVar[bool] = True
     many_numbers: ClassVar[bool] = False
 
-    @abstractmethod
+    def refuses_data(self, task: Task) -> str | None:
+        """Why this strategy is for data of another kind, in a sentence; None if it is for these."""
+        return None
+
     def refuses(self, task: Task, base: Base) -> str | None:
         """Why this strategy does not fit, in a sentence; None if it does."""
+        return self.refuses_data(task)
 
     def bound(self, task: Task) -> "Strategy":
         """The strategy with the defaults that depend on the truth of all rows; it is then tuned on parts of them."""
@@ -136,9 +163,11 @@ class OwnPrediction(Strategy):
     """
 
     name: ClassVar[str] = "as_it_is"
-
-    def refuses(self, task: Task, base: Base) -> str | None:
-        return None
+    title = "at 0.5"
+    phrase = "at 0.5"
+    explanation = "positive from the probability 0.5 on"
+    ending = ": what has a probability of at least 0.5 is positive"
+    linear = True
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         return OwnLabelsRule()
@@ -191,15 +220,18 @@ class SingleThreshold(Strategy):
     n_resamples: int = 100
 
     name: ClassVar[str] = "threshold"
+    title = "tuned threshold"
+    phrase = "with a tuned threshold"
+    explanation = "the threshold with the best measure on held-out training rows, averaged over resamples of them"
+    explanation_of_matrices = "one threshold for all labels, with the best measure on held-out training rows"
+    page = pages.BAGGED
+    linear = True
 
     def __post_init__(self) -> None:
         as_count(self.n_resamples, "n_resamples", low=0)
 
-    def refuses(self, task: Task, base: Base) -> str | None:
-        return None
-
     def tune(self, evidence: Evidence, task: Task) -> Rule:
-        return SingleThresholdRule(steady_threshold(task, evidence.response().scores, self.n_resamples))
+        return ThresholdRule(steady_threshold(task, evidence.response().scores, self.n_resamples))
 
 
 def steady_threshold(task: Task, scores: Floats, n_resamples: int) -> float:
@@ -215,21 +247,23 @@ def steady_threshold(task: Task, scores: Floats, n_resamples: int) -> float:
 
 
 @final
-@dataclass(frozen=True)
-class SingleThresholdRule(Rule):
+@dataclass(frozen=True, eq=False)
+class ThresholdRule(Rule):
     """``[score >= at]`` for the scores of the base model.
 
     Parameters
     ----------
-    at : the threshold; inf predicts no positive, -inf all
+    at : the threshold, or (p,) one for each label; inf predicts no positive, -inf all
     weight : the weight of positive rows in the base model
+    short : how much floors are missed on the rows that it was tuned on; 0 where they are kept, or there are none
     """
 
-    at: float
+    at: float | Values
     weight: float = 1.0
+    short: float = 0.0
 
     @property
-    def threshold(self) -> float:
+    def threshold(self) -> float | Values:
         return self.at
 
     def labels(self, evidence: Evidence) -> Bools:
@@ -260,33 +294,17 @@ class ThresholdPerLabel(Strategy):
     """
 
     name: ClassVar[str] = "label_thresholds"
+    title = "threshold for each label"
+    phrase = "with a tuned threshold for each label"
+    explanation = "such a threshold for each label by itself"
+    page = pages.LABEL_THRESHOLDS
 
-    def refuses(self, task: Task, base: Base) -> str | None:
+    def refuses_data(self, task: Task) -> str | None:
         return None if task.is_matrix else "label_thresholds refuses y of shape (n,): there is one label only."
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         scores = evidence.response().scores
-        return ThresholdPerLabelRule(label_thresholds(task.truth, scores, task.loss, task.average).thresholds)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class ThresholdPerLabelRule(Rule):
-    """``[score_j >= at_j]`` for the scores of the base model.
-
-    Parameters
-    ----------
-    at : (p,) the thresholds; inf predicts none of a label, -inf all
-    """
-
-    at: Values
-
-    @property
-    def threshold(self) -> Values:
-        return self.at
-
-    def labels(self, evidence: Evidence) -> Bools:
-        return evidence.response().scores >= self.at
+        return ThresholdRule(label_thresholds(task.truth, scores, task.loss, task.average).thresholds)
 
 
 @final
@@ -329,6 +347,11 @@ class ClassWeight(Strategy):
     n_resamples: int = 100
 
     name: ClassVar[str] = "class_weight"
+    title = "weighted positives"
+    phrase = "fitted to weighted positives, with a tuned threshold"
+    explanation = "the model is fitted again with heavier positive rows, with a tuned threshold"
+    needs = "because this model cannot be fitted to weighted rows here"
+    page = pages.CLASS_WEIGHTS
 
     def __post_init__(self) -> None:
         as_count(self.n_resamples, "n_resamples", low=0)
@@ -339,12 +362,14 @@ class ClassWeight(Strategy):
             raise ValueError(f"weights must be a list of one number or more above 0; got {shown(self.weights)}.")
         object.__setattr__(self, "weights", tuple(given.tolist()))
 
-    def refuses(self, task: Task, base: Base) -> str | None:
+    def refuses_data(self, task: Task) -> str | None:
         if task.is_matrix:
             return "class_weight refuses label matrices: the weight of a row would weigh all its labels alike."
-        if not base.weighable:
-            return f"class_weight refuses {base.name}: it cannot be fitted with weighted rows here."
         return None
+
+    def refuses(self, task: Task, base: Base) -> str | None:
+        unweighted = f"class_weight refuses {base.name}: it cannot be fitted with weighted rows here."
+        return self.refuses_data(task) or (None if base.weighable else unweighted)
 
     def bound(self, task: Task) -> "ClassWeight":
         if self.weights is not None:
@@ -360,4 +385,29 @@ class ClassWeight(Strategy):
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         flat = {weight: task.flat(evidence.response(weight).scores) for weight in self.fits}
         weight = min(flat, key=lambda w: best_threshold(task.sets, flat[w], task.loss).loss)
-        return SingleThresholdRule(steady_threshold(task, evidence.response(weight).scores, self.n_resamples), weight)
+        return ThresholdRule(steady_threshold(task, evidence.response(weight).scores, self.n_resamples), weight)
+
+
+@final
+@dataclass(frozen=True)
+class ScoreOrder(Strategy):
+    """The scores of the base model as they are; only their order counts."""
+
+    name: ClassVar[str] = "order"
+    title = "order of scores"
+    phrase = "in the order of its scores"
+    explanation = "no rule: the measure judges the order in which the model puts the rows"
+    page = pages.RANKINGS
+    listed = False
+
+    def tune(self, evidence: Evidence, task: Task) -> Rule:
+        return ScoreRule()
+
+
+@final
+@dataclass(frozen=True)
+class ScoreRule(Rule):
+    """The scores of the base model in place of labels, (n,) or (n, p)."""
+
+    def labels(self, evidence: Evidence) -> Any:
+        return evidence.response().scores

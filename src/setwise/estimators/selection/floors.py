@@ -12,7 +12,7 @@ from setwise.decisions import Floor, OperatingPoint, UnmetFloor, constrained_thr
 from setwise.decisions.floors import SLACK, FloorRequest, together
 from setwise.decisions.operating_point import kept_at, nearest_threshold
 from setwise.decisions.task import Task
-from setwise.estimators.selection.strategies import Base, Evidence, Rule, Strategy
+from setwise.estimators.selection.strategies import Evidence, Rule, SingleThreshold, Strategy, ThresholdRule
 
 
 @final
@@ -89,6 +89,11 @@ class FlooredThreshold(Strategy):
     confidence: float | None = None
 
     name: ClassVar[str] = "threshold"
+    title = SingleThreshold.title
+    phrase = SingleThreshold.phrase
+    explanation = "of the thresholds that keep the floor on held-out training rows, the one with the best measure"
+    page = SingleThreshold.page
+    listed = False
 
     def __post_init__(self) -> None:
         for name, least in (("recall", self.recall), ("precision", self.precision)):
@@ -109,8 +114,7 @@ class FlooredThreshold(Strategy):
         sure = "" if self.confidence is None else f" with confidence {self.confidence:g}"
         return " and ".join(f"a {floor.measure} of at least {floor.least:g}" for floor in self.floors) + sure
 
-    def refuses(self, task: Task, base: Base) -> str | None:
-        """Label matrices are refused."""
+    def refuses_data(self, task: Task) -> str | None:
         return "a floor is for one label a row, and the target is a label matrix." if task.is_matrix else None
 
     def bound(self, task: Task) -> Strategy:
@@ -120,7 +124,7 @@ class FlooredThreshold(Strategy):
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         """The threshold; Refusal where none keeps the floors."""
         try:
-            return FlooredThresholdRule(self.point(evidence.response().scores, task).threshold)
+            return ThresholdRule(self.point(evidence.response().scores, task).threshold)
         except UnmetFloor as unmet:
             raise Refusal(unmet.sentence, FLOORS) from None
 
@@ -180,49 +184,20 @@ class NearestThreshold(Strategy):
     rows: int | None = None
 
     name: ClassVar[str] = FlooredThreshold.name
+    listed = False
 
-    def refuses(self, task: Task, base: Base) -> str | None:
-        """Label matrices are refused."""
-        return self.floor.refuses(task, base)
+    def refuses_data(self, task: Task) -> str | None:
+        return self.floor.refuses_data(task)
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         """The threshold, with what it is short of the floors."""
         scores = evidence.response().scores
         try:
-            return FlooredThresholdRule(self.floor.point(scores, task).threshold)
+            return ThresholdRule(self.floor.point(scores, task).threshold)
         except UnmetFloor as unmet:
             if len(task.truth) == self.rows:
                 raise Refusal(unmet.sentence, FLOORS) from None
         floors = self.floor.floors
         near = nearest_threshold(task.sets, task.flat(scores), task.loss, floors)
         short = max(floor.least - value for floor, value in zip(floors, near.reached, strict=True))
-        return FlooredThresholdRule(near.threshold, max(short, SLACK))
-
-
-@final
-@dataclass(frozen=True)
-class FlooredThresholdRule(Rule):
-    """``[score >= at]`` for the scores of the base model.
-
-    Parameters
-    ----------
-    at : the threshold; inf predicts no positive, -inf all
-    short : how much the floors are missed on the rows that it was tuned on; 0 where they are kept
-    """
-
-    at: float
-    short: float = 0.0
-
-    @property
-    def threshold(self) -> float:
-        """The threshold."""
-        return self.at
-
-    def labels(self, evidence: Evidence) -> Bools:
-        """What has at least this score is positive."""
-        return evidence.response().scores >= self.at
-
-
-def short_of(rule: Rule) -> float:
-    """How much a rule misses the floors on the rows that it was tuned on; 0 for a rule without floors."""
-    return rule.short if isinstance(rule, FlooredThresholdRule) else 0.0
+        return ThresholdRule(near.threshold, short=max(short, SLACK))

@@ -138,8 +138,7 @@ def test_groups_are_left_out_whole_and_decided_together(path):
 
 @pytest.mark.slow
 def test_scores_and_losses_that_are_no_counts_are_judged_too(path):
-    from setwise.compare.plan import ScoreOrder
-    from setwise.estimators.selection.strategies import SingleThreshold
+    from setwise.estimators.selection.strategies import ScoreOrder, SingleThreshold
     from setwise.losses import EarlyDetection
 
     loss, y, scores, _, _ = judged(path, "auc", ScoreOrder(), drop="bag")

@@ -5,8 +5,19 @@ from cases import composites
 from decisions.scored_sets import cut_points, losses_at, ragged
 from rounds import rounds
 from setwise.core.batch import Sets
-from setwise.decisions import best_threshold, threshold_curve
-from setwise.losses import LOSSES, EarlyDetection, FBeta, Hamming, Jaccard, OneClass, PrecisionAtK, RocArea, ZeroOne
+from setwise.decisions import bagged_threshold, best_threshold, threshold_curve
+from setwise.losses import (
+    LOSSES,
+    CountFunctionLoss,
+    EarlyDetection,
+    FBeta,
+    Hamming,
+    Jaccard,
+    OneClass,
+    PrecisionAtK,
+    RocArea,
+    ZeroOne,
+)
 
 MAKERS = {name: kind.examples for name, kind in LOSSES.items() if kind.examples(4)[0].reads != "scores"}
 MAKERS["composites"] = composites
@@ -158,3 +169,10 @@ def test_early_detection_reads_mistakes_and_is_swept_all_the_same():
     sets, scores = Sets.rows(rng.random((30, 8)) < 0.5), rng.standard_normal(240)
     for loss in (EarlyDetection(), EarlyDetection() + 0.1 * Hamming(), ZeroOne()):
         check(loss, sets, scores)
+
+
+@pytest.mark.parametrize("search", [best_threshold, bagged_threshold, threshold_curve])
+def test_finite_losses_whose_sum_overflows_are_refused(search):
+    loss = CountFunctionLoss(lambda fn, fp, P, N: 1.7e308 * np.minimum(fn + fp, 1.0))
+    with pytest.raises(OverflowError, match="overflows float64 on these sets"):
+        search(Sets.rows([[True, False], [True, False]]), [0.1, 0.2, 0.3, 0.4], loss)

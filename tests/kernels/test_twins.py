@@ -9,12 +9,15 @@ import pytest
 
 import setwise.kernels
 from setwise.core.batch import Sets
-from setwise.decisions import bagged_threshold, best_threshold, least_expected_loss
+from setwise.decisions import bagged_threshold, best_threshold, expected_loss, least_expected_loss
 from setwise.kernels.jit import FunctionWithTwin
-from setwise.kernels.segments import segment_sums
+from setwise.kernels.lovasz import modular_hinge
+from setwise.kernels.poisson_binomial import count, prefixes
+from setwise.kernels.segments import class_costs, segment_argmax, segment_sums
+from setwise.kernels.set_functions import best_prefix
 from setwise.kernels.simplex import solve_simplex
 from setwise.kernels.thresholds import best_cuts
-from setwise.losses import MCC, FBeta, Jaccard, Tversky
+from setwise.losses import MCC, FBeta, GMean, Jaccard, Tversky
 from setwise.surrogates import MarginRescaling
 
 UP_TO_STARTS = {("sorting", "_pack"): 5, ("rankings", "_pack"): 5, ("lovasz", "_pack_errors"): 7}
@@ -103,7 +106,14 @@ HINGES = {
     ("rankings", "_pack"), ("rankings", "_decode"), ("rankings", "_prefix_sums"), ("rankings", "_mark_mistakes"),
     ("counts", "gain_caps"), ("counts", "_quotient_argmax"), ("segments", "segment_sums"),
 }  # fmt: skip
-NUMBERS = {("poisson_binomial", "count_by_pairs"), ("poisson_binomial", "joint_sums")}
+NUMBERS = {
+    ("poisson_binomial", "count_by_pairs"), ("poisson_binomial", "joint_sums"), ("poisson_binomial", "least_by_table"),
+    ("poisson_binomial", "expected_by_table"), ("poisson_binomial", "prefixes"), ("poisson_binomial", "count"),
+}  # fmt: skip
+SEGMENTS = {
+    ("segments", "segment_argmax"), ("segments", "class_costs"), ("set_functions", "best_prefix"),
+    ("lovasz", "modular_hinge"),
+}  # fmt: skip
 MASTERS = {("simplex", "solve_simplex")}
 IMAGES = {
     ("pixels", "label_codes"), ("lovasz", "survey"), ("lovasz", "limits_of"),
@@ -114,7 +124,7 @@ INSIDE = {("counts", "_largest_quotient")}
 
 
 def test_each_twin_is_compared():
-    assert set(twins()) == THRESHOLDS | HINGES | NUMBERS | MASTERS | IMAGES | INSIDE
+    assert set(twins()) == THRESHOLDS | HINGES | NUMBERS | SEGMENTS | MASTERS | IMAGES | INSIDE
 
 
 @pytest.mark.draw(2)
@@ -146,9 +156,54 @@ def test_numbers_of_positives(calls):
     rng = np.random.default_rng(0)
     for p in (1, 3, 40, 900):
         for q in (rng.random(p), rng.random(p) ** 8, np.zeros(p), np.ones(p), np.round(rng.random(p)), np.full(p, 0.5)):
-            for loss in ("f1", MCC()):
-                least_expected_loss(q, loss)
+            for loss in ("f1", Jaccard(), MCC(), GMean()):
+                found = least_expected_loss(q, loss)
+                expected_loss(q, found.labels, loss)
+    for q in (np.empty(0), np.array([-0.0]), np.array([np.nan, 0.5]), rng.random(50) ** 90):
+        for tiny in (0.0, 1e-300, 1e-9, 2.0):
+            prefixes(q, tiny)
+            count(q, tiny)
     assert {name for name in NUMBERS if calls[name] >= 5} == NUMBERS
+
+
+def segments(rng):
+    """Entries and labels in segments that begin at 0 or later; ties, zeros, NaN, infinite and tiny ones too."""
+    for n, widest in ((1, 1), (1, 9), (5, 1), (40, 6)):
+        offsets = np.concatenate([[0], np.cumsum(rng.integers(1, widest + 1, n))]) + rng.integers(0, 3)
+        x = rng.standard_normal(offsets[-1] + 2)
+        odd = np.where(rng.random(len(x)) < 0.2, rng.choice([np.nan, np.inf, -np.inf, 0.0, -0.0], len(x)), x)
+        for each in (
+            x,
+            np.round(x),
+            0.0 * x,
+            1e300 * x,
+            1e-300 * x,
+            odd,
+            np.full(len(x), np.nan),
+            x.astype(np.float32),
+        ):
+            for ratio in (0.0, 0.5, 1.0):
+                yield each, rng.random(len(x)) < ratio, offsets
+
+
+def test_entries_of_segments(calls):
+    rng = np.random.default_rng(0)
+    for x, labels, offsets in segments(rng):
+        segment_argmax(x, offsets)
+        class_costs(x, labels, offsets)
+        class_costs(np.where(labels, x[0], x[-1]), labels, offsets)
+        modular_hinge(x, labels, offsets, np.abs(x), np.zeros(len(x)))
+        marked = [np.zeros(len(x), bool), np.zeros(len(x), bool)]
+        for slack, mistakes in zip((True, False), marked, strict=True):
+            falling = np.sort(rng.standard_normal(len(x)))[::-1].copy()
+            items = rng.permutation(len(x))
+            best_prefix(x, x[: len(offsets) - 1], falling, items, offsets, slack, mistakes)
+    assert {name for name in SEGMENTS if calls[name] >= 5} == SEGMENTS
+    integers = rng.integers(-3, 3, 20)
+    segment_argmax(integers, np.array([0, 7, 20]))
+    for each in (segment_argmax, lambda x, o: class_costs(x, np.ones(20, bool), o)):
+        with pytest.raises(ValueError, match="shorter than the sets"):
+            each(np.zeros(20), np.array([0, 21]))
 
 
 @pytest.mark.parametrize("t", [1, 2, 3, 12, 40])

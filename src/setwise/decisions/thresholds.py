@@ -204,7 +204,10 @@ def sweep_all(bound_loss: BoundLoss, scores: ArrayLike) -> Sweep:
         return sweep_each(bound_loss, SortedDecisions.each(sets, scores))
     order = SortedDecisions.together(sets, scores)
     losses, start, owners, places = losses_by_set(bound_loss, order)
-    return Sweep(order, mean_along(losses, start, owners, places), np.array([start.mean()]))
+    with np.errstate(over="ignore"):
+        along, none = mean_along(losses, start, owners, places), np.array([start.mean()])
+    # Sums of losses that are finite may leave float64.
+    return Sweep(order, _finite(bound_loss, along), _finite(bound_loss, none))
 
 
 def losses_by_set(bound_loss: BoundLoss, order: SortedDecisions) -> tuple[Values, Values, Ints, Ints]:

@@ -24,6 +24,18 @@ from setwise.kernels.threads import available, share_units
 Array = NDArray[Any]
 
 
+def _plain_modular_hinge(scores: Array, labels: Array, offsets: Array, costs: Array, gradient: Array) -> Array:
+    for each in (scores, labels, costs):
+        source(require_length)(each, offsets)
+    a, b = offsets[0], offsets[-1]
+    sign = 2.0 * labels[a:b] - 1.0
+    errors = 1.0 - scores[a:b] * sign
+    hits = np.flatnonzero(errors > 0.0)
+    gradient[a + hits] -= costs[a + hits] * sign[hits]
+    return np.bincount(owners_of(offsets)[hits], costs[a + hits] * errors[hits], len(offsets) - 1).astype(np.float64)
+
+
+@plain_first(_plain_modular_hinge)
 @kernel
 def modular_hinge(scores: Array, labels: Array, offsets: Array, costs: Array, gradient: Array) -> Array:
     """Returns ``sum_i costs_i (u_i)_+`` of every set, (n,), with ``u_i = 1 - s_i (2 y_i - 1)``; O(total).

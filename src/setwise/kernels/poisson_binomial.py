@@ -49,6 +49,44 @@ def expected_cell_sum(table: Array, start: int, top: Array, k: int, rest: Array,
     return total
 
 
+def _with_decision(pmf: Array, q: float) -> Array:
+    """:func:`add_decision` to a whole distribution, as a new one."""
+    longer = np.append(pmf * (1.0 - q), pmf[-1] * q)
+    longer[1:-1] += pmf[:-1] * q
+    return longer
+
+
+def _plain_cell_sum(table: Array, start: int, top: Array, rest: Array) -> float:
+    """:func:`expected_cell_sum` over whole distributions."""
+    rows = np.flatnonzero(top)
+    if not len(rows):
+        return 0.0
+    cells = table[start : start + len(top) * len(rest)].reshape(len(top), len(rest))[rows]
+    # A running sum adds one number after another, as the kernel does.
+    return float(np.cumsum(top[rows] * np.cumsum(rest * cells, axis=1)[:, -1])[-1])
+
+
+def _plain_least_by_table(
+    probabilities: Array, table: Array, starts: Array, low: int, high: int, sizes: Array, values: Array
+) -> None:
+    n, p = probabilities.shape
+    if len(starts) != p + 1 or len(sizes) != n or len(values) != n:
+        raise ValueError("there must be one start for each number predicted, and one size and value for each row")
+    for i in range(n):
+        rest = [np.ones(1)]
+        for q in probabilities[i, ::-1].tolist():
+            rest.append(_with_decision(rest[-1], q))
+        top, values[i] = np.ones(1), np.inf
+        for k in range(high + 1):
+            if k >= low:
+                value = _plain_cell_sum(table, int(starts[k]), top, rest[p - k])
+                if value < values[i]:
+                    values[i], sizes[i] = value, k
+            if k < p:
+                top = _with_decision(top, float(probabilities[i, k]))
+
+
+@plain_first(_plain_least_by_table)
 @kernel
 def least_by_table(
     probabilities: Array, table: Array, starts: Array, low: int, high: int, sizes: Array, values: Array
@@ -76,6 +114,18 @@ def least_by_table(
                 add_decision(top, k + 1, q[k])
 
 
+def _plain_expected_by_table(probabilities: Array, labels: Array, table: Array, starts: Array, values: Array) -> None:
+    n, p = probabilities.shape
+    if labels.shape[0] != n or labels.shape[1] != p or len(starts) != p + 1 or len(values) != n:
+        raise ValueError("there must be one label for each probability, and one value for each row")
+    for i in range(n):
+        top, rest = np.ones(1), np.ones(1)
+        for q, predicted in zip(probabilities[i].tolist(), labels[i].tolist(), strict=True):
+            top, rest = (_with_decision(top, q), rest) if predicted else (top, _with_decision(rest, q))
+        values[i] = _plain_cell_sum(table, int(starts[len(top) - 1]), top, rest)
+
+
+@plain_first(_plain_expected_by_table)
 @kernel
 def expected_by_table(probabilities: Array, labels: Array, table: Array, starts: Array, values: Array) -> None:
     """Writes the expected loss of each row of ``labels`` (n, p); O(p^2) for a row. See :func:`least_by_table`."""
@@ -96,6 +146,25 @@ def expected_by_table(probabilities: Array, labels: Array, table: Array, starts:
         values[i] = expected_cell_sum(table, starts[k], top, k, rest, m)
 
 
+def _plain_prefixes(q: Array, tiny: float) -> tuple[Array, Array, Array, Array]:
+    p, parts = len(q), [np.ones(1)]
+    starts, lows, lost = np.zeros(p + 2, np.int64), np.zeros(p + 1, np.int64), np.zeros(p + 1)
+    starts[1] = 1
+    for k, x in enumerate(q.tolist()):
+        pmf = _with_decision(parts[-1], x)
+        low, high, dropped = 0, len(pmf) - 1, float(lost[k])
+        while low < high and pmf[low] < tiny:
+            dropped += float(pmf[low])
+            low += 1
+        while high > low and pmf[high] < tiny:
+            dropped += float(pmf[high])
+            high -= 1
+        parts.append(pmf[low : high + 1])
+        lows[k + 1], starts[k + 2], lost[k + 1] = lows[k] + low, starts[k + 1] + high - low + 1, dropped
+    return np.concatenate(parts), starts, lows, lost
+
+
+@plain_first(_plain_prefixes)
 @kernel
 def prefixes(q: Array, tiny: float) -> Any:
     """Returns the distributions of the number of positives among ``q[:k]`` for k = 0..p, without their tails.
@@ -135,6 +204,26 @@ def prefixes(q: Array, tiny: float) -> Any:
     return data[: starts[p + 1]], starts, lows, lost
 
 
+def _plain_count(q: Array, tiny: float) -> tuple[int, Array, float]:
+    pmf, low, high, lost = np.zeros(len(q) + 2), 0, 0, 0.0
+    pmf[0] = 1.0
+    for x in q.tolist():
+        # The right side is read before the left side is written.
+        pmf[low + 1 : high + 2] = pmf[low + 1 : high + 2] * (1.0 - x) + pmf[low : high + 1] * x
+        pmf[low] *= 1.0 - x
+        high += 1
+        while low < high and pmf[low] < tiny:
+            lost += float(pmf[low])
+            low += 1
+        while high > low and pmf[high] < tiny:
+            lost += float(pmf[high])
+            # What is beyond the end counts as 0.
+            pmf[high] = 0.0
+            high -= 1
+    return low, pmf[low : high + 1].copy(), lost
+
+
+@plain_first(_plain_count)
 @kernel
 def count(q: Array, tiny: float) -> Any:
     """Returns ``(low, pmf, lost)``: s positives have the probability ``pmf[s - low]``; see :func:`prefixes`."""
@@ -158,24 +247,6 @@ def count(q: Array, tiny: float) -> Any:
     return low, pmf[low : high + 1].copy(), lost
 
 
-def _plain_count(q: Array, tiny: float) -> tuple[int, Array]:
-    """:func:`count` without the mass that is lost."""
-    pmf, low, high = np.zeros(len(q) + 2), 0, 0
-    pmf[0] = 1.0
-    for x in q.tolist():
-        # The right side is read before the left side is written.
-        pmf[low + 1 : high + 2] = pmf[low + 1 : high + 2] * (1.0 - x) + pmf[low : high + 1] * x
-        pmf[low] *= 1.0 - x
-        high += 1
-        while low < high and pmf[low] < tiny:
-            low += 1
-        while high > low and pmf[high] < tiny:
-            # What is beyond the end counts as 0.
-            pmf[high] = 0.0
-            high -= 1
-    return low, pmf[low : high + 1]
-
-
 def _plain_count_by_pairs(q: Array, leaf: int, tiny: float) -> tuple[int, Array]:
     stack: list[tuple[int, Array, int]] = []
     start = 0
@@ -189,7 +260,7 @@ def _plain_count_by_pairs(q: Array, leaf: int, tiny: float) -> tuple[int, Array]
             first, last = (kept[0], kept[-1]) if len(kept) else (len(out) - 1, len(out) - 1)
             stack[-2:] = [(low + more + int(first), out[first : last + 1], rank + 1)]
         else:
-            stack.append((*_plain_count(q[start : start + leaf], tiny), 0))
+            stack.append((*_plain_count(q[start : start + leaf], tiny)[:2], 0))
             start += leaf
     return stack[0][:2] if stack else (0, np.ones(1))
 

@@ -127,6 +127,21 @@ def differences(values: Array, offsets: Array, start: Array) -> Array:
     return out
 
 
+def _plain_segment_argmax(x: Array, offsets: Array) -> Array:
+    source(require_length)(x, offsets)
+    if len(offsets) == 1:
+        return np.empty(0, np.int64)
+    first, inside = offsets[0], x[offsets[0] : offsets[-1]]
+    # Nothing is above NaN, and NaN is above nothing.
+    odd = np.isnan(inside)
+    filled = np.where(odd, -np.inf, inside) if odd.any() else inside
+    starts, owners = offsets[:-1] - first, owners_of(offsets)
+    hits = np.flatnonzero(filled == np.maximum.reduceat(filled, starts)[owners])
+    found = hits[np.searchsorted(owners[hits], np.arange(len(starts)))]
+    return np.asarray(np.where(odd[starts], starts, found) + first, np.int64)
+
+
+@plain_first(_plain_segment_argmax)
 @kernel
 def segment_argmax(x: Array, offsets: Array) -> Array:
     """Returns the flat place of the first largest entry of each segment, (n,) int64; no segment is empty; O(total)."""
@@ -179,6 +194,23 @@ def chosen_offsets(parts: Array, offsets: Array) -> Array:
     return out
 
 
+def _plain_class_costs(costs: Array, labels: Array, offsets: Array) -> tuple[Array, bool]:
+    source(require_length)(costs, offsets)
+    source(require_length)(labels, offsets)
+    n = len(offsets) - 1
+    inside, out = costs[offsets[0] : offsets[-1]], np.zeros(2 * n)
+    sides = 2 * owners_of(offsets) + np.where(labels[offsets[0] : offsets[-1]], 0, 1)
+    known, firsts = np.unique(sides, return_index=True)
+    out[known] = inside[firsts]
+    wrong = out[sides] != inside
+    # NaN is not even equal to itself.
+    wrong[firsts] = False
+    if wrong.any():
+        out[known[firsts > wrong.argmax()]] = 0.0
+    return out.reshape(n, 2), not wrong.any()
+
+
+@plain_first(_plain_class_costs)
 @kernel
 def class_costs(costs: Array, labels: Array, offsets: Array) -> tuple[Array, bool]:
     """Returns the costs (n, 2) of a mistake on a positive and on a negative of each set, and whether there are such.

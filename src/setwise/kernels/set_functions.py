@@ -7,16 +7,32 @@ one label. Prefixes have the set functions ``sum_i gamma_i min(|A ∩ {1..i}|, i
 The loops count times t from 0, so the prefix of time t holds t + 1 decisions and its term is at most (t + 1) / 2.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import bare, kernel, require_length, require_size
+from setwise.kernels.jit import bare, kernel, plain_first, require_length, require_size
 
 Array = NDArray[Any]
 
 
+def _plain_best_prefix(
+    losses: Array, at_empty: Array, gains: Array, items: Array, starts: Array, slack: bool, mistakes: Array
+) -> None:
+    for i, (first, last) in enumerate(pairwise(starts.tolist())):
+        if first == last:
+            continue
+        totals, own = np.cumsum(gains[first:last], dtype=np.float64), losses[first:last]
+        values = own * (1.0 + totals) if slack else own + totals
+        # NaN is above nothing.
+        best = int(np.where(np.isnan(values), -np.inf, values).argmax())
+        if values[best] > at_empty[i]:
+            mistakes[items[first : first + best + 1]] = True
+
+
+@plain_first(_plain_best_prefix)
 @kernel
 def best_prefix(
     losses: Array, at_empty: Array, gains: Array, items: Array, starts: Array, slack: bool, mistakes: Array

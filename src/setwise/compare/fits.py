@@ -119,7 +119,7 @@ def tuned_loss(source: OutOfFoldBase, task: Task, strategy: Strategy) -> tuple[f
         rule = strategy.bound(task).tune(evidence, task)
     except Refusal:
         return np.inf, np.inf
-    return rule.short, float(task.loss.values(task.sets, task.flat(rule.labels(evidence))).mean())
+    return rule.short, task.mean_loss(rule.labels(evidence))
 
 
 def no_advance(what: str, steps: int) -> None:

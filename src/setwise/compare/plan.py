@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
-import numpy as np
 from scipy.sparse import issparse
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
@@ -18,13 +17,13 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from setwise.compare.problem import Problem
 from setwise.compare.text import listed
-from setwise.core.checks import Values, as_choice, as_count, as_kind, as_number, as_text, shown
+from setwise.core.checks import as_choice, as_count, as_kind, as_number, as_text, shown
 from setwise.core.loss import Loss
 from setwise.datasets.columns import Category
 from setwise.decisions.task import Task
 from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.base_models import array_pipeline
-from setwise.estimators.selection.choice import Candidate, chosen_of
+from setwise.estimators.selection.choice import Candidate, chosen_of, judge
 from setwise.estimators.selection.floors import FlooredThreshold, NearestThreshold
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.strategies import ScoreOrder, SingleThreshold, Strategy
@@ -36,37 +35,10 @@ REPLICATES = 200
 
 def order_of(sources: Mapping[str, OutOfFoldBase], task: Task) -> tuple[tuple[Candidate, ...], tuple[str, str]]:
     """A candidate for each base model, and the key of the choice: the first, unless one gains above its error."""
-    scores = [source.response().scores for source in sources.values()]
-    losses = np.array([_mean(task, one) for one in scores])
-    drawn = _replicated(task, scores)
-    gains, drawn_gains = losses[0] - losses, drawn[:, :1] - drawn
-    errors, gain_errors = drawn.std(axis=0, ddof=1), drawn_gains.std(axis=0, ddof=1)
-    candidates = [
-        Candidate(base, ScoreOrder.name, float(loss), float(error), float(gain), float(gain_error))
-        for base, loss, error, gain, gain_error in zip(sources, losses, errors, gains, gain_errors, strict=True)
-    ]
-    best = chosen_of(losses, gains, gain_errors)
-    candidates[best] = replace(candidates[best], chosen=True)
-    return tuple(candidates), candidates[best].key
-
-
-def _mean(task: Task, scores: Values) -> float:
-    return float(task.loss.values(task.sets, task.flat(scores)).mean())
-
-
-def _replicated(task: Task, scores: list[Values]) -> Values:
-    """The mean loss of the scores of each base model on samples of the rows, or of the sets, with replacement."""
-    rng = np.random.default_rng(0)
-    if not task.spans_rows:
-        losses = np.column_stack([task.loss.values(task.sets, task.flat(one)) for one in scores])
-        n = len(losses)
-        return np.array([rng.multinomial(n, np.full(n, 1.0 / n)) @ losses / n for _ in range(REPLICATES)])
-    out = np.empty((REPLICATES, len(scores)))
-    for row in out:
-        drawn = rng.integers(0, len(task.truth), len(task.truth))
-        part = task.take(drawn)
-        row[:] = [_mean(part, one[drawn]) for one in scores]
-    return out
+    scores = {(base, ScoreOrder.name): source.response().scores for base, source in sources.items()}
+    candidates, found = judge([Candidate(*key) for key in scores], scores, task, 0, REPLICATES)
+    best = list(scores)[chosen_of(found.losses, found.gains, found.gain_errors)]
+    return tuple(replace(one, chosen=one.key == best) for one in candidates), best
 
 
 SCORES: dict[str, str] = {

@@ -20,8 +20,8 @@ from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
 from setwise.datasets.columns import Category
 from setwise.decisions import threshold_curve
-from setwise.decisions.task import Task, replicated_losses
-from setwise.estimators.selection.choice import REPLICATES, Candidate, choose, chosen_of, errors_needed
+from setwise.decisions.task import Task, compared
+from setwise.estimators.selection.choice import REPLICATES, Candidate, choose, chosen_of, errors_needed, judge
 from setwise.estimators.selection.floors import FlooredThreshold, calls
 from setwise.estimators.selection.strategies import OwnPrediction, Rule, Strategy
 
@@ -66,8 +66,8 @@ def decide(fits: Fits, task: Task, plan: Plan, reference: Strategy, where: str, 
         advance(f"{where}: order", sum(len(plan.tried(base)) for base in sources.tuned))
         rules = {candidate.key: reference.tune(sources.of(candidate.key).held_out(), task) for candidate in candidates}
         return CandidateChoice(candidates, rules, chosen, dict.fromkeys(sources.tuned, "order"), sources)
-    candidates_, labels, own = _over_each_base(sources, task, plan, reference, where, advance)
-    judged = _judged(candidates_, labels, task)
+    tried, labels, own = _over_each_base(sources, task, plan, reference, where, advance)
+    judged, _ = judge(tried, labels, task, SEED)
     strategies = {strategy.name: strategy for base in sources.tuned for strategy in plan.tried(base)} | {
         reference.name: reference,
         PLAIN[1]: OwnPrediction(),
@@ -84,7 +84,7 @@ def decide(fits: Fits, task: Task, plan: Plan, reference: Strategy, where: str, 
     # A threshold that misses a floor is a rival of nothing, and where all of them do the reference is as good as any.
     rivals = [key for key in rivals if key not in rules or not rules[key].short] or [first]
     chosen = rivals[simplest([labels[key] for key in rivals], task)]
-    marked = tuple(replace(candidate, chosen=candidate.key == chosen) for candidate in judged.values())
+    marked = tuple(replace(candidate, chosen=candidate.key == chosen) for candidate in judged)
     return CandidateChoice(marked, rules, chosen, own, sources)
 
 
@@ -95,15 +95,13 @@ def simplest(labels: Sequence[Bools], task: Task) -> int:
     error, or above the one of the luckiest of several. If none does, the answer is 0. So a base model that comes later,
     and is less simple, is taken only for a gain that can be told from noise.
     """
-    losses: Values = np.array([task.mean_loss(guess) for guess in labels])
-    drawn = replicated_losses(task, labels, REPLICATES, SEED)
-    gains, drawn_gains = losses[0] - losses, drawn[:, :1] - drawn
-    needed = errors_needed(gains, drawn_gains, drawn_gains.std(axis=0, ddof=1))
-    best = chosen_of(losses, gains, needed)
+    found = compared(task, labels, REPLICATES, SEED)
+    needed = errors_needed(found.gains, found.drawn_gains, found.gain_errors)
+    best = chosen_of(found.losses, found.gains, needed)
     if best == 0:
         return 0
-    near = losses - losses[best] <= (drawn - drawn[:, best : best + 1]).std(axis=0, ddof=1)
-    return int(np.argmax((gains > needed) & near))
+    beside_best = replace(found, first=best)
+    return int(np.argmax((found.gains > needed) & (-beside_best.gains <= beside_best.gain_errors)))
 
 
 def _over_each_base(
@@ -135,19 +133,6 @@ def _over_each_base(
     labels[PLAIN] = sources.plain.response().labels
     candidates.insert(1, Candidate(*PLAIN))
     return candidates, labels, own
-
-
-def _judged(candidates: Sequence[Candidate], labels: Mapping[Key, Bools], task: Task) -> dict[Key, Candidate]:
-    """The candidates by their keys, with gains over the first one of all base models."""
-    losses: Values = np.array([task.mean_loss(guess) for guess in labels.values()])
-    drawn = replicated_losses(task, list(labels.values()), REPLICATES, SEED)
-    gains, drawn_gains = losses[0] - losses, drawn[:, :1] - drawn
-    errors, gain_errors = drawn.std(axis=0, ddof=1), drawn_gains.std(axis=0, ddof=1)
-    numbers = {
-        key: {"loss": float(losses[i]), "error": float(errors[i]), "gain": float(gains[i]), "gain_error": float(e)}
-        for i, (key, e) in enumerate(zip(labels, gain_errors, strict=True))
-    }
-    return {c.key: replace(c, **numbers.get(c.key, {})) for c in candidates}  # type: ignore[arg-type]
 
 
 LONG = 100

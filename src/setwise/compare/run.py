@@ -242,7 +242,7 @@ class _MeasureRecord:
         losses, reached = dict[Key, float](), dict[Key, FloorShares]()
         for key, rule in decision.rules.items():
             predicted = rule.labels(fresh[decision.sources.of(key)])
-            losses[key] = float(task.loss.values(task.sets, task.flat(predicted)).mean())
+            losses[key] = task.mean_loss(predicted)
             if self.plan.floor is not None:
                 found = self.plan.floor.reached(task, predicted)
                 reached[key] = replace(found, kept=found.kept and not rule.short)

@@ -1,6 +1,7 @@
 """What is to be predicted, and by what it is judged: the truth of some rows, and the loss of its sets.
 
-In the bootstrap of mean losses rows, or sets where there are several, are drawn with replacement.
+Predictions of the same rows are compared by a bootstrap, in which rows, or sets where there are several, are drawn with
+replacement.
 """
 
 from collections.abc import Callable, Sequence
@@ -90,17 +91,66 @@ class Task:
         out[self.order] = values
         return out
 
-    def losses(self, labels: Bools) -> Values:
-        """The loss of each set, for the predicted labels of the rows."""
-        return self.loss.values(self.sets, self.flat(labels))
+    def losses(self, predicted: NDArray[Any]) -> Values:
+        """The loss of each set, for what is predicted of the rows: labels, or the scores that the loss reads."""
+        return self.loss.values(self.sets, self.flat(predicted))
 
-    def mean_loss(self, labels: Bools) -> float:
-        """The mean loss over the sets, for the predicted labels of the rows."""
-        return float(self.losses(labels).mean())
+    def mean_loss(self, predicted: NDArray[Any]) -> float:
+        """The mean of :meth:`losses` over the sets."""
+        return float(self.losses(predicted).mean())
 
     def take(self, rows: Ints) -> "Task":
         """The task of some rows; a group of which rows are missing is a smaller set."""
         return replace(self, truth=self.truth[rows], groups=None if self.groups is None else self.groups[rows])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The mean losses of m candidates on the same rows, and by how much each loses less than one of them.
+
+    Parameters
+    ----------
+    losses : (m,) the mean losses
+    drawn : (replicates, m) the same on the replicates of a bootstrap, which all candidates share; the standard errors
+        are their deviations
+    first : the place of the candidate that the others are compared with
+    """
+
+    losses: Values
+    drawn: Values
+    first: int = 0
+
+    @cached_property
+    def errors(self) -> Values:
+        """The standard errors of the losses, (m,)."""
+        return np.asarray(self.drawn.std(axis=0, ddof=1))
+
+    @cached_property
+    def gains(self) -> Values:
+        """The loss of the first candidate minus that of each, (m,)."""
+        return np.asarray(self.losses[self.first] - self.losses)
+
+    @cached_property
+    def drawn_gains(self) -> Values:
+        """The gains on the replicates, (replicates, m)."""
+        return self.drawn[:, self.first : self.first + 1] - self.drawn
+
+    @cached_property
+    def gain_errors(self) -> Values:
+        """The standard errors of the gains, which are paired, (m,)."""
+        return np.asarray(self.drawn_gains.std(axis=0, ddof=1))
+
+
+def compared(task: Task, predictions: Sequence[NDArray[Any]], replicates: int, seed: int) -> Comparison:
+    """The comparison of predictions for the rows of a task with the first of them; see :func:`replicated_losses`."""
+    losses = np.array([task.mean_loss(one) for one in predictions])
+    return Comparison(losses, replicated_losses(task, predictions, replicates, seed))
+
+
+def standard_error(values: Values) -> Values:
+    """The standard errors of the means of independent values, as those of folds or bags, over the first axis."""
+    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
 
 
 Formula = Callable[[Values, Values, Values, Values], Values]
@@ -109,7 +159,7 @@ CHUNK = 32
 """So many replicates of a label matrix are held in memory at a time."""
 
 
-def replicated_losses(task: Task, predictions: Sequence[Bools], replicates: int, seed: int) -> Values:
+def replicated_losses(task: Task, predictions: Sequence[NDArray[Any]], replicates: int, seed: int) -> Values:
     """The mean loss of each prediction on each replicate, (replicates, m); all predictions share the replicates.
 
     Where the loss is a mean over sets that are rows or groups, these are drawn. A set that spans all rows is made
@@ -120,17 +170,17 @@ def replicated_losses(task: Task, predictions: Sequence[Bools], replicates: int,
     Parameters
     ----------
     task : the truth, and the loss of its sets
-    predictions : m arrays of the shape of the truth
+    predictions : m arrays of the shape of the truth, of labels or of the scores that the loss reads
     replicates : how many samples are drawn
     seed : of the draws
     """
     rng = np.random.default_rng(seed)
     if not task.spans_rows:
-        losses = np.column_stack([task.losses(labels) for labels in predictions])
+        losses = np.column_stack([task.losses(one) for one in predictions])
         n = len(losses)
         draws = [rng.multinomial(n, np.full(n, 1.0 / n)) @ losses / n for _ in range(replicates)]
         return np.array(draws)
-    formula = formula_of(task.loss)
+    formula = formula_of(task.loss) if task.loss.reads == "labels" else None
     if formula is None:
         return _of_any_loss(task, predictions, replicates, rng)
     if task.is_matrix:
@@ -185,11 +235,11 @@ def _of_matrix(
     return np.concatenate(out)
 
 
-def _of_any_loss(task: Task, predictions: Sequence[Bools], replicates: int, rng: np.random.Generator) -> Values:
+def _of_any_loss(task: Task, predictions: Sequence[NDArray[Any]], replicates: int, rng: np.random.Generator) -> Values:
     n = len(task.truth)
     out = np.empty((replicates, len(predictions)))
     for row in out:
         drawn = rng.integers(0, n, n)
         part = task.take(drawn)
-        row[:] = [part.mean_loss(labels[drawn]) for labels in predictions]
+        row[:] = [part.mean_loss(one[drawn]) for one in predictions]
     return out

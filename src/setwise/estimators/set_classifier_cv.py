@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from setwise.core.checks import Values, as_reals, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import NAMES_AND_OBJECTS
+from setwise.decisions.task import standard_error
 from setwise.estimators.base import VersionedEstimator, warn_of_dropped_groups
 from setwise.estimators.linear_training import VacuousBoundWarning, solve
 from setwise.estimators.objective import may_ramp
@@ -392,7 +393,6 @@ def smallest_within_error(scores: NDArray[np.float64]) -> int:
     The error is that of the paired differences from the best column; a single fold has none.
     """
     below = scores[:, [int(scores.mean(axis=0).argmax())]] - scores
-    folds = len(scores)
-    error = below.std(axis=0, ddof=1) / np.sqrt(folds) if folds > 1 else np.zeros(scores.shape[1])
+    error = standard_error(below) if len(scores) > 1 else np.zeros(scores.shape[1])
     # Rounding of equal means must not decide.
     return int(np.argmax(below.mean(axis=0) <= error + 1e-12))

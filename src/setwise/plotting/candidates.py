@@ -31,7 +31,7 @@ from setwise.core.loss import Loss
 from setwise.core.pages import STRATEGIES
 from setwise.decisions import BootstrapThreshold
 from setwise.decisions.resampling import bootstrap_curve
-from setwise.decisions.task import Task, replicated_losses
+from setwise.decisions.task import Task, compared
 from setwise.decisions.thresholds import as_sets
 from setwise.losses import as_loss
 
@@ -170,11 +170,8 @@ class CandidatesDisplay:
         labels = {name: _as_matrix(values, "predictions", truth.shape) for name, values in given.items()}
         as_choice(average, "average", ("samples", "macro", "micro"))
         task = Task(truth, measure, None if groups is None else _as_groups(groups, truth), average)  # type: ignore[arg-type]
-        losses = np.array([task.mean_loss(guess) for guess in labels.values()])
-        drawn = replicated_losses(task, list(labels.values()), REPLICATES, as_count(seed, "seed", low=0))
-        gains = drawn[:, :1] - drawn
-        errors, gain_errors = drawn.std(axis=0, ddof=1), gains.std(axis=0, ddof=1)
-        return cls(list(labels), losses, errors, losses[0] - losses, gain_errors).plot(ax)
+        found = compared(task, list(labels.values()), REPLICATES, as_count(seed, "seed", low=0))
+        return cls(list(labels), found.losses, found.errors, found.gains, found.gain_errors).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the gains, the best one on top, in ``ax`` or in a figure of its own."""

@@ -6,14 +6,15 @@ What it is worth is seen where the whole choice is repeated in outer folds.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import STRATEGIES
-from setwise.decisions.task import Task, replicated_losses
+from setwise.decisions.task import Comparison, Task, compared
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.selection.strategies import Rule, Strategy
@@ -127,23 +128,26 @@ def choose(
         for base, strategy in plan:
             if progress is not None:
                 progress(base, strategy.name)
-            candidate, found = _tried(base, strategy, bases[base], task)
-            if not isinstance(found, Refusal):
-                labels[candidate.key] = found
+            candidate, guess = _tried(base, strategy, bases[base], task)
+            if not isinstance(guess, Refusal):
+                labels[candidate.key] = guess
             elif not tried:
-                raise found
+                raise guess
             tried.append(candidate)
     except KeyboardInterrupt:
         # What was tried before Ctrl-C is judged, if there is anything to choose.
         if not tried:
             raise
         interrupted = True
-    judged = _judged(tried, labels, task, seed)
+    figures, found = judge(tried, labels, task, seed)
+    needed = errors_needed(found.gains, found.drawn_gains, found.gain_errors)
+    best = list(labels)[chosen_of(found.losses, found.gains, needed)]
+    judged = tuple(replace(candidate, chosen=candidate.key == best) for candidate in figures)
     chosen = next(candidate for candidate in judged if candidate.chosen)
     by_name = {strategy.name: strategy for strategy in (*strategies, reference)}
     rule = by_name[chosen.strategy].bound(task).tune(bases[chosen.base].held_out(), task)
     base_rule = rule if chosen is judged[0] else reference.bound(task).tune(bases[first].held_out(), task)
-    return Choice(tuple(judged), labels, chosen, rule, base_rule, interrupted)
+    return Choice(judged, labels, chosen, rule, base_rule, interrupted)
 
 
 def cross_fitted(strategy: Strategy, base: OutOfFoldBase, task: Task) -> Bools:
@@ -175,27 +179,21 @@ def _tried(name: str, strategy: Strategy, base: OutOfFoldBase, task: Task) -> tu
     return Candidate(name, strategy.name, seconds=perf_counter() - start, refusal=found.sentence), found
 
 
-def _judged(
-    tried: Sequence[Candidate], labels: Mapping[tuple[str, str], Bools], task: Task, seed: int
-) -> list[Candidate]:
-    """The candidates with losses, gains over the first one, and errors; one of them is marked as chosen."""
-    predictions = list(labels.values())
-    losses = np.array([task.mean_loss(guess) for guess in predictions])
-    drawn = replicated_losses(task, predictions, REPLICATES, seed)
-    gains, drawn_gains = losses[0] - losses, drawn[:, :1] - drawn
-    errors, gain_errors = drawn.std(axis=0, ddof=1), drawn_gains.std(axis=0, ddof=1)
-    best = chosen_of(losses, gains, errors_needed(gains, drawn_gains, gain_errors))
-    numbers = {
-        key: {
-            "loss": float(losses[i]),
-            "error": float(errors[i]),
-            "gain": float(gains[i]),
-            "gain_error": float(gain_errors[i]),
-            "chosen": i == best,
-        }
-        for i, key in enumerate(labels)
+def judge(
+    tried: Sequence[Candidate],
+    predictions: Mapping[tuple[str, str], NDArray[Any]],
+    task: Task,
+    seed: int,
+    replicates: int = REPLICATES,
+) -> tuple[list[Candidate], Comparison]:
+    """The candidates with their losses, gains over the first one, and errors by the bootstrap; and their comparison."""
+    found = compared(task, list(predictions.values()), replicates, seed)
+    figures = np.column_stack([found.losses, found.errors, found.gains, found.gain_errors]).tolist()
+    by_key = {
+        key: dict(zip(("loss", "error", "gain", "gain_error"), row, strict=True))
+        for key, row in zip(predictions, figures, strict=True)
     }
-    return [replace(candidate, **numbers.get(candidate.key, {})) for candidate in tried]  # type: ignore[arg-type]
+    return [replace(candidate, **by_key.get(candidate.key, {})) for candidate in tried], found
 
 
 def errors_needed(gains: Values, drawn_gains: Values, gain_errors: Values) -> Values:
@@ -289,9 +287,8 @@ def gain_of(
     task: Task, reference: Bools, chosen: Bools, choices: tuple[tuple[str, str], ...] = (), seed: int = 0
 ) -> Gain:
     """The gain of one prediction over another one for the same rows, with its bootstrap interval."""
-    drawn = replicated_losses(task, [reference, chosen], GAIN_REPLICATES, seed)
-    gains = drawn[:, 0] - drawn[:, 1]
-    low, high = np.quantile(gains, [0.025, 0.975])
-    first, second = task.mean_loss(reference), task.mean_loss(chosen)
-    error = float(gains.std(ddof=1))
-    return Gain(first - second, error, (float(low), float(high)), first, second, choices)
+    found = compared(task, [reference, chosen], GAIN_REPLICATES, seed)
+    gains = found.drawn_gains[:, 1]
+    low, high = np.quantile(gains, [0.025, 0.975]).tolist()
+    first, second = found.losses.tolist()
+    return Gain(first - second, float(gains.std(ddof=1)), (low, high), first, second, choices)

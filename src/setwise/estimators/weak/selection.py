@@ -14,6 +14,7 @@ from scipy.special import expit
 from scipy.stats import chi2, t
 
 from setwise.core.checks import Ints, Values
+from setwise.decisions.task import standard_error
 from setwise.estimators.base import base_threads
 from setwise.estimators.weak.families import Family
 from setwise.estimators.weak.knowledge import Knowledge
@@ -191,7 +192,7 @@ def _chosen(values: dict[tuple[str, float], Values], order: list[tuple[str, floa
 
 def _mean_and_error(values: Values) -> tuple[float, float]:
     """The mean and its standard error."""
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+    return float(values.mean()), float(standard_error(values))
 
 
 CHANCE = 0.01

@@ -40,7 +40,7 @@ from setwise.surrogates import Ramp
 
 
 def tried(
-    model: SetClassifier, problem: SetProblem, Cs: Values, groups: Any, sample_weight: Any, splits: list[Split]
+    model: SetClassifier, problem: SetProblem, Cs: Values, splits: list[Split]
 ) -> list[tuple[SetClassifier, Values]]:
     """Copies of ``model`` that differ in the surrogate and its start, each with the values of C to fit it with.
 
@@ -54,7 +54,7 @@ def tried(
         if problem.starts_at_logistic(convex):
             values = np.union1d([0.0], Cs)
             if model.threshold == "exact" and isinstance(start, str):
-                start = tuned_start(model, problem, groups, sample_weight, splits)
+                start = tuned_start(model, problem, splits)
             one.set_params(start=start)
         found.append((one, values))
     return found
@@ -70,9 +70,7 @@ def surrogates(model: SetClassifier, problem: SetProblem) -> tuple[Any, ...]:
     return (Ramp.name,) if len(problem.grouping.batch) == 1 else (Ramp.name, "convex")
 
 
-def tuned_start(
-    model: SetClassifier, problem: SetProblem, groups: Any, sample_weight: Any, splits: list[Split]
-) -> LogisticRegression:
+def tuned_start(model: SetClassifier, problem: SetProblem, splits: list[Split]) -> LogisticRegression:
     """Logistic regression whose scores of held-out rows lose least with their best thresholds.
 
     Its C is one of ``CS``, its classes are weighted equally or ``"balanced"``. Of equal losses the first one wins, the
@@ -83,16 +81,14 @@ def tuned_start(
     models = [plain_logistic(columns, C=C, class_weight=w) for w in (None, "balanced") for C in CS]
     held_out = np.zeros((len(models), *problem.shape))
     for train, test in splits:
-        given = problem.X, problem.target, groups, sample_weight
-        X, y, sets, weights = (None if whole is None else whole[train] for whole in given)
-        part = problem_of(clone(model), X, y, sets, weights, model._intercept)
+        part = problem_of(clone(model), *problem.given(train), model._intercept)
         for one, scores in zip(models, held_out, strict=True):
             found = LogisticRegressions(
                 part.X, part.grouping, part.target, part.row_weights, part.intercept != 0.0, one
             )
             scores[test] = found.scores(problem.X[test])
     moved = [scores - thresholds(loss, grouping, problem.average, scores) for scores in held_out]
-    losses = [grouping.mean_loss(loss, scores, sample_weight) for scores in moved]
+    losses = [grouping.mean_loss(loss, scores, problem.row_weights) for scores in moved]
     # Losses that differ by rounding are equal.
     return models[int(np.argmin(np.round(losses, 12)))]
 
@@ -237,13 +233,12 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
         # Folds that the user makes hold the rows by their places.
         own = self.cv is None or isinstance(self.cv, int | np.integer)
         problem = problem.in_order(in_folds=True) if own else problem
-        sets, weights = problem.ids, None if problem.row_weights is None else np.asarray(problem.row_weights)
-        splits = self._splits(problem.target, sets if own else groups)
+        splits = self._splits(problem.target, problem.ids if own else groups)
         if model.threshold == "exact":
             refuse_without_threshold(problem)
             refuse_unless_once(splits, len(problem.target))
-        candidates = tried(model, problem, Cs, sets, weights, splits)
-        scores, shifts = _judge(candidates, problem, sets, weights, splits)
+        candidates = tried(model, problem, Cs, splits)
+        scores, shifts = _judge(candidates, problem, splits)
         left = candidates[0][1][0] > 0 or beats_first(scores)
         chosen = smallest_within_error(scores) if left else 0
         final, C = [(one, float(C)) for one, values in candidates for C in values][chosen]
@@ -341,20 +336,14 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
 
 
 def _judge(
-    candidates: list[tuple[SetClassifier, Values]],
-    problem: SetProblem,
-    groups: Any,
-    sample_weight: Any,
-    splits: list[Split],
+    candidates: list[tuple[SetClassifier, Values]], problem: SetProblem, splits: list[Split]
 ) -> tuple[Values, list[Any]]:
     """The score of each model with each of its C on each fold, (folds, m), and their best thresholds or None."""
     exact = candidates[0][0].threshold == "exact"
-    data: list[Any] = [problem.X, problem.target, groups, sample_weight]
     m = sum(len(Cs) for _, Cs in candidates)
     scores, held_out = np.empty((len(splits), m)), np.zeros((m, *problem.shape) if exact else 0)
-    for k, rows in enumerate(splits):
-        parts: list[list[Any]] = [[None if given is None else given[at] for given in data] for at in rows]
-        part, fold = parts
+    for k, (train, test) in enumerate(splits):
+        part, fold = problem.given(train), problem.given(test)
         fits = (path(one, part, Cs) for one, Cs in candidates)
         with warnings.catch_warnings():
             # The fit on all rows warns of the same for the C that is chosen.
@@ -362,13 +351,13 @@ def _judge(
                 warnings.simplefilter("ignore", kind)
             for j, one in enumerate(chain.from_iterable(fits)):
                 if exact:
-                    held_out[j, rows[1]] = one.decision_function(fold[0])
+                    held_out[j, test] = one.decision_function(fold[0])
                 else:
                     scores[k, j] = one.score(*fold)
     if not exact:
         return scores, [None] * m
     best = [thresholds(problem.loss, problem.grouping, problem.average, one) for one in held_out]
-    return cross_fitted_scores(problem, groups, sample_weight, held_out, splits), best
+    return cross_fitted_scores(problem, held_out, splits), best
 
 
 def beats_first(scores: Values) -> bool:

@@ -275,6 +275,11 @@ class SetProblem(BatchTraining):
         shape: tuple[int, ...] = self.target.shape
         return shape if self.grouping.is_matrix else shape[:1]
 
+    def given(self, rows: Any) -> tuple[Any, Any, Any, Any]:
+        """X, y, groups and sample_weight of some of the rows, as ``fit`` and ``score`` take them."""
+        weights = None if self.row_weights is None else np.asarray(self.row_weights)[rows]
+        return self.X[rows], self.target[rows], None if self.ids is None else self.ids[rows], weights
+
     def in_order(self, in_folds: bool = False) -> "SetProblem":
         """The same problem with its rows in an order that follows from the rows, whatever order they are given in.
 
@@ -443,7 +448,6 @@ def held_out_thresholds(model: Any, problem: SetProblem, checkpoint: OpenCheckpo
     loss, grouping, target = problem.loss, problem.grouping, problem.target
     refuse_without_threshold(problem)
     scores = np.zeros(problem.shape)
-    weights = None if problem.row_weights is None else np.asarray(problem.row_weights)
     for k, (train, test) in enumerate(folds(target, problem.ids, FOLDS, "threshold='exact'")):
         part = None if checkpoint is None else checkpoint.part(f"fold {k}")
         one = clone(model).set_params(verbose=0, warm_start=False)
@@ -451,29 +455,26 @@ def held_out_thresholds(model: Any, problem: SetProblem, checkpoint: OpenCheckpo
             # The fit on all rows has warned of the same.
             for kind in (VacuousBoundWarning, ConvergenceWarning):
                 warnings.simplefilter("ignore", kind)
-            rest = (None if given is None else given[train] for given in (problem.ids, weights))
-            one._fit(problem.X[train], target[train], *rest, 0.0, lambda _, part=part: part)
+            one._fit(*problem.given(train), 0.0, lambda _, part=part: part)
         scores[test] = one.decision_function(problem.X[test])
     return thresholds(loss, grouping, model.average, scores)
 
 
-def cross_fitted_scores(
-    problem: SetProblem, groups: Any, sample_weight: Any, held_out: Values, splits: list[Split]
-) -> Values:
+def cross_fitted_scores(problem: SetProblem, held_out: Values, splits: list[Split]) -> Values:
     """The score of each fold, (folds, m), for m models' scores of held-out rows (m, n) or (m, n, p).
 
     It is one minus the mean loss over the sets of the fold, with the thresholds that are best on the other folds: on
     the rows they were chosen on, thresholds look better than they are.
     """
-    found = np.empty((len(splits), len(held_out)))
+    found, ids = np.empty((len(splits), len(held_out))), problem.ids
     for k, (_, test) in enumerate(splits):
         rest = np.ones(len(problem.target), dtype=bool)
         rest[test] = False
         others, fold = (
-            group(problem.target[at], None if groups is None else groups[at], problem.average, problem.grouping.classes)
+            group(problem.target[at], None if ids is None else ids[at], problem.average, problem.grouping.classes)
             for at in (rest, test)
         )
-        weight = None if sample_weight is None else sample_weight[test]
+        weight = None if problem.row_weights is None else np.asarray(problem.row_weights)[test]
         for j, scores in enumerate(held_out):
             best = thresholds(problem.loss, others, problem.average, scores[rest])
             found[k, j] = 1.0 - fold.mean_loss(problem.score_loss, scores[test] - best, weight)

@@ -42,19 +42,17 @@ class FitProgress:
 
     def step(self, objective: float, iteration: int) -> None:
         """Draw the line, at most ten times a second."""
-        seconds = time.perf_counter() - self._begin
-        if not self.shown or (seconds - self._drawn < 0.1 and self._open):
-            return
-        self._drawn, self._open = seconds, True
-        sys.stderr.write(f"\r{self.label}: objective {objective:.6g}  step {iteration}  {seconds:.1f} s ")
-        sys.stderr.flush()
+        self._draw(f": objective {objective:.6g}  step {iteration}  {time.perf_counter() - self._begin:.1f} s ")
 
     def note(self, words: str) -> None:
         """Draw what is done now, at most ten times a second."""
+        self._draw(f" {words:60}")
+
+    def _draw(self, text: str) -> None:
         seconds = time.perf_counter() - self._begin
         if self.shown and not (self._open and seconds - self._drawn < 0.1):
             self._drawn, self._open = seconds, True
-            sys.stderr.write(f"\r{self.label} {words:60}")
+            sys.stderr.write(f"\r{self.label}{text}")
             sys.stderr.flush()
 
     def close(self) -> None:

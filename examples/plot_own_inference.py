@@ -28,7 +28,7 @@ from sklearn.linear_model import LogisticRegression
 from setwise import SetClassifier
 from setwise.core import BoundLoss, SetFunction, Sets
 from setwise.inference import Auto, Enumeration, Inference, Maximizer
-from setwise.inference.independent_decisions import unfit
+from setwise.inference.independent_decisions import SETS
 from setwise.losses import Loss, Trait
 from setwise.surrogates import MarginRescaling
 
@@ -62,9 +62,10 @@ class Calls(Loss):
 # The search
 # ----------
 #
-# An inference says what it refuses, in a sentence, and binds what it takes. The best labels of the
-# first seconds depend on what comes later only by whether the last of them is wrong, so two values
-# per second suffice. All records are searched at once here, which must have equal lengths.
+# An inference declares what it takes, refuses anything else in a sentence, and binds what it takes.
+# The best labels of the first seconds depend on what comes later only by whether the last of them is
+# wrong, so two values per second suffice. All records are searched at once here, which must have
+# equal lengths.
 
 
 @final
@@ -74,12 +75,10 @@ class ByRuns(Inference):
 
     name: ClassVar[str] = "by_runs"
     about: ClassVar[str] = "two values a second: is it wrong or right?"
+    takes: ClassVar = SETS
 
-    def refuses(self, bound_loss, slack=False):
-        """None, or why this method does not fit."""
-        why = unfit(self, bound_loss, slack)
-        if why is not None:
-            return why
+    def _refuses(self, bound_loss, slack):
+        """None, or why this method does not fit sets of decisions."""
         known = [isinstance(term, SetFunction) and term.value is runs for term in bound_loss.terms]
         if slack or known != [True]:
             return f"ByRuns refuses {bound_loss!r}: it is no number of runs. Use Auto."

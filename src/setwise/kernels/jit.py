@@ -111,16 +111,17 @@ class FunctionWithTwin:
     twin : a function of the same arguments, which returns and writes the same bits. The size of the first argument,
         mostly an array, tells how much there is to do
     patience : seconds
+    large : a first argument of so many entries pays for the kernel at once
     """
 
-    def __init__(self, kernel: Any, twin: Callable[..., Any], patience: float) -> None:
-        self.kernel, self.twin, self.left = kernel, twin, 0.0 if DEBUGGED else patience
+    def __init__(self, kernel: Any, twin: Callable[..., Any], patience: float, large: int = LARGE) -> None:
+        self.kernel, self.twin, self.left, self.large = kernel, twin, 0.0 if DEBUGGED else patience, large
         self.look_at = patience - GLANCE if isinstance(kernel, CompiledFunction) else -math.inf
         self._made: Any = None
         update_wrapper(self, kernel, updated=())
 
     def __call__(self, *arguments: Any) -> Any:  # noqa: D102
-        if self.left > 0.0 and getattr(arguments[0], "size", 1) < LARGE:
+        if self.left > 0.0 and getattr(arguments[0], "size", 1) < self.large:
             begin = time.perf_counter()
             with np.errstate(all="ignore"):
                 found = self.twin(*arguments)
@@ -160,11 +161,11 @@ reordered = _options(
 inlined = _options(inline="always", **UNCOUNTED)
 
 
-def plain_first(twin: Callable[..., Any], patience: float = PATIENCE) -> Callable[[Called], Called]:
+def plain_first(twin: Callable[..., Any], patience: float = PATIENCE, large: int = LARGE) -> Callable[[Called], Called]:
     """A decorator of kernels with a twin in NumPy, and of functions that call some; see :class:`FunctionWithTwin`."""
 
     def decorated(kernel: Called) -> Called:
-        return cast("Called", FunctionWithTwin(kernel, twin, patience))
+        return cast("Called", FunctionWithTwin(kernel, twin, patience, large))
 
     return decorated
 

@@ -62,8 +62,8 @@ def _plain_cell_sum(table: Array, start: int, top: Array, rest: Array) -> float:
     if not len(rows):
         return 0.0
     cells = table[start : start + len(top) * len(rest)].reshape(len(top), len(rest))[rows]
-    # A running sum adds one number after another, as the kernel does.
-    return float(np.cumsum(top[rows] * np.cumsum(rest * cells, axis=1)[:, -1])[-1])
+    # A running sum adds one number after another, as the kernel does, which begins with 0.
+    return float(np.cumsum(top[rows] * np.cumsum(rest * cells, axis=1)[:, -1])[-1] + 0.0)
 
 
 def _plain_least_by_table(
@@ -86,7 +86,7 @@ def _plain_least_by_table(
                 top = _with_decision(top, float(probabilities[i, k]))
 
 
-@plain_first(_plain_least_by_table)
+@plain_first(_plain_least_by_table, large=1 << 14)
 @kernel
 def least_by_table(
     probabilities: Array, table: Array, starts: Array, low: int, high: int, sizes: Array, values: Array
@@ -125,7 +125,7 @@ def _plain_expected_by_table(probabilities: Array, labels: Array, table: Array, 
         values[i] = _plain_cell_sum(table, int(starts[len(top) - 1]), top, rest)
 
 
-@plain_first(_plain_expected_by_table)
+@plain_first(_plain_expected_by_table, large=1 << 15)
 @kernel
 def expected_by_table(probabilities: Array, labels: Array, table: Array, starts: Array, values: Array) -> None:
     """Writes the expected loss of each row of ``labels`` (n, p); O(p^2) for a row. See :func:`least_by_table`."""
@@ -209,7 +209,7 @@ def _plain_count(q: Array, tiny: float) -> tuple[int, Array, float]:
     pmf[0] = 1.0
     for x in q.tolist():
         # The right side is read before the left side is written.
-        pmf[low + 1 : high + 2] = pmf[low + 1 : high + 2] * (1.0 - x) + pmf[low : high + 1] * x
+        pmf[low + 1 : high + 2] = np.append(pmf[low + 1 : high + 1] * (1.0 - x), -0.0) + pmf[low : high + 1] * x
         pmf[low] *= 1.0 - x
         high += 1
         while low < high and pmf[low] < tiny:

@@ -200,13 +200,13 @@ def _plain_class_costs(costs: Array, labels: Array, offsets: Array) -> tuple[Arr
     n = len(offsets) - 1
     inside, out = costs[offsets[0] : offsets[-1]], np.zeros(2 * n)
     sides = 2 * owners_of(offsets) + np.where(labels[offsets[0] : offsets[-1]], 0, 1)
-    known, firsts = np.unique(sides, return_index=True)
-    out[known] = inside[firsts]
-    wrong = out[sides] != inside
-    # NaN is not even equal to itself.
-    wrong[firsts] = False
-    if wrong.any():
-        out[known[firsts > wrong.argmax()]] = 0.0
+    places, firsts = np.arange(len(sides)), np.zeros(2 * n, np.int64)
+    # Of several that are written to one place the last one stays.
+    firsts[sides[::-1]] = places[::-1]
+    firsts = firsts[sides]
+    wrong = (inside[firsts] != inside) & (firsts != places)
+    end = wrong.argmax() if wrong.any() else len(sides)
+    out[sides[:end]] = inside[:end]
     return out.reshape(n, 2), not wrong.any()
 
 

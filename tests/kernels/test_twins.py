@@ -10,7 +10,6 @@ import pytest
 import setwise.kernels
 from setwise.core.batch import Sets
 from setwise.decisions import bagged_threshold, best_threshold, expected_loss, least_expected_loss
-from setwise.kernels import poisson_binomial
 from setwise.kernels.jit import FunctionWithTwin
 from setwise.kernels.lovasz import modular_hinge
 from setwise.kernels.poisson_binomial import count, prefixes
@@ -170,14 +169,18 @@ def test_numbers_of_positives(calls):
     assert {name for name in NUMBERS if calls[name] >= 5} == NUMBERS
 
 
-def test_many_rows_do_not_wait_for_a_twin(monkeypatch):
-    by_table = poisson_binomial.least_by_table
-    monkeypatch.setattr(by_table, "left", 1.0)
-    for rows, calls in ((3, 1), (20_000, 0)):
-        seen = []
-        monkeypatch.setattr(by_table, "twin", lambda *given, seen=seen: seen.append(given))
-        least_expected_loss(np.full((rows, 4), 0.3), "f1")
-        assert len(seen) == calls
+def test_many_sets_and_rows_do_not_wait_for_a_twin(monkeypatch):
+    seen = []
+    for name in (("poisson_binomial", "least_by_table"), ("counts", "_quotient_argmax")):
+        twin = twins()[name]
+        monkeypatch.setattr(twin, "left", 1.0)
+        monkeypatch.setattr(twin, "twin", lambda *given, name=name: seen.append(name))
+    for n, calls in ((3, 2), (20_000, 0)):
+        seen.clear()
+        least_expected_loss(np.full((n, 4), 0.3), "f1")
+        sets = Sets(np.tile([True, False], n), 2 * np.arange(n + 1))
+        MarginRescaling(Jaccard(), scale="size").batch(sets, np.full(2 * n, 0.3))
+        assert len(set(seen)) == calls
 
 
 def segments(rng):

@@ -332,7 +332,7 @@ def _plain_positive(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
     return first, np.where(flat, np.where(c > 0.0, np.inf, 0.0), last)
 
 
-@plain_first(_plain_quotient_argmax, patience=1.0)
+@plain_first(_plain_quotient_argmax, patience=1.0, large=1 << 13, counted=6)
 @kernel
 def _quotient_argmax(
     margins: Array, sums: Array, starts: Array, low: Array, top: Array, bottom: Array, origin: Array,

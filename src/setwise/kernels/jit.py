@@ -111,17 +111,25 @@ class FunctionWithTwin:
     twin : a function of the same arguments, which returns and writes the same bits. The size of the first argument,
         mostly an array, tells how much there is to do
     patience : seconds
-    large : a first argument of so many entries pays for the kernel at once
+    large, counted : so many entries of the argument of this number, as those of sets over which the twin loops, pay for
+        the kernel at once; a first argument of ``LARGE`` entries does so too
     """
 
-    def __init__(self, kernel: Any, twin: Callable[..., Any], patience: float, large: int = LARGE) -> None:
-        self.kernel, self.twin, self.left, self.large = kernel, twin, 0.0 if DEBUGGED else patience, large
+    def __init__(
+        self, kernel: Any, twin: Callable[..., Any], patience: float, large: int = LARGE, counted: int = 0
+    ) -> None:
+        self.kernel, self.twin, self.left = kernel, twin, 0.0 if DEBUGGED else patience
+        self.large, self.counted = large, counted
         self.look_at = patience - GLANCE if isinstance(kernel, CompiledFunction) else -math.inf
         self._made: Any = None
         update_wrapper(self, kernel, updated=())
 
     def __call__(self, *arguments: Any) -> Any:  # noqa: D102
-        if self.left > 0.0 and getattr(arguments[0], "size", 1) < self.large:
+        if (
+            self.left > 0.0
+            and getattr(arguments[0], "size", 1) < LARGE
+            and getattr(arguments[self.counted], "size", 1) < self.large
+        ):
             begin = time.perf_counter()
             with np.errstate(all="ignore"):
                 found = self.twin(*arguments)
@@ -161,18 +169,20 @@ reordered = _options(
 inlined = _options(inline="always", **UNCOUNTED)
 
 
-def plain_first(twin: Callable[..., Any], patience: float = PATIENCE, large: int = LARGE) -> Callable[[Called], Called]:
+def plain_first(
+    twin: Callable[..., Any], patience: float = PATIENCE, large: int = LARGE, counted: int = 0
+) -> Callable[[Called], Called]:
     """A decorator of kernels with a twin in NumPy, and of functions that call some; see :class:`FunctionWithTwin`."""
 
     def decorated(kernel: Called) -> Called:
-        return cast("Called", FunctionWithTwin(kernel, twin, patience, large))
+        return cast("Called", FunctionWithTwin(kernel, twin, patience, large, counted))
 
     return decorated
 
 
 def interpreted_first(kernel: Called) -> Called:
     """A decorator of kernels whose twin is their own source, run by Python: they work on few numbers as a rule."""
-    return cast("Called", FunctionWithTwin(kernel, source(kernel), PATIENCE))
+    return cast("Called", FunctionWithTwin(kernel, source(kernel), PATIENCE, 1 << 15))
 
 
 def source(kernel: Called) -> Called:

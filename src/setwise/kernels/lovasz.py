@@ -164,7 +164,7 @@ def _plain_gains(labels: Array, top: Array, bottom: Array, origin: float) -> Arr
     return out
 
 
-@plain_first(_plain_quotient_values)
+@plain_first(_plain_quotient_values, large=1 << 14, counted=2)
 @kernel
 def quotient_values(
     keys: Array, scores: Array, starts: Array, offsets: Array, line: Array,

@@ -161,7 +161,7 @@ def _plain_prefix_sums(margins: Array, starts: Array, out: Array) -> None:
         np.cumsum(out[a + k : b + k + 1], out=out[a + k : b + k + 1])
 
 
-@plain_first(_plain_prefix_sums)
+@plain_first(_plain_prefix_sums, large=1 << 16, counted=1)
 @kernel
 def _prefix_sums(margins: Array, starts: Array, out: Array) -> None:
     for k in range(len(starts) - 1):

@@ -32,7 +32,7 @@ def _plain_best_prefix(
             mistakes[items[first : first + best + 1]] = True
 
 
-@plain_first(_plain_best_prefix, large=1 << 17)
+@plain_first(_plain_best_prefix, large=1 << 16, counted=4)
 @kernel
 def best_prefix(
     losses: Array, at_empty: Array, gains: Array, items: Array, starts: Array, slack: bool, mistakes: Array

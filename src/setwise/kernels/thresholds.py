@@ -183,7 +183,7 @@ def _plain_best_cut(scores: Array, losses: Array, start: float, equal: float) ->
     return cuts[at], cuts[first[run]], cuts[last[run]]
 
 
-@plain_first(_plain_best_cuts, patience=1.0)
+@plain_first(_plain_best_cuts, patience=1.0, large=1 << 13, counted=3)
 @kernel
 def best_cuts(scores: Array, losses: Array, start: Array, offsets: Array, equal: float) -> tuple[Array, Array, Array]:
     """Returns the best cut of each segment, and the first and last cut of its flat run, (n,) int64 each; O(m).

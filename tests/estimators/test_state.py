@@ -8,9 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from setwise import SetClassifier
-from setwise.losses import (
-    Hamming,
-)
+from setwise.estimators.set_training import SetProblem
+from setwise.losses import Hamming
 from setwise.risks import MeanRisk
 
 
@@ -53,6 +52,32 @@ def test_ctrl_c_keeps_the_best_weights(bags, monkeypatch):
     assert np.isfinite(model.coef_).all()
     assert "interrupted" in model.stop_reason_
     assert model.score(X, y, groups=groups) > 0
+
+
+@pytest.mark.parametrize("surrogate", ["auto", "ramp"])
+def test_ctrl_c_while_a_fit_is_judged_keeps_it(bags, surrogate, monkeypatch):
+    X, y, _ = bags
+    full = SetClassifier("f1", surrogate).fit(X, y)
+    loss_at, calls = SetProblem.loss_at, []
+
+    def interrupted(self, w):
+        calls.append(w)
+        if len(calls) == stop:
+            raise KeyboardInterrupt
+        return loss_at(self, w)
+
+    stop = -1
+    monkeypatch.setattr(SetProblem, "loss_at", interrupted)
+    SetClassifier("f1", surrogate).fit(X, y)
+    # The last two losses are those of the end and of the start.
+    stop, last = len(calls) - 1, calls[-2]
+    calls.clear()
+    model = SetClassifier("f1", surrogate)
+    with pytest.warns(RuntimeWarning, match="its fit had ended and was judged"), pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    np.testing.assert_array_equal(calls[-1], last)
+    assert (model.status_, model.n_iter_) == ("interrupted", full.n_iter_)
+    assert model.objective_ <= full.objective_ * (1 + 1e-9)
 
 
 @pytest.mark.filterwarnings("ignore:SetClassifier was interrupted")

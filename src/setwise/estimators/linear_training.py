@@ -403,13 +403,16 @@ class Training(ABC):
 
     def _risk(self, surrogate: Surrogate, kept: OpenCheckpoint | None = None) -> tuple[Risk, Values]:
         """The risk of a surrogate, and the weights from which its weights are steps."""
-        risk: Risk = (plain := self.risk_of(surrogate))
+        plain = self.risk_of(surrogate)
+        risk: Risk = plain
         origin = np.zeros(risk.size)
-        if self.starts_at_logistic(risk.convex):
+        if self.starts_at_logistic(plain.convex):
             start = None if kept is None else kept.part("start")
-            # Planes are those of steps from the very start that they were made with.
-            known = start is not None and start.arrays
-            origin = start.numbers("w", origin.shape) if start is not None and known else self.beginning(risk)
+            if start is not None and start.arrays:
+                # Planes are those of steps from the very start that they were made with.
+                origin = start.numbers("w", origin.shape)
+            else:
+                origin = self.beginning(plain)
             if start is not None:
                 start.put({"w": origin})
             self.starts[:] = [origin]

@@ -20,7 +20,7 @@ from setwise.kernels.thresholds import best_cuts
 from setwise.losses import MCC, FBeta, GMean, Jaccard, Tversky
 from setwise.surrogates import MarginRescaling
 
-UP_TO_STARTS = {("sorting", "_pack"): 5, ("rankings", "_pack"): 5, ("lovasz", "_pack_errors"): 7}
+UP_TO_STARTS = {("sorting", "_pack"): 5, ("lovasz", "_pack_errors"): 7}
 """Which argument is room for keys, of which those up to the last start count."""
 
 ROOM = {("counts", "_quotient_argmax"): (7, 8), ("sorting", "sort_packed"): (0,)}
@@ -59,7 +59,7 @@ def calls(monkeypatch):
         for k, (one, other) in enumerate(zip(arguments, copies, strict=True)):
             if k in ROOM.get(name, ()):
                 continue
-            end = arguments[-1 if name[0] != "rankings" else 6][-1] if UP_TO_STARTS.get(name) == k else None
+            end = arguments[-1][-1] if UP_TO_STARTS.get(name) == k else None
             assert same(one[:end], other[:end]) if isinstance(one, np.ndarray) else True, (name, k)
         return found
 
@@ -106,7 +106,7 @@ THRESHOLDS = {
     ("thresholds", "drawn_only"),
 }  # fmt: skip
 HINGES = {
-    ("rankings", "_pack"), ("rankings", "_decode"), ("rankings", "_prefix_sums"), ("rankings", "_mark_mistakes"),
+    ("rankings", "rank_margins"), ("rankings", "prefix_sums"), ("rankings", "mark_mistakes"),
     ("counts", "gain_caps"), ("counts", "_quotient_argmax"), ("segments", "segment_sums"),
 }  # fmt: skip
 NUMBERS = {
@@ -141,8 +141,8 @@ def test_thresholds_and_hinges(calls, dtype):
         for loss in (Jaccard(), Tversky(0.3, 0.9), FBeta(0.3)):
             MarginRescaling(loss, scale="size").batch(sets, scores)
         segment_sums(scores, sets.offsets)
-    # Margins of float32 scores are decoded from their keys, others are put in order.
-    lacks = {("sorting", "_exact_order")} if dtype == np.float32 else {("rankings", "_decode")}
+    # Keys of float32 scores are in order already.
+    lacks = {("sorting", "_exact_order")} if dtype == np.float32 else set()
     assert {name for name in THRESHOLDS | HINGES if calls[name] >= 5} == (THRESHOLDS | HINGES) - lacks
 
 

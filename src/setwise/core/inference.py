@@ -67,6 +67,11 @@ class Solutions:
     bounds: Values
     exact: Bools
 
+    @classmethod
+    def known(cls, labels: NDArray[Any], values: Values) -> "Solutions":
+        """Labelings that are known to be the best ones."""
+        return cls(labels, values, values, np.ones(len(values), dtype=bool))
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -284,7 +289,7 @@ class Maximizer(ABC):
         lost, won = self.bound_loss.values(labels), batch.won(scores, labels)
         values = lost * (1.0 + won) if self.slack else lost + won
         if bounds is None:
-            return Solutions(labels, values, values, np.ones(len(batch), dtype=bool))
+            return Solutions.known(labels, values)
         size, most = absolute_sums(scores, batch), np.abs(lost if most is None else most)
         exact = bounds - values <= rounding(batch.addends, most * (1.0 + size) if self.slack else most + size)
         return Solutions(labels, values, np.maximum(bounds, values), exact)

@@ -30,7 +30,8 @@ class RankedMargins:
 
     Segment 2 i holds the positives of set i and segment 2 i + 1 its negatives. Decisions with a margin at or under
     ``floor`` are always wrong, ``low`` (2n,) of them, and win ``base`` (n,) in score; those at or over their cap are
-    never wrong. The rest are ranked. ``truth`` (n,) is the score of the true labels.
+    never wrong. The rest are ranked. ``sums`` (m + 2n,) are prefix sums of the ranked margins; those of segment k begin
+    at ``starts[k] + k``.
     """
 
     sets: Sets
@@ -42,7 +43,7 @@ class RankedMargins:
     starts: Ints
     low: Ints
     base: Doubles
-    truth: Doubles
+    sums: Doubles
 
     @classmethod
     def of(
@@ -50,12 +51,8 @@ class RankedMargins:
     ) -> "RankedMargins":
         """Sorts all margins between floor and cap; O(p log p)."""
         caps = np.full(2 * len(sets), np.inf) if caps is None else caps
-        return cls(sets, scores, floor, caps, *rank_margins(scores, sets.truth, sets.offsets, floor, caps))
-
-    @cached_property
-    def sums(self) -> Doubles:
-        """Prefix sums of the ranked margins, (m + 2n,); those of segment k begin at ``starts[k] + k``."""
-        return np.asarray(prefix_sums(self.margins, self.starts))
+        keys, margins, starts, low, base = rank_margins(scores, sets.truth, sets.offsets, floor, caps)
+        return cls(sets, scores, floor, caps, keys, margins, starts, low, base, prefix_sums(margins, starts))
 
     @cached_property
     def ranked(self) -> Ints:

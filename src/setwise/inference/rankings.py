@@ -70,4 +70,4 @@ class _WorstRanking(Maximizer):
         depth = -1 if term.depth is None else term.depth
         P, c = batch.positives, batch.pair_weight
         worst_rankings(s, places, P, batch.offsets, term.weight, term.drop, c, depth, swaps, values)
-        return Solutions(swaps, values, values, np.ones(len(batch), dtype=bool))
+        return Solutions.known(swaps, values)

@@ -113,14 +113,22 @@ class FunctionWithTwin:
     patience : seconds
     large, counted : so many entries of the argument of this number, as those of sets over which the twin loops, pay for
         the kernel at once; a first argument of ``LARGE`` entries does so too
+    calls : the kernel that a function calls
     """
 
     def __init__(
-        self, kernel: Any, twin: Callable[..., Any], patience: float, large: int = LARGE, counted: int = 0
+        self,
+        kernel: Any,
+        twin: Callable[..., Any],
+        patience: float,
+        large: int = LARGE,
+        counted: int = 0,
+        calls: Any = None,
     ) -> None:
         self.kernel, self.twin, self.left = kernel, twin, 0.0 if DEBUGGED else patience
         self.large, self.counted = large, counted
-        self.look_at = patience - GLANCE if isinstance(kernel, CompiledFunction) else -math.inf
+        self.looked = kernel if isinstance(kernel, CompiledFunction) else calls
+        self.look_at = -math.inf if self.looked is None else patience - GLANCE
         self._made: Any = None
         update_wrapper(self, kernel, updated=())
 
@@ -137,7 +145,7 @@ class FunctionWithTwin:
             # To import Numba takes longer than what is saved: only who needs it for another kernel looks.
             if self.left < self.look_at and _STARTED.is_set():
                 self.look_at = -math.inf
-                if self.kernel.is_on_disk:
+                if self.looked.is_on_disk:
                     self.left = 0.0
             return found
         # Numba's own function: one call more in between is a twentieth of a short step.
@@ -170,12 +178,12 @@ inlined = _options(inline="always", **UNCOUNTED)
 
 
 def plain_first(
-    twin: Callable[..., Any], patience: float = PATIENCE, large: int = LARGE, counted: int = 0
+    twin: Callable[..., Any], patience: float = PATIENCE, large: int = LARGE, counted: int = 0, calls: Any = None
 ) -> Callable[[Called], Called]:
     """A decorator of kernels with a twin in NumPy, and of functions that call some; see :class:`FunctionWithTwin`."""
 
     def decorated(kernel: Called) -> Called:
-        return cast("Called", FunctionWithTwin(kernel, twin, patience, large, counted))
+        return cast("Called", FunctionWithTwin(kernel, twin, patience, large, counted, calls))
 
     return decorated
 

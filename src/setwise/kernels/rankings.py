@@ -17,62 +17,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, plain_first, require_length, source
-from setwise.kernels.segments import owners_of
+from setwise.kernels.jit import kernel, plain_first, require_length
 from setwise.kernels.sorting import MARGINS, exact_order, sort_packed
 
 Array = NDArray[Any]
 
 
-def rank_margins(scores: Array, labels: Array, offsets: Array, floor: float, caps: Array) -> tuple[Array, ...]:
-    """Sorts the margins ``m_i = s_i (2 y_i - 1)`` with ``floor < m_i < caps[segment]`` upwards in each segment.
-
-    Returns ``keys`` (m,) uint64, whose low 32 bits are ``2 * place + label`` of a decision in its set; ``margins`` (m,)
-    in that order and in the precision of ``scores``; ``starts`` (2n+1,); ``low`` (2n,), the number of margins at or
-    under the floor; ``base`` (n,), minus their sum; and ``truth`` (n,), the score of the true labels. O(p log p).
-    """
-    n = len(offsets) - 1
-    starts, low = np.zeros(2 * n + 1, np.int64), np.zeros(2 * n, np.int64)
-    base, truth, keys = np.zeros(n), np.zeros(n), np.empty(len(scores), np.uint64)
-    _pack(scores, labels, offsets, floor, caps, keys, starts, low, base, truth)
-    keys = sort_packed(keys[: starts[-1]], starts)
-    if scores.dtype == np.float32:
-        margins = np.empty(len(keys), np.float32)
-        _decode(keys, margins.view(np.uint32))
-    else:
-        margins = exact_order(keys, scores, starts, np.repeat(offsets[:-1], 2), MARGINS)
-    return keys, margins, starts, low, base, truth
-
-
-def _plain_pack(
-    scores: Array, labels: Array, offsets: Array, floor: float, caps: Array,
-    keys: Array, starts: Array, low: Array, base: Array, truth: Array,
-) -> None:  # fmt: skip
-    source(require_length)(scores, offsets)
-    source(require_length)(labels, offsets)
-    n, owners, inside = len(offsets) - 1, owners_of(offsets), slice(offsets[0], offsets[-1])
+def _plain_rank_margins(scores: Array, labels: Array, offsets: Array, floor: float, caps: Array) -> tuple[Array, ...]:
+    n, inside = len(offsets) - 1, slice(offsets[0], offsets[-1])
+    owners = np.repeat(np.arange(n), np.diff(offsets))
     y, segments = labels[inside].astype(np.int64), 2 * owners + ~labels[inside].astype(bool)
     margins = np.where(y, scores[inside], -scores[inside])
     under = margins.astype(np.float64) <= floor
     ranked = np.flatnonzero(~under & (margins < caps[segments]))
-    low[:] = np.bincount(segments[under], minlength=2 * n)
+    low = np.bincount(segments[under], minlength=2 * n)
     # Sums from left to right, as the kernel takes them.
-    base[:] = np.bincount(owners, -(margins * under).astype(np.float64), minlength=n)
-    truth[:] = np.bincount(owners, (margins * y).astype(np.float64), minlength=n)
+    base = np.bincount(owners, -(margins * under).astype(np.float64), minlength=n).astype(np.float64)
     bits = margins.astype(np.float32).view(np.uint32).astype(np.uint64)
     bits ^= np.uint64(0x80000000) | (np.uint64(0x7FFFFFFF) * (bits >> np.uint64(31)))
     places = np.arange(offsets[0], offsets[-1]) - offsets[owners]
-    found = bits << np.uint64(32) | (2 * places + y).astype(np.uint64)
-    ranked = ranked[np.argsort(segments[ranked], kind="stable")]
-    keys[: len(ranked)] = found[ranked]
-    starts[1:] = np.cumsum(np.bincount(segments[ranked], minlength=2 * n))
+    keys = bits << np.uint64(32) | (2 * places + y).astype(np.uint64)
+    ranked = ranked[np.lexsort((margins[ranked], bits[ranked], segments[ranked]))]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(segments[ranked], minlength=2 * n))])
+    return keys[ranked], margins[ranked], starts, low, base
 
 
-@plain_first(_plain_pack)
 @kernel
 def _pack(
     scores: Array, labels: Array, offsets: Array, floor: float, caps: Array,
-    keys: Array, starts: Array, low: Array, base: Array, truth: Array,
+    keys: Array, starts: Array, low: Array, base: Array,
 ) -> None:  # fmt: skip
     """Writes the keys of the ranked decisions, and the sums and numbers of the others; O(total).
 
@@ -88,7 +61,7 @@ def _pack(
         b: Any = last - 1
         n_low: Any = 0
         n_low_positives: Any = 0
-        score_won, true_score = 0.0, 0.0
+        score_won = 0.0
         for j in range(first, last):
             y = np.int64(labels[j])
             margin = scores[j] if y else -scores[j]
@@ -101,9 +74,8 @@ def _pack(
             n_low += under
             n_low_positives += under & y
             score_won -= margin * under
-            true_score += margin * y
         low[2 * i], low[2 * i + 1] = n_low_positives, n_low - n_low_positives
-        base[i], truth[i] = score_won, true_score
+        base[i] = score_won
         # The negatives were written from above: turn them round, so that equal margins stay in the order of places.
         left, right = b + 1, last - 1
         while left < right:
@@ -130,12 +102,6 @@ def rising_bits(value: Any) -> Any:
     return bits ^ (np.uint64(0x80000000) | (np.uint64(0x7FFFFFFF) * (bits >> np.uint64(31))))
 
 
-def _plain_decode(keys: Array, bits: Array) -> None:
-    up = (keys >> np.uint64(32)).astype(np.uint32)
-    bits[:] = np.where(up >> np.uint32(31), up & np.uint32(0x7FFFFFFF), ~up)
-
-
-@plain_first(_plain_decode)
 @kernel
 def _decode(keys: Array, bits: Array) -> None:
     """Writes the bits of the float32 in the upper half of each key: the inverse of :func:`rising_bits`."""
@@ -144,24 +110,27 @@ def _decode(keys: Array, bits: Array) -> None:
         bits[j] = up & np.uint32(0x7FFFFFFF) if up >> np.uint32(31) else np.uint32(~up)
 
 
-def prefix_sums(margins: Array, starts: Array) -> Array:
-    """Returns the sums of the 0, 1, 2, ... smallest margins of each segment, (m + 2n,), in float64; O(m).
+@plain_first(_plain_rank_margins, calls=_pack)
+def rank_margins(scores: Array, labels: Array, offsets: Array, floor: float, caps: Array) -> tuple[Array, ...]:
+    """Sorts the margins ``m_i = s_i (2 y_i - 1)`` with ``floor < m_i < caps[segment]`` upwards in each segment.
 
-    A segment has one sum more than margins, so those of segment k begin at ``starts[k] + k``.
+    Returns ``keys`` (m,) uint64, whose low 32 bits are ``2 * place + label`` of a decision in its set; ``margins`` (m,)
+    in that order and in the precision of ``scores``; ``starts`` (2n+1,); ``low`` (2n,), the number of margins at
+    or under the floor; and ``base`` (n,), minus their sum. O(p log p).
     """
-    out = np.empty(len(margins) + len(starts) - 1)
-    _prefix_sums(margins, starts, out)
-    return out
+    n = len(offsets) - 1
+    starts, low = np.zeros(2 * n + 1, np.int64), np.zeros(2 * n, np.int64)
+    base, keys = np.zeros(n), np.empty(len(scores), np.uint64)
+    _pack(scores, labels, offsets, floor, caps, keys, starts, low, base)
+    keys = sort_packed(keys[: starts[-1]], starts)
+    if scores.dtype == np.float32:
+        margins = np.empty(len(keys), np.float32)
+        _decode(keys, margins.view(np.uint32))
+    else:
+        margins = exact_order(keys, scores, starts, np.repeat(offsets[:-1], 2), MARGINS)
+    return keys, margins, starts, low, base
 
 
-def _plain_prefix_sums(margins: Array, starts: Array, out: Array) -> None:
-    for k, (a, b) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
-        out[a + k] = 0.0
-        out[a + k + 1 : b + k + 1] = margins[a:b]
-        np.cumsum(out[a + k : b + k + 1], out=out[a + k : b + k + 1])
-
-
-@plain_first(_plain_prefix_sums, large=1 << 16, counted=1)
 @kernel
 def _prefix_sums(margins: Array, starts: Array, out: Array) -> None:
     for k in range(len(starts) - 1):
@@ -172,26 +141,26 @@ def _prefix_sums(margins: Array, starts: Array, out: Array) -> None:
             out[j + k + 1] = total
 
 
-def mark_mistakes(
-    scores: Array, labels: Array, offsets: Array, floor: float, keys: Array, starts: Array, counts: Array
-) -> Array:
-    """Returns the mistakes, (total,): margins at or under the floor, and the first ``counts[k]`` keys of segment k."""
-    out = np.empty(len(labels), np.bool_)
-    _mark_mistakes(scores, labels, offsets, floor, keys, starts, counts, out)
+def _plain_prefix_sums(margins: Array, starts: Array) -> Array:
+    out = np.empty(len(margins) + len(starts) - 1)
+    for k, (a, b) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+        out[a + k] = 0.0
+        out[a + k + 1 : b + k + 1] = margins[a:b]
+        np.cumsum(out[a + k : b + k + 1], out=out[a + k : b + k + 1])
     return out
 
 
-def _plain_mark_mistakes(
-    scores: Array, labels: Array, offsets: Array, floor: float, keys: Array, starts: Array, counts: Array, out: Array
-) -> None:
-    out[:] = np.where(labels, scores, -scores).astype(np.float64) <= floor
-    owners = owners_of(starts)
-    wrong = np.arange(starts[0], starts[-1]) - starts[owners] < counts[owners]
-    places = ((keys[: len(owners)][wrong] & np.uint64(0xFFFFFFFF)) >> np.uint64(1)).astype(np.int64)
-    out[offsets[owners[wrong] // 2] + places] = True
+@plain_first(_plain_prefix_sums, large=1 << 16, counted=1, calls=_prefix_sums)
+def prefix_sums(margins: Array, starts: Array) -> Array:
+    """Returns the sums of the 0, 1, 2, ... smallest margins of each segment, (m + 2n,), in float64; O(m).
+
+    A segment has one sum more than margins, so those of segment k begin at ``starts[k] + k``.
+    """
+    out = np.empty(len(margins) + len(starts) - 1)
+    _prefix_sums(margins, starts, out)
+    return out
 
 
-@plain_first(_plain_mark_mistakes)
 @kernel
 def _mark_mistakes(
     scores: Array, labels: Array, offsets: Array, floor: float, keys: Array, starts: Array, counts: Array, out: Array
@@ -201,6 +170,27 @@ def _mark_mistakes(
     for k in range(len(starts) - 1):
         for j in range(starts[k], starts[k] + counts[k]):
             out[offsets[k // 2] + np.int64((keys[j] & np.uint64(0xFFFFFFFF)) >> np.uint64(1))] = True
+
+
+def _plain_mark_mistakes(
+    scores: Array, labels: Array, offsets: Array, floor: float, keys: Array, starts: Array, counts: Array
+) -> Array:
+    out = np.where(labels, scores, -scores).astype(np.float64) <= floor
+    owners = np.repeat(np.arange(len(counts)), np.diff(starts))
+    wrong = np.arange(starts[0], starts[-1]) - starts[owners] < counts[owners]
+    places = ((keys[: len(owners)][wrong] & np.uint64(0xFFFFFFFF)) >> np.uint64(1)).astype(np.int64)
+    out[offsets[owners[wrong] // 2] + places] = True
+    return out
+
+
+@plain_first(_plain_mark_mistakes, calls=_mark_mistakes)
+def mark_mistakes(
+    scores: Array, labels: Array, offsets: Array, floor: float, keys: Array, starts: Array, counts: Array
+) -> Array:
+    """Returns the mistakes, (total,): margins at or under the floor, and the first ``counts[k]`` keys of segment k."""
+    out = np.empty(len(labels), np.bool_)
+    _mark_mistakes(scores, labels, offsets, floor, keys, starts, counts, out)
+    return out
 
 
 @kernel

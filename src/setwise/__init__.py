@@ -61,7 +61,9 @@ def __getattr__(name: str) -> Any:
     """The attribute ``name``, which is imported when it is first asked for."""
     # So ``import setwise`` does not wait for the kernels and for scikit-learn.
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        # Python does not ask again for what the module holds.
+        globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return globals()[name]
     if name in _PACKAGES:
         return import_module(f"setwise.{name}")
     raise AttributeError(f"module 'setwise' has no attribute {name!r}")

@@ -45,6 +45,9 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any]
     def get(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{homes[name]}"), name)
+        found = getattr(import_module(f"{package}.{homes[name]}"), name)
+        # Python does not ask again for what the package holds.
+        setattr(sys.modules[package], name, found)
+        return found
 
     return get, lambda: sorted({*vars(sys.modules[package]), *homes})

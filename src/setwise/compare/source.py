@@ -6,6 +6,7 @@ from inspect import signature
 from itertools import takewhile
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 PACKAGES = (
@@ -30,7 +31,8 @@ def source(held: Any, **texts: str) -> tuple[str, list[str]]:
         steps = [source(step, **texts) for _, step in held.steps]
         lines = ["from sklearn.pipeline import make_pipeline", *(line for _, needed in steps for line in needed)]
         return f"make_pipeline({', '.join(text for text, _ in steps)})", lines
-    kind, given, named = type(held), list[str](), is_dataclass(held)
+    kind, given = type(held), list[str]()
+    named = is_dataclass(held) and not isinstance(held, BaseEstimator)
     for name, parameter in signature(kind).parameters.items():
         value = getattr(held, name)
         if name not in texts and (value is parameter.default or value == parameter.default):

@@ -1,6 +1,6 @@
 """SetClassifier for rows on the workers of a Dask cluster, and MeasureClassifier: the threshold of a fitted model."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
@@ -13,9 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.checkpoint import Checkpoint
 from setwise.core.checks import Values
-from setwise.core.learner import Learner
 from setwise.core.loss import Loss
-from setwise.core.surrogate import Surrogate
 from setwise.dask.workers import ClusterEstimator, cluster, mapped, names_of, placed_rows, untouched
 from setwise.distributed.classifier import PlacedClassifier
 from setwise.distributed.decisions import best_threshold_of
@@ -26,6 +24,7 @@ from setwise.losses import as_loss
 
 
 @final
+@dataclass(eq=False, repr=False)
 class SetClassifier(ClusterEstimator, PlacedClassifier):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)`` on a Dask cluster.
 
@@ -78,26 +77,8 @@ class SetClassifier(ClusterEstimator, PlacedClassifier):
     True
     """
 
-    def __init__(
-        self,
-        loss: str | Loss = "jaccard",
-        surrogate: str | Surrogate = "auto",
-        learner: str | Learner = "auto",
-        C: float | str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        pos_label: Any = None,
-        verbose: int = 0,
-        persist: bool = True,
-        client: Client | None = None,
-    ) -> None:
-        super().__init__(
-            loss, surrogate, learner, C, tol, max_iter, fit_intercept, intercept_scaling, pos_label, verbose
-        )
-        self.persist = persist
-        self.client = client
+    persist: bool = True
+    client: Client | None = None
 
     _parameter_constraints = PlacedClassifier._parameter_constraints | {
         "persist": ["boolean"],
@@ -242,6 +223,7 @@ class Scoring:
 
 
 @final
+@dataclass(eq=False, repr=False)
 class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, ClusterEstimator):
     """A fitted classifier with the threshold of least loss, of all rows on a Dask cluster as one set.
 
@@ -297,20 +279,12 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, ClusterEstimator):
         "client": [Client, None],
     }
 
-    def __init__(
-        self,
-        estimator: Any,
-        loss: str | Loss = "f1",
-        *,
-        response_method: str = "auto",
-        pos_label: Any = None,
-        client: Client | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.loss = loss
-        self.response_method = response_method
-        self.pos_label = pos_label
-        self.client = client
+    estimator: Any
+    loss: str | Loss = "f1"
+    _: KW_ONLY
+    response_method: str = "auto"
+    pos_label: Any = None
+    client: Client | None = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the threshold of least loss for all rows as one set.

@@ -274,6 +274,7 @@ def _constant(truth: Bools, sign: bool) -> Bools:
     return np.full(len(truth), sign)
 
 
+@dataclass(eq=False, repr=False)
 class PlacedClassifier(ClassifierMixin, VersionedEstimator):
     """``0.5 |w|^2 + C mean over sets of surrogate(loss)``, where rows stay where they lie; a subclass finds the places.
 
@@ -286,29 +287,16 @@ class PlacedClassifier(ClassifierMixin, VersionedEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {name: CONSTRAINTS[name] for name in (*SHARED, "verbose")}
 
-    def __init__(
-        self,
-        loss: str | Loss = "jaccard",
-        surrogate: str | Surrogate = "auto",
-        learner: str | Learner = "auto",
-        C: float | str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        pos_label: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.surrogate = surrogate
-        self.learner = learner
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.pos_label = pos_label
-        self.verbose = verbose
+    loss: str | Loss = "jaccard"
+    surrogate: str | Surrogate = "auto"
+    learner: str | Learner = "auto"
+    C: float | str = "auto"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    pos_label: Any = None
+    verbose: int = 0
 
     def to_local(self) -> SetClassifier:
         """The fitted :class:`~setwise.SetClassifier` of this process, which knows nothing of places.

@@ -1,6 +1,7 @@
 """FileClassifier: SetClassifier for rows on disk that do not fit into memory; blocks of the file are the places."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from numbers import Integral
@@ -15,9 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.checkpoint import Checkpoint
 from setwise.core.checks import Values, as_text, shown
-from setwise.core.learner import Learner
-from setwise.core.loss import Loss
-from setwise.core.surrogate import Surrogate
 from setwise.datasets.blocks import ArrayBlocks, Budget, ParquetBlocks
 from setwise.distributed.classifier import PlacedClassifier
 from setwise.distributed.rows import PlacedRows
@@ -126,6 +124,7 @@ def _parts(column: NDArray[Any], blocks: Reader) -> LocalObjects:
 
 
 @final
+@dataclass(eq=False, repr=False)
 class FileClassifier(PlacedClassifier):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)`` for rows in a file.
 
@@ -183,26 +182,8 @@ class FileClassifier(PlacedClassifier):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(
-        self,
-        loss: str | Loss = "jaccard",
-        surrogate: str | Surrogate = "auto",
-        learner: str | Learner = "auto",
-        C: float | str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        pos_label: Any = None,
-        verbose: int = 0,
-        memory: int | str = "1GB",
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            loss, surrogate, learner, C, tol, max_iter, fit_intercept, intercept_scaling, pos_label, verbose
-        )
-        self.memory = memory
-        self.n_jobs = n_jobs
+    memory: int | str = "1GB"
+    n_jobs: int | None = None
 
     def fit(
         self,

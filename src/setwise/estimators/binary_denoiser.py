@@ -196,6 +196,7 @@ MOST = 20
 
 
 @final
+@dataclass(eq=False, repr=False)
 class BinaryDenoiser(TransformerMixin, VersionedEstimator):
     """``p(y | x) ~ exp(sum_d (b_d + c (2 x_d - 1)) y_d - sum_k alpha_k (cut of direction k))``, learned by likelihood.
 
@@ -272,31 +273,17 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(
-        self,
-        noise: Any = "known",
-        decode: str | Loss = "mean",
-        bias: str = "pixel",
-        observation: str = "known",
-        steps: int = 3000,
-        ridge: float | tuple[float, float] = 1e-3,
-        samples: int = 100,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        draws: str = "independent",
-        step: float | tuple[float, float] = 0.1,
-    ) -> None:
-        self.noise = noise
-        self.decode = decode
-        self.bias = bias
-        self.observation = observation
-        self.steps = steps
-        self.ridge = ridge
-        self.samples = samples
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.draws = draws
-        self.step = step
+    noise: Any = "known"
+    decode: str | Loss = "mean"
+    bias: str = "pixel"
+    observation: str = "known"
+    steps: int = 3000
+    ridge: float | tuple[float, float] = 1e-3
+    samples: int = 100
+    random_state: Any = None
+    n_jobs: int | None = None
+    draws: str = "independent"
+    step: float | tuple[float, float] = 0.1
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from noisy images, and from the clean ones where they are known.

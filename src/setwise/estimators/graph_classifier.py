@@ -112,6 +112,7 @@ def _turned(model: Any, graphs: list[Any]) -> Values:
 
 
 @final
+@dataclass(eq=False, repr=False)
 class GraphClassifier(ClassifierMixin, VersionedEstimator):
     """``argmax_y sum_i y_i (<u, x_i> + b) + sum_e <v, z_e> [y_a = y_b]``, ``v >= 0``, trained for a measure of sets.
 
@@ -202,39 +203,21 @@ class GraphClassifier(ClassifierMixin, VersionedEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = GRAPH_CONSTRAINTS
 
-    def __init__(
-        self,
-        loss: str | Loss = "jaccard",
-        surrogate: str | Surrogate = "auto",
-        inference: str | Inference = "auto",
-        learner: str | Learner = "auto",
-        C: float | str = "auto",
-        tol: float = 1e-2,
-        max_iter: int = 200,
-        fit_intercept: bool = True,
-        pos_label: Any = None,
-        start: str | LogisticRegression = "auto",
-        threshold: str = "zero",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-    ) -> None:
-        self.loss = loss
-        self.surrogate = surrogate
-        self.inference = inference
-        self.learner = learner
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.pos_label = pos_label
-        self.start = start
-        self.threshold = threshold
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
+    loss: str | Loss = "jaccard"
+    surrogate: str | Surrogate = "auto"
+    inference: str | Inference = "auto"
+    learner: str | Learner = "auto"
+    C: float | str = "auto"
+    tol: float = 1e-2
+    max_iter: int = 200
+    fit_intercept: bool = True
+    pos_label: Any = None
+    start: str | LogisticRegression = "auto"
+    threshold: str = "zero"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+    warm_start: bool = False
 
     def fit(self, graphs: Any, labels: Any, groups: Any = None) -> Self:
         """Train on graphs with labels.

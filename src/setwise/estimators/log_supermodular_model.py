@@ -5,6 +5,7 @@ Mean log-likelihoods, in which sums over all labelings occur, are estimated, wit
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self, final
 
@@ -207,6 +208,7 @@ def mean_of(parts: Sequence[LikelihoodTerm], sums: Sequence[tuple[float, Sum]], 
 
 
 @final
+@dataclass(eq=False, repr=False)
 class LogSupermodularModel(DensityMixin, VersionedEstimator):
     """``p(y) ~ exp(<t, y> - sum_k alpha_k f_k(y))`` of rows or images y of 0 and 1, learned by likelihood (LSM 4.2).
 
@@ -262,23 +264,13 @@ class LogSupermodularModel(DensityMixin, VersionedEstimator):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(
-        self,
-        terms: Any = None,
-        steps: int = 3000,
-        ridge: float | tuple[float, float] = 1e-3,
-        samples: int = 1000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        step: float | tuple[float, float] = 0.1,
-    ) -> None:
-        self.terms = terms
-        self.steps = steps
-        self.ridge = ridge
-        self.samples = samples
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.step = step
+    terms: Any = None
+    steps: int = 3000
+    ridge: float | tuple[float, float] = 1e-3
+    samples: int = 1000
+    random_state: Any = None
+    n_jobs: int | None = None
+    step: float | tuple[float, float] = 0.1
 
     def fit(self, Y: Any, y: None = None) -> Self:
         """Learn from rows or images.

@@ -3,6 +3,7 @@
 import sys
 import warnings
 from collections.abc import Sized
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -76,6 +77,7 @@ class ShiftWarning(UserWarning):
     """
 
 
+@dataclass(eq=False, repr=False)
 class MapRule(BaseEstimator):
     """Labels of maps, as of a segmentation network, by the rule that is best for the measure on held-out maps.
 
@@ -145,26 +147,15 @@ class MapRule(BaseEstimator):
     (40, 16, 16)
     """
 
-    def __init__(
-        self,
-        over: Over,
-        loss: Loss | str = "jaccard",
-        *,
-        from_logits: bool = True,
-        ignore_index: int | None = None,
-        include_background: bool = True,
-        cv: int = 5,
-        pixels: int = 4096,
-        random_state: int | None = None,
-    ) -> None:
-        self.over = over
-        self.loss = loss
-        self.from_logits = from_logits
-        self.ignore_index = ignore_index
-        self.include_background = include_background
-        self.cv = cv
-        self.pixels = pixels
-        self.random_state = random_state
+    over: Over
+    loss: Loss | str = "jaccard"
+    _: KW_ONLY
+    from_logits: bool = True
+    ignore_index: int | None = None
+    include_background: bool = True
+    cv: int = 5
+    pixels: int = 4096
+    random_state: int | None = None
 
     def fit(self, logits: Any, target: Any = None, groups: Any = None) -> Self:
         """Fit a and b, and choose a rule; maps are read one by one, twice.

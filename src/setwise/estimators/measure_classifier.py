@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self, final
@@ -37,6 +38,7 @@ OWN = "estimator"
 
 
 @final
+@dataclass(eq=False, repr=False)
 class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator):
     """A classifier with the threshold, or the other way to decide, of least out-of-fold loss of whole sets.
 
@@ -131,34 +133,19 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        loss: str | Loss = "f1",
-        strategies: Any = "auto",
-        cv: Any = 5,
-        *,
-        refit: bool = True,
-        response_method: str = "auto",
-        pos_label: Any = None,
-        average: str = "samples",
-        outer_cv: int | None = None,
-        store_cv_results: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.loss = loss
-        self.strategies = strategies
-        self.cv = cv
-        self.refit = refit
-        self.response_method = response_method
-        self.pos_label = pos_label
-        self.average = average
-        self.outer_cv = outer_cv
-        self.store_cv_results = store_cv_results
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: Any = None
+    loss: str | Loss = "f1"
+    strategies: Any = "auto"
+    cv: Any = 5
+    _: KW_ONLY
+    refit: bool = True
+    response_method: str = "auto"
+    pos_label: Any = None
+    average: str = "samples"
+    outer_cv: int | None = None
+    store_cv_results: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(
         self,

@@ -332,6 +332,7 @@ class SSVM(LinearBaseline):
 
 
 @final
+@dataclass(eq=False, repr=False)
 class JointKernelSupport(LabelPredictor):
     """``{y : f(x, y) > rho}``, where f minimizes ``0.5 |w|^2 - nu m (mean of the smallest nu m of f over m pairs)``.
 
@@ -389,19 +390,11 @@ class JointKernelSupport(LabelPredictor):
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(
-        self,
-        space: Space | LargeSpace,
-        loss: str | Loss = "max",
-        nu: float = 0.5,
-        kernel: str | Callable[[Any, Any], Any] = "linear",
-        tol: float = 1e-3,
-    ) -> None:
-        self.space = space
-        self.loss = loss
-        self.nu = nu
-        self.kernel = kernel
-        self.tol = tol
+    space: Space | LargeSpace
+    loss: str | Loss = "max"
+    nu: float = 0.5
+    kernel: str | Callable[[Any, Any], Any] = "linear"
+    tol: float = 1e-3
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Train on rows with sets of labels.

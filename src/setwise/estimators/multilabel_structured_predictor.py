@@ -3,6 +3,7 @@
 Its linear baselines share most of its parameters.
 """
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, final
 
@@ -34,6 +35,7 @@ _CONSTRAINTS: dict[str, Any] = {
 
 
 @final
+@dataclass(eq=False, repr=False)
 class MultilabelStructuredPredictor(LinearLabelPredictor):
     """``{y : f(x, y) > 0}``, trained to minimize ``0.5 |w|^2 + (C / n) sum_i hinge(Y_i, f(x_i, .))`` (MLSP Eq. 5-7).
 
@@ -106,41 +108,22 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = _CONSTRAINTS
 
-    def __init__(
-        self,
-        space: Space | LargeSpace,
-        loss: str | Loss = "max",
-        rescaling: str = "slack",
-        surrogate: str | Surrogate = "auto",
-        learner: str | Learner = "auto",
-        C: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        label_bias: float = 0.0,
-        kernel: Any = "linear",
-        start: str | LogisticRegression = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.space = space
-        self.loss = loss
-        self.rescaling = rescaling
-        self.surrogate = surrogate
-        self.learner = learner
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.label_bias = label_bias
-        self.kernel = kernel
-        self.start = start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    space: Space | LargeSpace
+    loss: str | Loss = "max"
+    rescaling: str = "slack"
+    surrogate: str | Surrogate = "auto"
+    learner: str | Learner = "auto"
+    C: float = 1.0
+    tol: float = 1e-3
+    max_iter: int = 1000
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    label_bias: float = 0.0
+    kernel: Any = "linear"
+    start: str | LogisticRegression = "auto"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _objective(self, loss: Loss) -> TrainingObjective:
         rescaling: Any = self.rescaling
@@ -150,6 +133,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
 _SAME_OF_BASELINES = ("loss", "learner", "tol", "max_iter", "fit_intercept", "intercept_scaling")
 
 
+@dataclass(eq=False, repr=False)
 class LinearBaseline(LinearLabelPredictor):
     """A linear predictor of sets of labels with one convex objective, whose parameters have the usual meanings."""
 
@@ -163,32 +147,16 @@ class LinearBaseline(LinearLabelPredictor):
         "verbose": ["verbose"],
     } | {name: CONSTRAINTS[name] for name in _SAME_OF_BASELINES}
 
-    def __init__(
-        self,
-        space: Space | LargeSpace,
-        loss: str | Loss = "max",
-        learner: str | Learner = "auto",
-        C: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        label_bias: float = 0.0,
-        kernel: Any = "linear",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.space = space
-        self.loss = loss
-        self.learner = learner
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.label_bias = label_bias
-        self.kernel = kernel
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    space: Space | LargeSpace
+    loss: str | Loss = "max"
+    learner: str | Learner = "auto"
+    C: float = 1.0
+    tol: float = 1e-3
+    max_iter: int = 1000
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    label_bias: float = 0.0
+    kernel: Any = "linear"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0

@@ -1,5 +1,6 @@
 """SetClassifier: a linear classifier trained for a measure of whole sets of decisions."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
@@ -34,6 +35,7 @@ from setwise.models.rows import check_rows
 
 
 @final
+@dataclass(eq=False, repr=False)
 class SetClassifier(ClassifierMixin, VersionedEstimator):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)``.
 
@@ -151,43 +153,23 @@ class SetClassifier(ClassifierMixin, VersionedEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
     __metadata_request__fit: ClassVar[dict[str, Any]] = UNROUTED
 
-    def __init__(
-        self,
-        loss: str | Loss = "jaccard",
-        surrogate: str | Surrogate = "auto",
-        learner: str | Learner = "auto",
-        C: float | str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        pos_label: Any = None,
-        class_weight: dict[Any, float] | str | None = None,
-        average: str = "samples",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        start: str | LogisticRegression = "auto",
-        threshold: str = "zero",
-    ) -> None:
-        self.loss = loss
-        self.surrogate = surrogate
-        self.learner = learner
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.pos_label = pos_label
-        self.class_weight = class_weight
-        self.average = average
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.start = start
-        self.threshold = threshold
+    loss: str | Loss = "jaccard"
+    surrogate: str | Surrogate = "auto"
+    learner: str | Learner = "auto"
+    C: float | str = "auto"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    pos_label: Any = None
+    class_weight: dict[Any, float] | str | None = None
+    average: str = "samples"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+    warm_start: bool = False
+    start: str | LogisticRegression = "auto"
+    threshold: str = "zero"
 
     def fit(
         self,

@@ -5,6 +5,7 @@ Fits for several C on the same rows each begin with what the one before has foun
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, product
 from typing import Any, ClassVar, Self, final
 
@@ -125,6 +126,7 @@ POWERS = tuple(10.0**k for k in range(7))
 
 
 @final
+@dataclass(eq=False, repr=False)
 class SetClassifierCV(ClassifierMixin, VersionedEstimator):
     """``SetClassifier`` with the smallest C whose score on held-out folds is within one standard error of the best.
 
@@ -187,10 +189,9 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
         "cv": ["cv_object"],
     }
 
-    def __init__(self, estimator: SetClassifier | None = None, Cs: ArrayLike | None = None, cv: Any = None) -> None:
-        self.estimator = estimator
-        self.Cs = Cs
-        self.cv = cv
+    estimator: SetClassifier | None = None
+    Cs: ArrayLike | None = None
+    cv: Any = None
 
     def fit(
         self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None

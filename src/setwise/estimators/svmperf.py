@@ -1,5 +1,6 @@
 """SVMperf: the interface of QuaPy's wrapper around SVM^perf, without the program."""
 
+from dataclasses import dataclass
 from numbers import Real
 from os import PathLike
 from typing import Any, ClassVar, Self, final
@@ -37,6 +38,7 @@ NAMED: dict[str, Loss] = {
 
 
 @final
+@dataclass(eq=False, repr=False)
 class SVMperf(ClassifierMixin, VersionedEstimator):
     """``0.5 |w|^2 + C max_z [100 loss(y, z) + (100 / n) sum_i (z_i - y_i) f(x_i)]``, with ``f(x) = w x + b``.
 
@@ -97,23 +99,13 @@ class SVMperf(ClassifierMixin, VersionedEstimator):
         "max_iter": CONSTRAINTS["max_iter"],
     }
 
-    def __init__(
-        self,
-        svmperf_base: Any = None,
-        C: float = 0.01,
-        verbose: bool = False,
-        loss: str | Loss = "01",
-        host_folder: Any = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-    ) -> None:
-        self.svmperf_base = svmperf_base
-        self.C = C
-        self.verbose = verbose
-        self.loss = loss
-        self.host_folder = host_folder
-        self.tol = tol
-        self.max_iter = max_iter
+    svmperf_base: Any = None
+    C: float = 0.01
+    verbose: bool = False
+    loss: str | Loss = "01"
+    host_folder: Any = None
+    tol: float = 1e-4
+    max_iter: int = 1000
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Train on all rows as one set.

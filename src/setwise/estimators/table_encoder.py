@@ -1,6 +1,7 @@
 """Prepare the columns of a raw table for a model: gaps, categories and scales, learned from the training rows."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ LARGEST = {"linear": 500, "trees": LARGEST_TREE}
 """The usual number of places of one category; of linear models only memory and time limit it."""
 
 
+@dataclass(eq=False, repr=False)
 class TableEncoder(TransformerMixin, BaseEstimator):
     r"""``X`` of :func:`setwise.datasets.load_table` as features for linear models, or for trees.
 
@@ -70,19 +72,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     [0.0, 1.0, 1.0, 0.0]
     """
 
-    def __init__(
-        self,
-        columns: Sequence[Column] = (),
-        form: str = "linear",
-        min_frequency: int = 5,
-        max_categories: int | None = None,
-        sparse_threshold: float = 0.0,
-    ) -> None:
-        self.columns = columns
-        self.form = form
-        self.min_frequency = min_frequency
-        self.max_categories = max_categories
-        self.sparse_threshold = sparse_threshold
+    columns: Sequence[Column] = ()
+    form: str = "linear"
+    min_frequency: int = 5
+    max_categories: int | None = None
+    sparse_threshold: float = 0.0
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn scales, medians and categories from rows.

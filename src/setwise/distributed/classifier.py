@@ -25,12 +25,12 @@ from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
 from setwise.distributed.decisions import best_threshold_of
 from setwise.distributed.rows import PlacedRows, fingerprints, mean_loss_of
-from setwise.estimators.base import CONSTRAINTS, SHORT, VersionedEstimator, warn_of_end, way_from_constant
+from setwise.estimators.base import CONSTRAINTS, SHORT, VersionedEstimator, way_from_constant
 from setwise.estimators.checkpoints import UNROUTED
 from setwise.estimators.linear_training import Training, keep_certificates, solve
 from setwise.estimators.objective import default_c, plain_surrogate
 from setwise.estimators.set_classifier import SetClassifier
-from setwise.estimators.set_training import about_rows, refuse_tiny
+from setwise.estimators.set_training import about, refuse_tiny
 from setwise.losses import as_loss
 from setwise.models import RowBlock
 from setwise.risks import DistributedRisk
@@ -184,8 +184,6 @@ class PlacedTraining(Training):
     surrogate: str | Surrogate
     intercept: float
     start: str = "auto"
-    path: bool = False
-    bare: bool = False
 
     @cached_property
     def rows(self) -> PlacedObjects:
@@ -322,23 +320,18 @@ class PlacedClassifier(ClassifierMixin, VersionedEstimator):
 
     def _fit(self, found: PlacedRows, checkpoint: Any = None, resume: bool = False) -> Self:
         """Train on the rows; Ctrl-C stores the best weights so far and goes on."""
-        before = dict(self.__dict__)
-        try:
+        with self._unchanged_by_errors():
             loss = as_loss(self.loss)
             if loss.reads == "classes":
                 raise Refusal(
                     f"{type(self).__name__} refuses {loss!r}, which is for more than two classes.", PLACES_REFUSE
                 )
             classes = found.classes(self.pos_label)
-            kept = opened(checkpoint, resume, lambda: about_rows(self, fingerprints(found), loss))
+            kept = opened(checkpoint, resume, lambda: about(self, fingerprints(found), loss))
             if self.C == 0 and isinstance(self.learner, str):
                 raise ValueError("C must be above 0 for rows in several places; got 0.")
             problem = PlacedTraining(found, found.positives(classes[1]), loss, self.surrogate, self._intercept)
             trained = solve(self, problem, None, checkpoint=kept)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         w, constant = trained.w, bool(self._intercept)
         self.classes_, self.loss_, self._grouped = classes, loss, found.ids is not None
         self.n_features_in_ = len(w) - constant
@@ -347,9 +340,7 @@ class PlacedClassifier(ClassifierMixin, VersionedEstimator):
             self.feature_names_in_ = np.array(found.names, dtype=object)
         self.coef_ = w[None, : self.n_features_in_].copy()
         self.intercept_ = self._intercept * w[-1:] if constant else np.zeros(1)
-        keep_certificates(self, trained)
-        longest = problem.extent[1] if trained.fit.status in SHORT else 0.0
-        warn_of_end(type(self).__name__, trained.fit, trained.certified, longest)
+        keep_certificates(self, trained, problem.extent[1] if trained.fit.status in SHORT else 0.0)
         if trained.fit.status == "interrupted":
             raise KeyboardInterrupt
         return self

@@ -144,6 +144,17 @@ class VersionedEstimator(BaseEstimator):
         warn_of_version(type(self).__name__, state.pop("_setwise_version", "unknown"))
         super().__setstate__(state)
 
+    @contextmanager
+    def _unchanged_by_errors(self) -> Iterator[None]:
+        """Where the fit inside fails, the estimator is as it was."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
     def __sklearn_clone__(self) -> Self:
         # With n_jobs the fits run in processes from which the groups of the splitter cannot be seen.
         warn_of_dropped_groups("fit", type(self).__name__)
@@ -156,9 +167,6 @@ class Names(StrOptions):
     """The names, which a refusal lists in the order of the alphabet; of losses it says what others are called."""
 
     options: set[str]
-
-    def __init__(self, options: set[str]) -> None:
-        super().__init__(options)
 
     def __str__(self) -> str:
         others = [f"{word!r} is called {name!r}" for word, name in SYNONYMS.items() if name in self.options]

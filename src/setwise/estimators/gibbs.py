@@ -12,7 +12,6 @@ from setwise.core.pages import NEW_ROWS
 from setwise.estimators.label_predictor import LinearLabelPredictor
 from setwise.losses import MaxLoss
 from setwise.losses.label_sets import bound_costs
-from setwise.spaces import Space
 
 
 @final
@@ -128,10 +127,7 @@ def gibbs_bound(
             NEW_ROWS,
         )
     features = model._features(X)
-    assert isinstance(model.space_, Space)
-    truth = model.space_.encode(Y)
-    if truth.shape != scores.shape:
-        raise ValueError(f"Y must hold a set of labels for each of {len(scores)} rows; got {len(truth)}.")
+    truth = model._truth(Y, len(scores))
     if len(truth) < 2:
         raise ValueError(f"X must hold two rows or more; got {len(truth)}.")
     if not isinstance(model.loss_, MaxLoss):

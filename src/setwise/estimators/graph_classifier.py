@@ -1,13 +1,11 @@
 """GraphClassifier: networks trained for a measure of whole sets of nodes; how good they are, and their best bias."""
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,7 +19,7 @@ from setwise.core.networks import Graphs
 from setwise.core.pages import GRAPH_CLASSIFIER, NETWORKS_REFUSE
 from setwise.core.surrogate import Surrogate
 from setwise.decisions import best_threshold
-from setwise.estimators.base import GRAPH_CONSTRAINTS, VersionedEstimator, threads, warn_of_end
+from setwise.estimators.base import GRAPH_CONSTRAINTS, VersionedEstimator, threads
 from setwise.estimators.graph_batches import (
     Networks,
     as_graphs,
@@ -33,10 +31,9 @@ from setwise.estimators.graph_batches import (
     node_classes,
     shape_of,
 )
-from setwise.estimators.graph_training import NetworkProblem, network_problem, predictor
-from setwise.estimators.linear_training import LinearFit, VacuousBoundWarning, keep_certificates, shift_of, solve
+from setwise.estimators.graph_training import GraphScaling, NetworkProblem, predictor
+from setwise.estimators.linear_training import LinearFit, keep_certificates, quiet_fits, shift_of, solve
 from setwise.estimators.objective import loss_for, with_areas
-from setwise.estimators.sets import Layout
 from setwise.estimators.splits import FOLDS
 from setwise.inference.cuts import flips
 from setwise.kernels.threads import thread_limit
@@ -83,10 +80,7 @@ def held_out_bias(model: Any, problem: NetworkProblem, networks: Networks, label
     for k in range(min(FOLDS, units)):
         held = owners % min(FOLDS, units) == k
         one = clone(model).set_params(verbose=0, warm_start=False)
-        with warnings.catch_warnings():
-            # The fit on all graphs has warned of the same.
-            for kind in (VacuousBoundWarning, ConvergenceWarning):
-                warnings.simplefilter("ignore", kind)
+        with quiet_fits():
             kept = np.flatnonzero(~held)
             seen = np.concatenate([names[i][known(names[i])] for i in kept])
             if len(np.unique(seen)) < 2:
@@ -253,15 +247,13 @@ class GraphClassifier(ClassifierMixin, VersionedEstimator):
         given, names, groups = in_order(given, names, groups)
         networks = join(given, encode(names, classes), groups, len(classes))
         loss = self._loss_of(networks, classes)
-        problem = network_problem(self, networks, self._weighed(loss, networks), threads(self.n_jobs))
-        before = dict(self.__dict__)
-        try:
+        inference = None if isinstance(self.inference, str) else self.inference
+        scaling = GraphScaling.of(networks.X, networks.Z, self.fit_intercept)
+        train, jobs = self._weighed(loss, networks), threads(self.n_jobs)
+        problem = NetworkProblem(networks, train, self.surrogate, inference, self.start, scaling, jobs)
+        with self._unchanged_by_errors():
             trained = solve(self, problem, self._last(problem))
             shift, interrupted = shift_of(self, trained, shift, lambda: held_out_bias(self, problem, networks, names))
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         self._keep(problem, trained, shift, classes, loss)
         if interrupted:
             raise KeyboardInterrupt
@@ -449,9 +441,3 @@ class GraphClassifier(ClassifierMixin, VersionedEstimator):
         self.coef_, self.edge_coef_ = coef, np.maximum(edges, 0.0)
         self.intercept_, self.threshold_ = bias - shift, shift
         keep_certificates(self, trained)
-        warn_of_end(type(self).__name__, trained.fit, trained.certified)
-
-
-def _layout(classes: NDArray[Any]) -> Layout:
-    """The layout of a vector of labels."""
-    return "classes" if len(classes) > 2 else "vector"

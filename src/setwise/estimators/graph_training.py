@@ -129,7 +129,7 @@ def _least(scores: Values, graphs: Graphs | ClassGraphs, loss: Loss, intercept: 
     """The mean loss of the labels of greatest score, for two labels with the best bias."""
     if isinstance(graphs, Graphs):
         return best_bias(scores, graphs, loss, intercept)[1]
-    labels = Auto().prepare(BoundLoss(graphs)).maximize(scores).labels
+    labels = predictor(graphs).maximize(scores).labels
     return float(loss.values(without_edges(graphs), labels).mean())
 
 
@@ -290,8 +290,6 @@ class NetworkProblem(BatchTraining):
     start: str | LogisticRegression
     scaling: GraphScaling
     jobs: int
-    path: bool = False
-    bare: bool = False
 
     @cached_property
     def features(self) -> GraphModel:
@@ -315,7 +313,10 @@ class NetworkProblem(BatchTraining):
 
         The bound of other losses seldom says less than half of the loss of a constant, and then the ramp would be next.
         """
-        return self.surrogate == "auto" and self.start != "zero" and not self._modular
+        if self.surrogate != "auto" or self.start == "zero":
+            return False
+        # Where margin rescaling splits into nodes, its bound is as good as that of an SVM.
+        return bool(self.loss.bind(self.batch).split()[1].terms)
 
     @cached_property
     def constant(self) -> float:
@@ -332,22 +333,14 @@ class NetworkProblem(BatchTraining):
         """
         features, batch, loss, intercept = self.features, self.batch, self.loss, self.scaling.intercept
         with thread_limit(self.jobs):
-            self.starts.append(np.append(self._nodes, np.zeros(features.size - len(self._nodes))))
-            w = with_edges(self._nodes, features, batch, loss, intercept)
+            nodes = node_weights(features.X, self.networks, intercept, self.start)
+            self.starts.append(np.append(nodes, np.zeros(features.size - len(nodes))))
+            w = with_edges(nodes, features, batch, loss, intercept)
             self.starts.append(w)
             # With unknown labels margin rescaling is not convex, and with more than two its maximum is no cut.
             if isinstance(self.start, str) and batch.known is None and isinstance(batch, Graphs):
                 w = min(w, pairwise(features, batch, loss, intercept), key=self.loss_at)
         return w, mean_size(self.features, self.batch, w)
-
-    @cached_property
-    def _nodes(self) -> Values:
-        return node_weights(self.features.X, self.networks, self.scaling.intercept, self.start)
-
-    @cached_property
-    def _modular(self) -> bool:
-        """Whether margin rescaling splits into nodes, so that its bound is as good as that of an SVM."""
-        return not self.loss.bind(self.batch).split()[1].terms
 
     @cached_property
     def _predictor(self) -> Maximizer:
@@ -372,13 +365,11 @@ class NetworkProblem(BatchTraining):
         usual = RAMP if isinstance(surrogate, Ramp) else default_c(surrogate, self.batch.total, self.features.size)
         # Scores are divided by the size of a graph, so a loss that counts nodes moves weights that are as many times
         # as large as those of the share of wrong nodes.
-        return usual * max(1.0, self._worst) if getattr(surrogate, "scale", None) == "size" else usual
-
-    @property
-    def _worst(self) -> float:
-        """The mean loss where every label is wrong: 1 or less for a share, the size of a graph for a count."""
+        if getattr(surrogate, "scale", None) != "size":
+            return usual
+        # The loss of labels that are all wrong is 1 or less for a share, the size of a graph for a count.
         wrong = (self.batch.labels.astype(np.int64) + 1) % self.batch.n_labels
-        return float(self.loss.values(self.batch, wrong).mean())
+        return usual * max(1.0, float(self.loss.values(self.batch, wrong).mean()))
 
     def convex(self) -> Surrogate:
         """Margin rescaling by the size of the sets."""
@@ -406,10 +397,3 @@ class NetworkProblem(BatchTraining):
 def predictor(batch: Graphs | ClassGraphs) -> Maximizer:
     """The search for the labels of greatest score: a cut for two labels, for more of them exact on trees alone."""
     return Auto().prepare(BoundLoss(batch))
-
-
-def network_problem(model: Any, networks: Networks, loss: Loss, jobs: int) -> NetworkProblem:
-    """The problem of the parameters of ``model``."""
-    inference = None if isinstance(model.inference, str) else model.inference
-    scaling = GraphScaling.of(networks.X, networks.Z, model.fit_intercept)
-    return NetworkProblem(networks, loss, model.surrogate, inference, model.start, scaling, jobs)

@@ -6,8 +6,7 @@ Those of linear models share how they are trained, what is stored, and what is c
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +17,10 @@ from setwise.core.batch import Batch, Sets
 from setwise.core.checks import Bools, Values, as_count, as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
-from setwise.core.pages import HINGE, LABEL_SETS, LABEL_SPACES
+from setwise.core.pages import EMPTY_MODELS, HINGE, LABEL_SETS, LABEL_SPACES
 from setwise.core.risk import Features
 from setwise.core.surrogate import Surrogate
-from setwise.estimators.base import VersionedEstimator, as_matrix, largest_number, threads, warn_of_end
+from setwise.estimators.base import VersionedEstimator, as_matrix, largest_number, threads, way_from_constant
 from setwise.estimators.label_training import (
     LABELS,
     LabelModel,
@@ -34,14 +33,13 @@ from setwise.estimators.label_training import (
     warn_of_full_lists,
 )
 from setwise.estimators.linear_training import (
+    NO_LESS,
     LinearFit,
     certain,
     keep_certificates,
     says_nothing,
     solve,
-    warn_of_kept_bound,
-    warn_of_replaced_bound,
-    warn_of_small_features,
+    warn_of_vacuous_bound,
 )
 from setwise.estimators.set_training import SetProblem
 from setwise.estimators.sets import Grouping, group_vector
@@ -53,7 +51,6 @@ from setwise.spaces import LargeSpace, Space
 from setwise.spaces.large_space import Scored
 from setwise.spaces.spaces import members
 from setwise.surrogates.ramp import Ramp
-from setwise.surrogates.rescaling import Rescaling
 
 _HIDDEN = ("_model", "_constant", "_radius", "_rows", "_alpha")
 """Results of a fit that are no public attributes."""
@@ -207,10 +204,16 @@ class LabelPredictor(VersionedEstimator, ABC):
             layout, _ = self.space_.bind(X, Y)
             return 1.0 - mean_loss(self.loss_, layout, self._bound_scores(X)[1])
         predictions = self.predict_matrix(X)
-        truth = self.space_.encode(Y)
-        if truth.shape != predictions.shape:
-            raise ValueError(f"Y must hold a set of labels for each of {len(predictions)} rows; got {len(truth)}.")
+        truth = self._truth(Y, len(predictions))
         return 1.0 - float(self.loss_.values(Sets.rows(truth), predictions.ravel()).mean())
+
+    def _truth(self, Y: Any, n: int) -> Bools:
+        """The right labels of n rows, (n, p), where labels are listed."""
+        assert isinstance(self.space_, Space)
+        truth = self.space_.encode(Y)
+        if len(truth) != n:
+            raise ValueError(f"Y must hold a set of labels for each of {n} rows; got {len(truth)}.")
+        return truth
 
     def _best(self, X: Any, limit: int, threshold: float) -> list[list[Scored]]:
         """The labels with scores above ``threshold``, best first, and at most ``limit`` of them."""
@@ -251,16 +254,11 @@ class LabelPredictor(VersionedEstimator, ABC):
     @contextmanager
     def _unchanged_by_errors(self) -> Iterator[None]:
         """A fit inside begins without the results of others; where it fails, the estimator is as it was."""
-        before = dict(self.__dict__)
-        for name in before:
-            if (name.endswith("_") and not name.startswith("_")) or name in _HIDDEN:
-                del self.__dict__[name]
-        try:
+        with super()._unchanged_by_errors():
+            for name in list(self.__dict__):
+                if (name.endswith("_") and not name.startswith("_")) or name in _HIDDEN:
+                    del self.__dict__[name]
             yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -269,31 +267,14 @@ class LabelPredictor(VersionedEstimator, ABC):
         return tags
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class TrainingObjective:
-    """What an estimator minimizes.
-
-    Attributes
-    ----------
-    surrogate, rescaling, start : as in :class:`setwise.estimators.label_training.LabelProblem`
-    kernel : ``"linear"``, or a kernel of rows, or of rows with labels
-    alone : whether labels share nothing, whatever their features are
-    """
-
-    surrogate: str | Surrogate
-    rescaling: Rescaling = "slack"
-    start: Any = "zero"
-    kernel: Any = "linear"
-    alone: bool = False
-
-
 class LinearLabelPredictor(LabelPredictor):
     """``f(x, y) = kappa(y)^T (W x + b) + c_y``, with weights that minimize ``0.5 |w|^2 + (C / n) sum_i risk_i``.
 
-    With a kernel, x are its features.
+    With a kernel, x are its features. Where labels are trained ``alone``, they share nothing, whatever their features
+    are.
     """
 
+    alone: ClassVar[bool] = False
     coef_: Values
     intercept_: Values
     bias_: Values
@@ -302,7 +283,7 @@ class LinearLabelPredictor(LabelPredictor):
     _radius: float
 
     @abstractmethod
-    def _objective(self, loss: Loss) -> TrainingObjective:
+    def _surrogate(self, loss: Loss) -> str | Surrogate:
         """What is minimized, for the loss that :meth:`score` measures."""
 
     def fit(self, X: Any, Y: Any) -> Self:
@@ -331,11 +312,21 @@ class LinearLabelPredictor(LabelPredictor):
         problem, trained = self._trained(X, Y)
         self._keep(problem, trained)
         if isinstance(problem, LabelProblem) and problem.is_lost_in_small_rows(trained.w):
-            warn_of_small_features(type(self).__name__, largest_number(problem.alone.X))
+            way_out = way_from_constant(largest_number(problem.alone.X), "raise C")
+            words = f"{type(self).__name__} gives all rows the same labels: {way_out}."
+            warn_of_vacuous_bound(words, EMPTY_MODELS)
         elif problem.surrogate == "auto" and trained.surrogate == Ramp.name:
-            warn_of_replaced_bound(problem.convex().name)
+            warn_of_vacuous_bound(
+                f"{NO_LESS.format(problem.convex().name)}or not much less: surrogate='auto' has taken the ramp from "
+                "independent training, whose minimum is local and certifies nothing.",
+                HINGE,
+            )
         elif problem.surrogate == "auto" and says_nothing(trained.fit, trained.C, problem.constant):
-            warn_of_kept_bound(trained.surrogate)
+            warn_of_vacuous_bound(
+                f"{NO_LESS.format(trained.surrogate)}whatever its gap: surrogate='auto' has kept it, because the ramp "
+                "that was tried has a larger training loss.",
+                HINGE,
+            )
         if trained.fit.status == "interrupted":
             raise KeyboardInterrupt
         return self
@@ -412,36 +403,35 @@ class LinearLabelPredictor(LabelPredictor):
     def _problem(self, X: Any, Y: Any) -> LabelProblem | LargeLabelProblem:
         """What is trained on; the arguments of fit are checked here."""
         loss = self._loss_of_labels(self.loss)
-        goal = self._objective(loss)
+        surrogate = self._surrogate(loss)
         intercept = as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
         bias, jobs = as_number(self.label_bias, "label_bias"), threads(self.n_jobs)
         if isinstance(self.space, LargeSpace):
-            refuse_listed_only(self, goal.start)
+            refuse_listed_only(self)
             X, Y = members(X, "X", "a list of inputs"), members(Y, "Y", "a list of collections of labels")
             layout, bound = self.space.bind(X, Y, intercept)
             widths = self.space.widths(X)
             # Independent training cannot go over all labels, so "auto" stays at the hinge.
-            surrogate = "convex" if isinstance(goal.surrogate, str) and goal.surrogate == "auto" else goal.surrogate
+            surrogate = "convex" if isinstance(surrogate, str) and surrogate == "auto" else surrogate
             return LargeLabelProblem(
-                self.space, loss, layout, bound, widths, goal.rescaling, surrogate, float(self.C), intercept, jobs
+                self.space, loss, layout, bound, widths, self.rescaling, surrogate, float(self.C), intercept, jobs
             )
         truth = self.space.encode(Y)
         X, truth = as_matrix(self, X, truth, multi_output=True, order="C", ensure_all_finite=False)
         # No loss of labels sees the order of rows; the folds of a start, ties and rounding would.
         order = np.lexsort([*truth.T, row_keys(X)])
         X, truth = X[order], truth[order]
-        basis, rows = as_basis(goal.kernel, X, self.space.names, bias)
-        kappa = None if goal.alone else self.space.kappa
+        basis, rows = as_basis(self.kernel, X, self.space.names, bias)
+        kappa = None if self.alone else self.space.kappa
         model = LabelModel(self.space.names, kappa, intercept, bias, basis)
         if isinstance(basis, PairBasis):
             groups, truth = np.repeat(np.arange(len(truth)), truth.shape[1]), truth.ravel()
             grouping = group_vector(truth, groups, np.array([False, True]))
         else:
             grouping = Grouping(Sets.rows(truth), "samples", np.arange(len(self.space)), None)
-        fixed, plain = ("auto", goal.start, "samples", intercept or bias, None, jobs), basis is not None
+        fixed, plain = ("auto", self.start, "samples", intercept or bias, None, jobs), basis is not None
         alone = SetProblem(rows, truth, grouping, loss, loss, *fixed, plain=plain)
-        bound = model.of_coordinates(rows)
-        return LabelProblem(alone, model, bound, goal.rescaling, goal.surrogate, goal.start, jobs)
+        return LabelProblem(alone, model, model.of_coordinates(rows), self.rescaling, surrogate, self.start, jobs)
 
     def _keep(self, problem: LabelProblem | LargeLabelProblem, trained: LinearFit) -> None:
         """Store the result of a fit in the attributes."""
@@ -452,7 +442,5 @@ class LinearLabelPredictor(LabelPredictor):
             self._model = problem.model
             self.coef_, self.intercept_, self.bias_ = problem.model.split(trained.w)
             self.kernel_residual_ = 0.0 if problem.model.basis is None else problem.model.basis.residual
-        keep_certificates(self, trained)
         self.certain_share_ = problem.certain_share(trained)
-        longest = float(problem.features.row_lengths.max())
-        warn_of_end(type(self).__name__, trained.fit, trained.certified, longest)
+        keep_certificates(self, trained, float(problem.features.row_lengths.max()))

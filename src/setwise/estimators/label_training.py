@@ -88,9 +88,43 @@ class LabelModel:
         return np.append(rows, c / self.bias) if self.bias else rows.ravel()
 
 
+class LabelTraining(BatchTraining):
+    """The training of labels for the hinge of single labels, or for margin rescaling or the ramp over sets of them.
+
+    Attributes
+    ----------
+    loss : of sets of labels
+    rescaling : of the hinge
+    """
+
+    loss: Loss
+    rescaling: Rescaling
+
+    def named(self, name: str) -> Surrogate:
+        """The surrogate of this name for the loss."""
+        if name == Ramp.name:
+            return Ramp(self.loss)
+        if name == MarginRescaling.name:
+            return MarginRescaling(self.loss)
+        return MultilabelHinge(self.loss, self.rescaling)
+
+    def convex(self) -> Surrogate:
+        """The hinge of single labels where it bounds the loss; otherwise margin rescaling over sets of labels."""
+        hinge = self.named("hinge")
+        try:
+            hinge.on(self.batch)
+        except Refusal:
+            return self.named(MarginRescaling.name)
+        return hinge
+
+    def loss_at(self, w: Values) -> float:
+        """The mean training loss of the weights, in large spaces by the best labels of each input."""
+        return mean_loss(self.loss, self.batch, self.features.scores(w))
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class LabelProblem(BatchTraining):
+class LabelProblem(LabelTraining):
     """What is trained on, bound once.
 
     Attributes
@@ -109,8 +143,6 @@ class LabelProblem(BatchTraining):
     surrogate: str | Surrogate
     start: Any
     jobs: int
-    path: bool = False
-    bare: bool = False
 
     @property
     def features(self) -> Features:
@@ -118,7 +150,7 @@ class LabelProblem(BatchTraining):
         return self.bound
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> Loss:  # type: ignore[override]
         """The loss of sets of labels."""
         return self.alone.loss
 
@@ -163,38 +195,12 @@ class LabelProblem(BatchTraining):
         """What to do where a bound says nothing, in a few words."""
         return super().way_out if self.model.basis is not None else self.alone.way_out
 
-    def named(self, name: str) -> Surrogate:
-        """The surrogate of this name for the loss."""
-        loss = self.alone.loss
-        if name == Ramp.name:
-            return Ramp(loss)
-        return MarginRescaling(loss) if name == MarginRescaling.name else MultilabelHinge(loss, self.rescaling)
-
-    def convex(self) -> Surrogate:
-        """The hinge of single labels where it bounds the loss, otherwise margin rescaling over sets of labels."""
-        try:
-            self.named("hinge").on(self.batch)
-        except Refusal:
-            return self.named(MarginRescaling.name)
-        return self.named("hinge")
-
-    def loss_at(self, w: Values) -> float:
-        """The mean training loss of the weights."""
-        return float(self.alone.loss.values(self.batch, self.features.scores(w) > 0.0).mean())
-
     def is_lost_in_small_rows(self, w: Values) -> bool:
         """Whether features are too small for the weights, so that all rows get the same labels, which they have not."""
         if self.model.basis is not None or not 0.0 < largest_number(self.alone.X) < SMALL:
             return False
         found = (self.features.scores(w) > 0.0).reshape(self.alone.target.shape)
         return bool((found == found[0]).all() and (self.alone.target != self.alone.target[0]).any())
-
-    def certain_share(self, trained: LinearFit) -> float:
-        """The share of the training decisions that no optimization changes any more; nan where none is certified."""
-        if np.isnan(trained.radius):
-            return np.nan
-        features = self.features
-        return float(certain(features.scores(trained.w), features.row_lengths, False, trained.radius).mean())
 
 
 def as_basis(kernel: Any, X: Any, names: tuple[Any, ...], bias: float) -> tuple[RowBasis | PairBasis | None, Any]:
@@ -269,16 +275,18 @@ def _largest(batch: Flips, costs: FlipCosts, i: int, labels: Ints) -> float:
 
 def right_pairs(layout: Batch, features: Features) -> Values:
     """The features psi(x_i, y) of every input with each of its right labels, (pairs, d)."""
-    found = []
-    for i in range(len(layout)):
-        one = np.array([i])
-        part = layout.take(one)
-        if isinstance(part, Flips):
-            rows = [part.indicators((label + 1).ravel()) for label in part.truths[0]]
-        else:
-            rows = list(np.eye(part.total)[part.truth])
-        found += [features.pullback(row, one) for row in rows]
-    return np.array(found).reshape(-1, features.size)
+    return np.concatenate([right_pairs_of(i, layout, features) for i in range(len(layout))])
+
+
+def right_pairs_of(i: int, layout: Batch, features: Features) -> Values:
+    """Those of input i, (m, d)."""
+    one = np.array([i])
+    part = layout.take(one)
+    if isinstance(part, Flips):
+        rows = [part.indicators((label + 1).ravel()) for label in part.truths[0]]
+    else:
+        rows = list(np.eye(part.total)[part.truth])
+    return np.array([features.pullback(row, one) for row in rows]).reshape(-1, features.size)
 
 
 def lowered(layout: Batch, scores: Values, threshold: float) -> Values:
@@ -308,7 +316,7 @@ def warn_of_full_lists() -> None:
 
 @final
 @dataclass(frozen=True, eq=False)
-class LargeLabelProblem(BatchTraining):
+class LargeLabelProblem(LabelTraining):
     """What is trained on, bound once.
 
     Attributes
@@ -334,8 +342,6 @@ class LargeLabelProblem(BatchTraining):
     constant_feature: float
     jobs: int
     start: str = "auto"
-    path: bool = False
-    bare: bool = False
 
     @property
     def features(self) -> Features:
@@ -374,60 +380,36 @@ class LargeLabelProblem(BatchTraining):
 
     def named(self, name: str) -> Surrogate:
         """The surrogate of this name for the loss."""
-        if name == Ramp.name:
-            return Ramp(self.loss)
-        if name == MarginRescaling.name:
-            if isinstance(self.layout, Flips):
-                raise Refusal(
-                    f"surrogate='margin' refuses {type(self.space).__name__}: it goes over all sets of labels, and the "
-                    "labels alone are too many to list (MLSP 4.1). Use surrogate='hinge'.",
-                    LABEL_SPACES,
-                )
-            return MarginRescaling(self.loss)
-        return MultilabelHinge(self.loss, self.rescaling)
+        if name == MarginRescaling.name and isinstance(self.layout, Flips):
+            raise Refusal(
+                f"surrogate='margin' refuses {type(self.space).__name__}: it goes over all sets of labels, and the "
+                "labels alone are too many to list (MLSP 4.1). Use surrogate='hinge'.",
+                LABEL_SPACES,
+            )
+        return super().named(name)
 
     def convex(self) -> Surrogate:
         """The hinge of single labels where it bounds the loss; otherwise margin rescaling, for lists that differ."""
-        if isinstance(self.layout, Flips):
-            return self.named("hinge")
-        try:
-            self.named("hinge").on(self.layout)
-        except Refusal:
-            return self.named(MarginRescaling.name)
-        return self.named("hinge")
+        return self.named("hinge") if isinstance(self.layout, Flips) else super().convex()
 
     def beginning(self, risk: Risk) -> Values:
         """The minimum of the hinge."""
         return self.logistic[0]
 
-    def certain_share(self, trained: LinearFit) -> float:
-        """The share of the right labels, or of all where these are few, that no optimization loses any more."""
-        if np.isnan(trained.radius):
-            return np.nan
-        features, scores = self.features, self.features.scores(trained.w)
+    def certain_decisions(self, trained: LinearFit, shift: Any) -> Bools:
+        """Which right labels, or of all where these are few, no optimization moves to the other side of 0."""
         if not isinstance(self.layout, Flips):
-            return float(certain(scores, features.row_lengths, False, trained.radius).mean())
-        found = [certain_of(i, self.layout, features, trained) for i in range(len(self.layout))]
-        flat = np.concatenate(found)
-        return float(flat.mean()) if len(flat) else np.nan
-
-    def loss_at(self, w: Values) -> float:
-        """The mean training loss of the weights, by the best labels of each input."""
-        return mean_loss(self.loss, self.layout, self.features.scores(w))
+            return super().certain_decisions(trained, shift)
+        found = []
+        for i in range(len(self.layout)):
+            psis = right_pairs_of(i, self.layout, self.features)
+            found.append(certain(psis @ trained.w, np.linalg.norm(psis, axis=1), False, trained.radius))
+        return np.concatenate(found)
 
 
-def certain_of(i: int, layout: Flips, features: Features, trained: LinearFit) -> Bools:
-    """Which right labels of input i no optimization moves to the other side of 0, (m,)."""
-    one = np.array([i])
-    part = layout.take(one)
-    psis = np.array([features.pullback(part.indicators(label + 1), one) for label in part.truths[0]])
-    psis = psis.reshape(-1, features.size)
-    return certain(psis @ trained.w, np.linalg.norm(psis, axis=1), False, trained.radius)
-
-
-def refuse_listed_only(model: Any, start: Any) -> None:
+def refuse_listed_only(model: Any) -> None:
     """Refuse parameters of a predictor that need a list of labels."""
-    name = type(model.space).__name__
+    name, start = type(model.space).__name__, model.start
     if model.C == 0:
         raise ValueError(f"C must be above 0 for {name}, where there is no other start than w = 0; got 0.")
     if model.kernel != "linear":

@@ -8,25 +8,26 @@ The objective F is 1-strongly convex, so its minimizer w* is within ``r = sqrt(2
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.checks import Values
+from setwise.core.checks import Bools, Values
 from setwise.core.learner import SMALLEST, Callback, Fit, Learner, ProgressBar, plain_interrupts, relative_gap
 from setwise.core.loss import Loss
-from setwise.core.pages import AFTER_A_FIT, EMPTY_MODELS, HINGE
+from setwise.core.pages import AFTER_A_FIT, EMPTY_MODELS, Page
 from setwise.core.risk import Features, Risk
 from setwise.core.surrogate import Surrogate
-from setwise.estimators.base import blas_threads, way_from_constant
+from setwise.estimators.base import blas_threads, warn_of_end
 from setwise.estimators.objective import learner_for
 from setwise.estimators.sets import Grouping
 from setwise.kernels.jit import outside
@@ -119,44 +120,22 @@ def says_nothing(fit: Fit, C: float, constant: float) -> bool:
     return C > 0.0 and constant > 0.0 and fit.upper_bound - 0.5 * float(fit.w @ fit.w) >= VACUOUS * C * constant
 
 
-def warn_of_vacuous_bound(name: str, way_out: str) -> None:
-    """Warn that the bound of the surrogate ``name`` is vacuous, and what to do."""
-    warnings.warn(
-        f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, whatever its gap: "
-        f"{way_out}.{EMPTY_MODELS.see}",
-        VacuousBoundWarning,
-        stacklevel=outside(),
-    )
+NO_LESS = "the convex surrogate {!r} promises no less loss here than a constant prediction has, "
+"""What is said of a bound that says nothing, with the name of its surrogate."""
 
 
-def warn_of_small_features(name: str, largest: float) -> None:
-    """Warn that the estimator ``name`` labels all rows alike, whose numbers are at most ``largest``."""
-    warnings.warn(
-        f"{name} gives all rows the same labels: {way_from_constant(largest, 'raise C')}.{EMPTY_MODELS.see}",
-        VacuousBoundWarning,
-        stacklevel=outside(),
-    )
+def warn_of_vacuous_bound(words: str, page: Page) -> None:
+    """Warn in ``words`` that a model may be no better than a constant prediction."""
+    warnings.warn(words + page.see, VacuousBoundWarning, stacklevel=outside())
 
 
-def warn_of_kept_bound(name: str) -> None:
-    """Warn that ``"auto"`` has kept the surrogate ``name``, whose bound says nothing."""
-    warnings.warn(
-        f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, whatever its gap: "
-        f"surrogate='auto' has kept it, because the ramp that was tried has a larger training loss.{HINGE.see}",
-        VacuousBoundWarning,
-        stacklevel=3,
-    )
-
-
-def warn_of_replaced_bound(name: str) -> None:
-    """Warn that ``"auto"`` has taken the ramp, because the bound of the surrogate ``name`` says nothing or little."""
-    warnings.warn(
-        f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, or not much less: "
-        "surrogate='auto' has taken the ramp from independent training, whose minimum is local and certifies nothing."
-        f"{HINGE.see}",
-        VacuousBoundWarning,
-        stacklevel=3,
-    )
+@contextmanager
+def quiet_fits() -> Iterator[None]:
+    """Fits on some of the rows do not warn here of how they end: the fit on all rows warns of the same."""
+    with warnings.catch_warnings():
+        for kind in (VacuousBoundWarning, ConvergenceWarning):
+            warnings.simplefilter("ignore", kind)
+        yield
 
 
 def radius(fit: Fit, convex: bool) -> float:
@@ -225,8 +204,8 @@ class Training(ABC):
 
     surrogate: str | Surrogate
     start: Any
-    path: bool
-    bare: bool
+    path: bool = False
+    bare: bool = False
     ramp_may_follow: bool = True
 
     @abstractmethod
@@ -329,7 +308,7 @@ class Training(ABC):
         risk = self.risks[name][0]
         share = share_of_constant(risk, found.fit, found.C, self.constant, self._logistic_start)
         if not may_replace and share >= VACUOUS:
-            warn_of_vacuous_bound(name, self.way_out)
+            self._warn_of_bound(name)
         if not may_replace or share < DOUBTFUL:
             return found
         loss = self.loss_at(found.w)
@@ -341,8 +320,12 @@ class Training(ABC):
         chosen = ramp if better else _ended(found) if ramp.fit.status == "interrupted" else found
         # The ramp may not get away from w = 0, nor be better than equal scores.
         if share >= VACUOUS and self.loss_at(chosen.w) >= self.constant:
-            warn_of_vacuous_bound(name, self.way_out)
+            self._warn_of_bound(name)
         return chosen
+
+    def _warn_of_bound(self, name: str) -> None:
+        """Warn that the bound of the surrogate ``name`` says nothing, and what to do."""
+        warn_of_vacuous_bound(f"{NO_LESS.format(name)}whatever its gap: {self.way_out}.", EMPTY_MODELS)
 
     def _minimized(
         self,
@@ -466,6 +449,15 @@ class BatchTraining(Training):
         # Divided by the largest first, for a sum of large weights may overflow.
         return np.asarray(weights / weights.max() / (weights / weights.max()).sum())
 
+    def certain_decisions(self, trained: LinearFit, shift: Any) -> Bools:
+        """Which training decisions, from scores less ``shift``, no optimization changes any more."""
+        return certain(self.features.scores(trained.w) - shift, self.features.row_lengths, False, trained.radius)
+
+    def certain_share(self, trained: LinearFit, shift: Any = 0.0) -> float:
+        """The share of these decisions; nan where none is certified, or where there is none."""
+        found = self.certain_decisions(trained, shift) if trained.certified else np.empty(0)
+        return float(found.mean()) if len(found) else np.nan
+
     def risk_of(self, surrogate: Surrogate) -> MeanRisk:
         """The mean of a surrogate over the sets."""
         return MeanRisk(self.features, surrogate.on(self.batch), self.weights, self.jobs)
@@ -553,11 +545,15 @@ def shift_of(model: Any, trained: LinearFit, given: Any, tune: Callable[[], Any]
         return 0.0, True
 
 
-def keep_certificates(model: Any, trained: LinearFit) -> None:
-    """Store in the attributes of ``model`` how its weights were found, and how good they are."""
+def keep_certificates(model: Any, trained: LinearFit, longest: float = 0.0) -> None:
+    """Store in the attributes of ``model`` how its weights were found, and how good they are.
+
+    It warns where the fit ended short of its tolerance; ``longest`` is the length of the longest row of features.
+    """
     fit = trained.fit
     model.surrogate_, model.C_, model._radius = trained.surrogate, trained.C, trained.radius
     model.objective_, model.lower_bound_, model.duality_gap_ = fit.objective, fit.lower_bound, fit.gap
     fields = ("objective", "lower_bound", "upper_bound", "seconds")
     model.history_ = {name: np.array([getattr(record, name) for record in fit.history]) for name in fields}
     model.n_iter_, model.status_, model.stop_reason_ = len(fit.history), fit.status, fit.message
+    warn_of_end(type(model).__name__, fit, trained.certified, longest)

@@ -190,13 +190,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         self._validate_params()
         if groups is None:
             warn_of_dropped_groups("fit", type(self).__name__)
-        before = dict(self.__dict__)
-        try:
+        with self._unchanged_by_errors():
             interrupted = self._fit(X, y, groups, sample_weight, checkpoint, resume)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         if interrupted:
             warnings.warn(
                 "MeasureClassifier was interrupted; it holds the best of the strategies that were tried so far."

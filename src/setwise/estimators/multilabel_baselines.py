@@ -26,7 +26,7 @@ from setwise.core.pages import LABEL_SPACES
 from setwise.core.single_labels import FlipCosts, Flips
 from setwise.core.surrogate import Evaluation, Evaluator, Surrogate
 from setwise.estimators.base import CONSTRAINTS, Names, as_matrix, linear_scores
-from setwise.estimators.label_predictor import LabelPredictor, TrainingObjective
+from setwise.estimators.label_predictor import LabelPredictor
 from setwise.estimators.label_training import LabelProblem, LargeLabelProblem, lowered, right_pairs
 from setwise.estimators.linear_training import LinearFit, radius, solve
 from setwise.estimators.multilabel_structured_predictor import LinearBaseline
@@ -37,7 +37,7 @@ from setwise.losses import SumLoss, as_loss
 from setwise.models.kernel_features import CHECKED, SLIP, Kernel, PairBasis
 from setwise.spaces import LargeSpace, Space
 from setwise.spaces.spaces import members
-from setwise.surrogates import MarginRescaling
+from setwise.surrogates.rescaling import MarginRescaling
 
 
 @final
@@ -83,8 +83,10 @@ class IndependentSVMs(LinearBaseline):
     [[], ['warm'], ['warm', 'hot']]
     """
 
-    def _objective(self, loss: Loss) -> TrainingObjective:
-        return TrainingObjective(MarginRescaling(SumLoss()), kernel=self.kernel, alone=True)
+    alone: ClassVar[bool] = True
+
+    def _surrogate(self, loss: Loss) -> Surrogate:
+        return MarginRescaling(SumLoss())
 
     def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem | LargeLabelProblem, LinearFit]:
         with self._unchanged_by_errors():
@@ -176,8 +178,8 @@ class PowersetSSVM(LinearBaseline):
     True
     """
 
-    def _objective(self, loss: Loss) -> TrainingObjective:
-        return TrainingObjective(MarginRescaling(loss), kernel=self.kernel)
+    def _surrogate(self, loss: Loss) -> Surrogate:
+        return MarginRescaling(loss)
 
 
 @final
@@ -327,8 +329,8 @@ class SSVM(LinearBaseline):
         "space": [Space, LargeSpace]
     }
 
-    def _objective(self, loss: Loss) -> TrainingObjective:
-        return TrainingObjective(LabelRanking(loss), kernel=self.kernel)
+    def _surrogate(self, loss: Loss) -> Surrogate:
+        return LabelRanking(loss)
 
 
 @final

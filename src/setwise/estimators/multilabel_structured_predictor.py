@@ -4,7 +4,7 @@ Its linear baselines share most of its parameters.
 """
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, final
 
 from sklearn.linear_model import LogisticRegression
@@ -14,12 +14,15 @@ from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.surrogate import Surrogate
 from setwise.estimators.base import CONSTRAINTS, Names
-from setwise.estimators.label_predictor import LinearLabelPredictor, TrainingObjective
+from setwise.estimators.label_predictor import LinearLabelPredictor
 from setwise.models.kernel_features import JointKernel, Kernel
 from setwise.spaces import Space
 from setwise.spaces.large_space import LargeSpace
 
-_SAME = ("loss", "learner", "start", "tol", "max_iter", "fit_intercept", "intercept_scaling")
+_SAME = (
+    "loss", "learner", "start", "tol", "max_iter", "fit_intercept", "intercept_scaling", "n_jobs", "random_state",
+    "verbose",
+)  # fmt: skip
 
 _CONSTRAINTS: dict[str, Any] = {
     "space": [Space, LargeSpace],
@@ -28,9 +31,6 @@ _CONSTRAINTS: dict[str, Any] = {
     "C": [Interval(Real, 0, None, closed="left")],
     "kernel": [Names({"linear"}), Kernel, JointKernel, callable],
     "label_bias": [Interval(Real, 0, None, closed="left")],
-    "n_jobs": [Integral, None],
-    "random_state": ["random_state"],
-    "verbose": ["verbose"],
 } | {name: CONSTRAINTS[name] for name in _SAME}
 
 
@@ -125,12 +125,8 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
     random_state: Any = None
     verbose: int = 0
 
-    def _objective(self, loss: Loss) -> TrainingObjective:
-        rescaling: Any = self.rescaling
-        return TrainingObjective(self.surrogate, rescaling, self.start, self.kernel)
-
-
-_SAME_OF_BASELINES = ("loss", "learner", "tol", "max_iter", "fit_intercept", "intercept_scaling")
+    def _surrogate(self, loss: Loss) -> str | Surrogate:
+        return self.surrogate
 
 
 @dataclass(eq=False, repr=False)
@@ -138,14 +134,12 @@ class LinearBaseline(LinearLabelPredictor):
     """A linear predictor of sets of labels with one convex objective, whose parameters have the usual meanings."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **{name: held for name, held in _CONSTRAINTS.items() if name not in ("rescaling", "surrogate", "start")},
         "space": [Space],
         "C": [Interval(Real, 0, None, closed="neither")],
-        "label_bias": [Interval(Real, 0, None, closed="left")],
-        "kernel": [Names({"linear"}), Kernel, JointKernel, callable],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    } | {name: CONSTRAINTS[name] for name in _SAME_OF_BASELINES}
+    }
+    rescaling: ClassVar[str] = "slack"
+    start: ClassVar[str] = "zero"
 
     space: Space | LargeSpace
     loss: str | Loss = "max"

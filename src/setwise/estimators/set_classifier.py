@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.checkpoint import Checkpoint
+from setwise.core.checkpoint import Checkpoint, OpenCheckpoint, opened
 from setwise.core.checks import as_flag, as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.learner import Learner
@@ -24,12 +24,11 @@ from setwise.estimators.base import (
     as_matrix,
     linear_scores,
     warn_of_dropped_groups,
-    warn_of_end,
     warn_of_forgotten_groups,
 )
-from setwise.estimators.checkpoints import UNROUTED
+from setwise.estimators.checkpoints import UNROUTED, of_rows
 from setwise.estimators.linear_training import LinearFit, certain, keep_certificates, shift_of, solve
-from setwise.estimators.set_training import Keep, SetProblem, held_out_thresholds, keeper, no_file, problem_of
+from setwise.estimators.set_training import Keep, SetProblem, about, held_out_thresholds, no_file, problem_of
 from setwise.estimators.sets import as_target, group
 from setwise.models.rows import check_rows
 
@@ -212,22 +211,22 @@ class SetClassifier(ClassifierMixin, VersionedEstimator):
         self._validate_params()
         if groups is None:
             warn_of_dropped_groups("fit")
-        keep = keeper(self, groups, sample_weight, checkpoint, resume)
+
+        def keep(problem: SetProblem) -> OpenCheckpoint | None:
+            """The checkpoint that is asked for; it tells this fit from others."""
+            rows = problem.X, problem.target, groups, sample_weight
+            return opened(checkpoint, resume, lambda: about(self, of_rows(*rows), problem.score_loss))
+
         return self._fit(X, y, groups, sample_weight, None, keep)
 
     def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any, shift: Any, keep: Keep = no_file) -> Self:
         """:meth:`fit`, with the thresholds ``shift`` in place of those that ``threshold`` asks for, if given."""
-        before = dict(self.__dict__)
-        try:
+        with self._unchanged_by_errors():
             problem = problem_of(self, X, y, groups, sample_weight, self._intercept)
             kept, problem = keep(problem), problem.in_order()
             last, part = self._last(problem.features.size), None if kept is None else kept.part("rows")
             trained = solve(self, problem, last, checkpoint=part)
             shift, interrupted = shift_of(self, trained, shift, lambda: held_out_thresholds(self, problem, kept))
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         self._keep(problem, trained, shift, groups is not None)
         # The model is stored first, and then the interrupt goes on, so that a search over parameters ends too.
         if interrupted:
@@ -362,10 +361,8 @@ class SetClassifier(ClassifierMixin, VersionedEstimator):
         self.intercept_ = self.intercept_scaling * weights[:, -1] if self.fit_intercept else np.zeros(len(weights))
         self.intercept_, self.threshold_ = self.intercept_ - shift, shift
         self._grouped = grouped
-        keep_certificates(self, trained)
         self.certain_share_ = problem.certain_share(trained, shift)
-        longest = float(problem.features.row_lengths.max())
-        warn_of_end(type(self).__name__, trained.fit, trained.certified, longest)
+        keep_certificates(self, trained, float(problem.features.row_lengths.max()))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -3,16 +3,14 @@
 Fits for several C on the same rows each begin with what the one before has found.
 """
 
-import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, product
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 from sklearn.utils import Tags
@@ -23,12 +21,11 @@ from setwise.core.exceptions import Refusal
 from setwise.core.pages import NAMES_AND_OBJECTS
 from setwise.decisions.task import standard_error
 from setwise.estimators.base import VersionedEstimator, warn_of_dropped_groups
-from setwise.estimators.linear_training import VacuousBoundWarning, solve
+from setwise.estimators.linear_training import quiet_fits, solve
 from setwise.estimators.objective import may_ramp
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.set_training import (
     CS,
-    LogisticRegressions,
     SetProblem,
     cross_fitted_scores,
     plain_logistic,
@@ -84,10 +81,7 @@ def tuned_start(model: SetClassifier, problem: SetProblem, splits: list[Split]) 
     for train, test in splits:
         part = problem_of(clone(model), *problem.given(train), model._intercept)
         for one, scores in zip(models, held_out, strict=True):
-            found = LogisticRegressions(
-                part.X, part.grouping, part.target, part.row_weights, part.intercept != 0.0, one
-            )
-            scores[test] = found.scores(problem.X[test])
+            scores[test] = replace(part, start=one).regression.scores(problem.X[test])
     moved = [scores - thresholds(loss, grouping, problem.average, scores) for scores in held_out]
     losses = [grouping.mean_loss(loss, scores, problem.row_weights) for scores in moved]
     # Losses that differ by rounding are equal.
@@ -346,10 +340,7 @@ def _judge(
     for k, (train, test) in enumerate(splits):
         part, fold = problem.given(train), problem.given(test)
         fits = (path(one, part, Cs) for one, Cs in candidates)
-        with warnings.catch_warnings():
-            # The fit on all rows warns of the same for the C that is chosen.
-            for kind in (VacuousBoundWarning, ConvergenceWarning):
-                warnings.simplefilter("ignore", kind)
+        with quiet_fits():
             for j, one in enumerate(chain.from_iterable(fits)):
                 if exact:
                     held_out[j, test] = one.decision_function(fold[0])

@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch, Sets
-from setwise.core.checkpoint import OpenCheckpoint, opened
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
@@ -27,13 +26,13 @@ from setwise.core.risk import Features
 from setwise.core.surrogate import Surrogate
 from setwise.decisions import best_threshold, label_thresholds
 from setwise.estimators.base import as_matrix, largest_number, threads, way_from_constant
-from setwise.estimators.checkpoints import described, of_rows
+from setwise.estimators.checkpoints import described
 from setwise.estimators.linear_training import (
     BatchTraining,
     LinearFit,
-    VacuousBoundWarning,
     certain,
     least_constant_loss,
+    quiet_fits,
 )
 from setwise.estimators.objective import (
     class_weights,
@@ -330,7 +329,7 @@ class SetProblem(BatchTraining):
         Where C of logistic regression is chosen on held-out rows, so is the threshold, unless a constant labeling is as
         good as it in training.
         """
-        found = self._regression
+        found = self.regression
         scores = found.scores(self.X)
         w, size = self._at_threshold(found, scores, scores if found.held_out is None else found.held_out)
         if found.held_out is not None and self.loss_at(w) >= self.constant:
@@ -338,7 +337,8 @@ class SetProblem(BatchTraining):
         return w, size
 
     @cached_property
-    def _regression(self) -> LogisticRegressions:
+    def regression(self) -> LogisticRegressions:
+        """The logistic regression where a fit may start, as it is."""
         rows = self.X, self.grouping, self.target, self.row_weights
         return LogisticRegressions(
             *rows, self.intercept != 0.0, None if isinstance(self.start, str) else self.start, self.plain
@@ -347,7 +347,7 @@ class SetProblem(BatchTraining):
     @property
     def bare_start(self) -> Values:
         """The weights of logistic regression as it is."""
-        coef, intercept = self._regression.coef, self._regression.intercept
+        coef, intercept = self.regression.coef, self.regression.intercept
         return np.ravel(np.column_stack([coef, intercept / self.intercept]) if self.intercept else coef)
 
     def _at_threshold(self, found: LogisticRegressions, scores: Values, chosen_on: Values) -> tuple[Values, float]:
@@ -380,17 +380,14 @@ class SetProblem(BatchTraining):
         """The Lovász hinge where the loss is submodular, otherwise margin rescaling."""
         return convex_surrogate(self.loss, self.grouping)
 
-    def certain_share(self, trained: LinearFit, shift: Any) -> float:
-        """The share of the training decisions, from scores less ``shift``, that no optimization changes any more."""
-        if np.isnan(trained.radius):
-            return np.nan
-        scores, lengths = self.features.scores(trained.w), self.features.row_lengths
+    def certain_decisions(self, trained: LinearFit, shift: Any) -> Bools:
+        """Which training decisions, from scores less ``shift``, no optimization changes any more."""
         if self.grouping.layout == "classes":
-            k = self.grouping.outputs
-            return float(certain(scores.reshape(-1, k), lengths[::k], True, trained.radius).mean())
+            k, scores = self.grouping.outputs, self.features.scores(trained.w)
+            return certain(scores.reshape(-1, k), self.features.row_lengths[::k], True, trained.radius)
         if self.grouping.is_matrix:
             shift = self.grouping.flat(np.broadcast_to(shift, self.target.shape))
-        return float(certain(scores - shift, lengths, False, trained.radius).mean())
+        return super().certain_decisions(trained, shift)
 
     @property
     def ramp_alone(self) -> bool:
@@ -451,10 +448,7 @@ def held_out_thresholds(model: Any, problem: SetProblem, checkpoint: OpenCheckpo
     for k, (train, test) in enumerate(folds(target, problem.ids, FOLDS, "threshold='exact'")):
         part = None if checkpoint is None else checkpoint.part(f"fold {k}")
         one = clone(model).set_params(verbose=0, warm_start=False)
-        with warnings.catch_warnings():
-            # The fit on all rows has warned of the same.
-            for kind in (VacuousBoundWarning, ConvergenceWarning):
-                warnings.simplefilter("ignore", kind)
+        with quiet_fits():
             one._fit(*problem.given(train), 0.0, lambda _, part=part: part)
         scores[test] = one.decision_function(problem.X[test])
     return thresholds(loss, grouping, model.average, scores)
@@ -490,13 +484,8 @@ Keep = Callable[[SetProblem], OpenCheckpoint | None]
 """A function that gives the checkpoint of a problem, or None."""
 
 
-def about(model: Any, problem: SetProblem, groups: Any, sample_weight: Any) -> dict[str, str]:
-    """The texts by which a checkpoint knows the fit of ``model`` again; O(n d)."""
-    return about_rows(model, of_rows(problem.X, problem.target, groups, sample_weight), problem.score_loss)
-
-
-def about_rows(model: Any, rows: dict[str, str], loss: Loss) -> dict[str, str]:
-    """The same from the fingerprints of the rows, and the loss that is reported."""
+def about(model: Any, rows: dict[str, str], loss: Loss) -> dict[str, str]:
+    """The texts by which a checkpoint knows a fit again: of ``model``, its rows, and the loss that is reported."""
     params = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_SAID}
     return {
         "estimator": type(model).__name__,
@@ -504,15 +493,6 @@ def about_rows(model: Any, rows: dict[str, str], loss: Loss) -> dict[str, str]:
         "loss": described(loss),
         **{name: described(value) for name, value in params.items()},
     }
-
-
-def keeper(model: Any, groups: Any, sample_weight: Any, checkpoint: Any, resume: bool) -> Keep:
-    """The function that opens what ``fit(checkpoint=..., resume=...)`` of ``model`` asks for."""
-
-    def keep(problem: SetProblem) -> OpenCheckpoint | None:
-        return opened(checkpoint, resume, lambda: about(model, problem, groups, sample_weight))
-
-    return keep
 
 
 def no_file(problem: SetProblem) -> None:

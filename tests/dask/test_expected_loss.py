@@ -14,9 +14,9 @@ import pandas as pd
 from dask import delayed
 
 from setwise import dask as on_dask
-from setwise.distributed.decisions import least_expected_loss_of
+from setwise.distributed.decisions import least_of, predicted, ties_of
 from setwise.losses import FBeta, PrecisionAtK
-from setwise.risks.places import LocalObjects, LocalPlaces
+from setwise.risks.places import LocalObjects, LocalPlaces, PlaceArguments
 
 pytestmark = pytest.mark.slow
 
@@ -58,9 +58,10 @@ def test_equal_probabilities_are_taken_in_the_order_of_partitions(client):
     assert (found.threshold, found.ties) == (0.4, 50)
     wanted = (q == 0.7) | (np.cumsum(q == 0.4) <= 50)
     np.testing.assert_array_equal(found.labels.compute(), wanted)
-    pieces = LocalObjects(np.split(q, [250, 500]))
-    here = least_expected_loss_of(LocalPlaces(3), pieces, PrecisionAtK(250))
-    np.testing.assert_array_equal(np.concatenate(here.labels.values), wanted)
+    places, pieces = LocalPlaces(3), LocalObjects(np.split(q, [250, 500]))
+    here = least_of(places, pieces, PrecisionAtK(250), 1e-3)
+    labels = places.keep(predicted, pieces, here.threshold, PlaceArguments(ties_of(places, pieces, here)))
+    np.testing.assert_array_equal(np.concatenate(labels.values), wanted)
 
 
 def test_what_does_not_fit_is_refused(client):

@@ -104,7 +104,7 @@ def test_no_other_scale_is_better(model, n):
     best = gibbs_bound(model, X, Y, largest=2.0)
     costs = np.array([model.loss_.costs(y) if callable(model.loss_.costs) else np.full(6, 1.0) for y in Y])
     costs = costs if model.loss_.costs is None or callable(model.loss_.costs) else np.tile(COSTS, (n, 1))
-    margins, square = np.where(Y, 1, -1) * model.decision_function(X), model._squared_norm
+    margins, square = np.where(Y, 1, -1) * model.decision_function(X), float(model._weights @ model._weights)
     values = []
     for a in np.concatenate([[0.0], np.geomspace(1e-4, 1e3, 2000), 1.0 / margins[margins > 0][:2000]]):
         t = a**2 * square

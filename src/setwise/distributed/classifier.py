@@ -216,7 +216,7 @@ class PlacedTraining(Training):
         if Trait.COUNTS not in self.loss.traits and self.found.count() > places.room:
             return np.inf
         with suppress(Refusal):
-            each = [places.keep(_constant, self.truth, sign) for sign in (False, True)]
+            each = [places.keep(np.full_like, self.truth, sign) for sign in (False, True)]
             return min(mean_loss_of(self.found, self.loss, self.truth, scores) for scores in each)
         return np.inf
 
@@ -266,10 +266,6 @@ class PlacedTraining(Training):
         scorer = Scorer(coef, intercept, np.arange(2))
         scores = self.found.places.keep(scorer.scores, self.found.X)
         return mean_loss_of(self.found, self.loss, self.truth, scores)
-
-
-def _constant(truth: Bools, sign: bool) -> Bools:
-    return np.full(len(truth), sign)
 
 
 @dataclass(eq=False, repr=False)
@@ -348,10 +344,8 @@ class PlacedClassifier(ClassifierMixin, VersionedEstimator):
     def _score(self, found: PlacedRows) -> float:
         """``1 - mean loss`` of the sets of other rows."""
         check_is_fitted(self)
-        truth, scores = (
-            found.positives(self.classes_[1], self.classes_),
-            found.places.keep(self._scorer.scores, found.X),
-        )
+        truth = found.positives(self.classes_[1], self.classes_)
+        scores = found.places.keep(self._scorer.scores, found.X)
         return 1.0 - mean_loss_of(found, self.loss_, truth, scores)
 
     @property

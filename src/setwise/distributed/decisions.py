@@ -1,6 +1,5 @@
 """The best threshold of scores, and the labeling of least expected loss, where scores lie in several places."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from setwise.decisions.expected_loss import DecisionInPieces
 from setwise.decisions.expected_loss_pieces import LeastExpectedLossInPieces
 from setwise.decisions.levels import Asked
 from setwise.decisions.threshold_pieces import ThresholdInPieces
-from setwise.risks.places import PlaceArguments, PlacedObjects, Places
+from setwise.risks.places import PlacedObjects, Places
 
 
 def best_threshold_of(places: Places, scores: PlacedObjects, truth: PlacedObjects, loss: Loss) -> Threshold:
@@ -43,12 +42,10 @@ def _threshold_answer(question: Question, scores: Values, truth: Bools) -> Any:
 NAME = "probabilities"
 
 
-def least_expected_loss_of(
-    places: Places, probabilities: PlacedObjects, loss: Loss, tol: float = 1e-3
-) -> DecisionInPieces:
-    """``argmin over h of E[loss(y, h)]`` for all rows as one set; see :class:`LeastExpectedLossInPieces`.
+def least_of(places: Places, probabilities: PlacedObjects, loss: Loss, tol: float) -> DecisionInPieces:
+    """``argmin over h of E[loss(y, h)]`` for all rows as one set, without labels, for probabilities that are checked.
 
-    The labels (m,) of each place stay there.
+    See :class:`LeastExpectedLossInPieces`; :func:`predicted` gives the labels (m,) of each place.
 
     Parameters
     ----------
@@ -59,16 +56,7 @@ def least_expected_loss_of(
     Raises
     ------
     Refusal : for other losses
-    ValueError : for what are no probabilities
     """
-    kept = places.keep(as_probabilities, probabilities)
-    found = least_of(places, kept, loss, tol)
-    ties = PlaceArguments(ties_of(places, kept, found))
-    return replace(found, labels=places.keep(predicted, kept, found.threshold, ties))
-
-
-def least_of(places: Places, probabilities: PlacedObjects, loss: Loss, tol: float) -> DecisionInPieces:
-    """The decision without labels, for probabilities that are checked."""
     search = LeastExpectedLossInPieces(loss, tol).search()
     return ended(search, lambda question: places.tell(_least_answer, question, probabilities))
 

@@ -4,7 +4,7 @@ The share of flipped pixels is given, counted in pairs of images, or estimated. 
 of pixels, or as the most probable labeling.
 """
 
-import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from numbers import Integral, Real
@@ -20,10 +20,11 @@ from sklearn.utils.validation import check_is_fitted
 from setwise.core.checks import Bools, Values, as_reals
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
-from setwise.core.pages import AFTER_A_FIT, DENOISER
+from setwise.core.pages import DENOISER
 from setwise.decisions import least_expected_loss, least_expected_loss_of_samples
 from setwise.estimators.base import Names, VersionedEstimator, threads
 from setwise.estimators.log_supermodular_model import (
+    LEARNING,
     Images,
     LikelihoodTerm,
     LogLikelihood,
@@ -35,6 +36,7 @@ from setwise.estimators.log_supermodular_model import (
     flat,
     given_labels,
     grid_cuts,
+    pass_on_interrupt,
 )
 from setwise.kernels.sampling import LOGISTIC
 from setwise.kernels.threads import map_units, thread_limit
@@ -135,59 +137,6 @@ def loss_of(decode: str | Loss) -> Loss | None:
     return loss
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Restoration:
-    """Probabilities and labels of images, by ``decode``, ``draws`` and ``samples`` of the estimator.
-
-    Parameters
-    ----------
-    decode : ``"mean"``, ``"max"``, or a loss or its name
-    draws : ``"independent"``, ``"perturbed"`` or ``"exact"``
-    samples : the number of labelings that are drawn for an image
-    seed : that of training, from whose noise this differs
-    """
-
-    decode: str | Loss
-    draws: str
-    samples: int
-    seed: int
-
-    def probabilities(self, image: ImageDistribution) -> Values:
-        """The probability of label 1 of each pixel, (p,)."""
-        if self.draws == "exact":
-            return np.asarray(self.drawn(image).mean(axis=0))
-        count, zero = self.samples + self.samples % 2, np.zeros(image.model.total)
-        found = perturbed(image.model, count, LOGISTIC, np.uint64(self.seed + 1), zero, image.number)
-        return np.asarray(found.ones / count)
-
-    def drawn(self, image: ImageDistribution) -> Bools:
-        """Labelings of an image, (m, p)."""
-        if self.draws == "perturbed":
-            count = self.samples + self.samples % 2
-            return perturbed_labelings(image.model, count, np.uint64(self.seed + 1), image.number)
-        try:
-            seed = np.random.default_rng([self.seed, 2, image.number])
-            return sample(image.model, self.samples, random_state=seed).labels
-        except Refusal as error:
-            raise Refusal(
-                "draws='exact' refuses this image: the chains of exact samples have not met, for its pixels hold on to "
-                "each other too much. Use draws='perturbed'.",
-                DENOISER,
-            ) from error
-
-    def labels(self, image: ImageDistribution) -> NDArray[np.bool_]:
-        """The decision, (p,)."""
-        loss = loss_of(self.decode)
-        if loss is None and self.decode == "max":
-            return image.model.minimum().labels
-        if loss is None:
-            return np.asarray(self.probabilities(image) > 0.5)
-        if self.draws == "independent":
-            return np.asarray(least_expected_loss(self.probabilities(image), loss).labels)
-        return np.asarray(least_expected_loss_of_samples(self.drawn(image), loss).labels)
-
-
 FIRST_GUESS = 1.0
 """The weight of an observation with which learning begins, that of a quarter of the pixels flipped."""
 
@@ -265,13 +214,8 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
         "bias": [Names({"pixel", "shared"})],
         "observation": [Names({"known", "learned"})],
         "draws": [Names({"independent", "perturbed", "exact"})],
-        "steps": [Interval(Integral, 1, None, closed="left")],
-        "ridge": [Interval(Real, 0.0, None, closed="left"), tuple],
-        "step": [Interval(Real, 0.0, None, closed="neither"), tuple],
         "samples": [Interval(Integral, 2, None, closed="left")],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-    }
+    } | LEARNING
 
     noise: Any = "known"
     decode: str | Loss = "mean"
@@ -319,14 +263,10 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
         (shape, _), *_ = shapes.items()
         each = isinstance(pi, np.ndarray)
         weight = log_odds(pi).ravel() if each else np.ones(1)
-        groups = [
-            CutLabelings(
-                grid_cuts(shape),
-                None if clean is None else flat(clean, places),
-                weight * observed(flat(noisy, places)),
-            )
-            for shape, places in shapes.items()
-        ]
+        groups = []
+        for one, places in shapes.items():
+            known = None if clean is None else flat(clean, places)
+            groups.append(CutLabelings(grid_cuts(one), known, weight * observed(flat(noisy, places))))
         size = 1 if self.bias == "shared" else shape[0] * shape[1]
         first = FIRST_GUESS if pi is None else 1.0 if each else float(log_odds(pi))
         start = Weights(np.zeros(size), first, np.zeros(2))
@@ -342,10 +282,7 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
         # Where c is learned from clean images it need not be that of the noise.
         of_weight = float(np.exp(-np.logaddexp(0.0, weights.observation)))
         self.noise_ = of_weight if pi is None else pi
-        if found.interrupted:
-            words = f"BinaryDenoiser was interrupted after {found.steps} steps."
-            warnings.warn(words + AFTER_A_FIT.see, RuntimeWarning, stacklevel=2)
-            raise KeyboardInterrupt
+        pass_on_interrupt(self, found)
         return self
 
     def predict_marginals(self, X: Any) -> list[Values]:
@@ -367,10 +304,7 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
         TypeError : for anything but an array or a list of images
         NotFittedError : before ``fit``
         """
-        how, (models, shapes) = self._restoration(), self._models(X)
-        with thread_limit(threads(self.n_jobs)):
-            found = map_units(how.probabilities, numbered(X, models, self._weight > 0.0))
-        return [one.reshape(shape) for one, shape in zip(found, shapes, strict=True)]
+        return self._of_images(self._probabilities, X)
 
     def transform(self, X: Any) -> Any:
         """The restored images, decided as ``decode`` says.
@@ -391,10 +325,7 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
         TypeError : for anything but an array or a list of images
         NotFittedError : before ``fit``
         """
-        how, (models, shapes) = self._restoration(), self._models(X)
-        with thread_limit(threads(self.n_jobs)):
-            found = map_units(how.labels, numbered(X, models, self._weight > 0.0))
-        out = [one.reshape(shape).astype(np.int8) for one, shape in zip(found, shapes, strict=True)]
+        out = [one.astype(np.int8) for one in self._of_images(self._decided, X)]
         return np.stack(out) if isinstance(X, np.ndarray) else out
 
     def log_likelihood(self, X: Any, y: Any = None) -> LogLikelihood:
@@ -503,11 +434,47 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
             for one in noisy
         ], [one.shape for one in noisy]
 
-    def _restoration(self) -> Restoration:
-        """How images are restored, by the parameters as they are now."""
-        check_is_fitted(self)
-        self._validate_params()
-        return Restoration(self.decode, self.draws, self.samples, self._seed)
+    def _of_images(self, function: Callable[[ImageDistribution], NDArray[Any]], X: Any) -> list[NDArray[Any]]:
+        """What a function of the distribution of an image (p,) gives for each image, in the shape of the image."""
+        models, shapes = self._models(X)
+        with thread_limit(threads(self.n_jobs)):
+            found = map_units(function, numbered(X, models, self._weight > 0.0))
+        return [one.reshape(shape) for one, shape in zip(found, shapes, strict=True)]
+
+    def _probabilities(self, image: ImageDistribution) -> Values:
+        """The probability of label 1 of each pixel, (p,)."""
+        if self.draws == "exact":
+            return np.asarray(self._drawn(image).mean(axis=0))
+        count, zero = self.samples + self.samples % 2, np.zeros(image.model.total)
+        # The noise is another one than that of training.
+        found = perturbed(image.model, count, LOGISTIC, np.uint64(self._seed + 1), zero, image.number)
+        return np.asarray(found.ones / count)
+
+    def _drawn(self, image: ImageDistribution) -> Bools:
+        """Labelings of an image, (m, p)."""
+        if self.draws == "perturbed":
+            count = self.samples + self.samples % 2
+            return perturbed_labelings(image.model, count, np.uint64(self._seed + 1), image.number)
+        try:
+            seed = np.random.default_rng([self._seed, 2, image.number])
+            return sample(image.model, self.samples, random_state=seed).labels
+        except Refusal as error:
+            raise Refusal(
+                "draws='exact' refuses this image: the chains of exact samples have not met, for its pixels hold on to "
+                "each other too much. Use draws='perturbed'.",
+                DENOISER,
+            ) from error
+
+    def _decided(self, image: ImageDistribution) -> Bools:
+        """The labels that ``decode`` asks for, (p,)."""
+        loss = loss_of(self.decode)
+        if loss is None and self.decode == "max":
+            return image.model.minimum().labels
+        if loss is None:
+            return np.asarray(self._probabilities(image) > 0.5)
+        if self.draws == "independent":
+            return np.asarray(least_expected_loss(self._probabilities(image), loss).labels)
+        return np.asarray(least_expected_loss_of_samples(self._drawn(image), loss).labels)
 
 
 def _size_of(weights: Values) -> float:

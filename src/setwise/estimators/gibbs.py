@@ -136,9 +136,8 @@ def gibbs_bound(
         )
     costs = bound_costs(model.loss_.costs, Sets.rows(truth)).reshape(truth.shape)
     found = _largest(largest, model.loss_, costs)
-    problem = _BoundOfMargin(
-        np.where(truth, scores, -scores), costs, model._squared_norm, float(features.row_lengths.max()), found, sigma
-    )
+    square, length = float(model._weights @ model._weights), float(features.row_lengths.max())
+    problem = _BoundOfMargin(np.where(truth, scores, -scores), costs, square, length, found, sigma)
     return problem.at(problem.best() if rescale else 1.0)
 
 

@@ -101,18 +101,16 @@ def join(graphs: tuple[Graph, ...], codes: list[Ints] | None, groups: Any, k: in
     starts = np.concatenate([[0], np.cumsum(sizes)])
     counts = np.concatenate([[0], np.cumsum(np.bincount(owners))])
     labels = np.full(starts[-1], -1) if codes is None else np.concatenate([codes[i] for i in order])
-    if k > 2:
-        edges = np.concatenate([graph.edges + start for graph, start in zip(chosen, starts, strict=False)])
-        return Networks(chosen, order, owners[order], ClassGraphs(labels, starts[counts], edges, k))
-    labels, neighbors = labels.astype(np.int8), {graph.grid for graph in chosen}
-    if len(neighbors) == 1 and None not in neighbors:
-        images = [
-            one.reshape(graph.regions.shape) for one, graph in zip(np.split(labels, starts[1:-1]), chosen, strict=True)
-        ]
+    neighbors = {graph.grid for graph in chosen}
+    batch: Graphs | ClassGraphs
+    if k == 2 and len(neighbors) == 1 and None not in neighbors:
+        parts = np.split(labels.astype(np.int8), starts[1:-1])
+        images = [one.reshape(graph.regions.shape) for one, graph in zip(parts, chosen, strict=True)]
         batch = Graphs.images(images, neighbors.pop(), counts)
     else:
         edges = np.concatenate([graph.edges + start for graph, start in zip(chosen, starts, strict=False)])
-        batch = Graphs(labels, starts[counts], edges)
+        ends = starts[counts]
+        batch = Graphs(labels.astype(np.int8), ends, edges) if k == 2 else ClassGraphs(labels, ends, edges, k)
     return Networks(chosen, order, owners[order], batch)
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from setwise.core.batch import Sets
 from setwise.core.checks import Floats, Values
 from setwise.core.exceptions import Refusal
-from setwise.core.inference import Inference, Maximizer
+from setwise.core.inference import Inference
 from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.networks import Graphs
@@ -100,9 +100,8 @@ def held_out_bias(model: Any, problem: NetworkProblem, networks: Networks, label
 def _turned(model: Any, graphs: list[Any]) -> Values:
     """The bias at which each node of the graphs turns positive, on top of that of the model."""
     networks = join(tuple(graphs), None, None)
-    w = np.concatenate([model.coef_[0], model.intercept_, model.edge_coef_])
     assert isinstance(networks.batch, Graphs)
-    return flips(networks.batch, GraphModel(networks.X, networks.Z, networks.batch).scores(w))
+    return flips(networks.batch, model._scores(networks))
 
 
 @final
@@ -373,18 +372,17 @@ class GraphClassifier(ClassifierMixin, VersionedEstimator):
     def _read(self, graphs: Any) -> Networks:
         return join(self._known(graphs), None, None, len(self.classes_))
 
-    def _bound(self, networks: Networks) -> tuple[Maximizer, Floats]:
-        """The search for the best labels, and the scores."""
+    def _scores(self, networks: Networks) -> Floats:
+        """The scores of nodes and edges."""
         w = np.concatenate([np.ravel(np.column_stack([self.coef_, self.intercept_])), self.edge_coef_])
-        model = GraphModel(networks.X, networks.Z, networks.batch)
         with np.errstate(over="ignore", invalid="ignore"):
-            return predictor(networks.batch), model.scores(w)
+            return GraphModel(networks.X, networks.Z, networks.batch).scores(w)
 
     def _labels(self, networks: Networks) -> NDArray[Any]:
         """The codes of the labels that are predicted, (total,)."""
-        cut, scores = self._bound(networks)
+        scores = self._scores(networks)
         with thread_limit(threads(self.n_jobs)):
-            return np.asarray(cut.maximize(scores).labels)
+            return np.asarray(predictor(networks.batch).maximize(scores).labels)
 
     def _marginals(self, networks: Networks) -> Values:
         """The difference of the max-marginals of each node, (total,), or on trees those of all k labels, (total, k)."""
@@ -394,9 +392,9 @@ class GraphClassifier(ClassifierMixin, VersionedEstimator):
                 "bounded there. Use predict.",
                 GRAPH_CLASSIFIER,
             )
-        cut, scores = self._bound(networks)
+        scores = self._scores(networks)
         with thread_limit(threads(self.n_jobs)):
-            found = cut.max_marginals(scores)
+            found = predictor(networks.batch).max_marginals(scores)
         return found if len(self.classes_) > 2 else np.asarray(found[:, 1] - found[:, 0])
 
     def _loss_of(self, networks: Networks, classes: NDArray[Any]) -> Loss:

@@ -388,12 +388,6 @@ class LinearLabelPredictor(LabelPredictor):
         """All weights, of which those of constants are divided by the values of these."""
         return self._model.joined(self.coef_, self.intercept_, self.bias_)
 
-    @property
-    def _squared_norm(self) -> float:
-        """``|w|^2`` of all weights, those of constants included."""
-        w = self._weights
-        return float(w @ w)
-
     def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem | LargeLabelProblem, LinearFit]:
         """What is trained on, and the result; where that fails the estimator stays as it was."""
         with self._unchanged_by_errors():

@@ -24,7 +24,6 @@ from setwise.kernels.threads import map_units, thread_limit
 from setwise.probabilistic import (
     BaseFunction,
     Cut,
-    LogPartition,
     LogSupermodularDistribution,
     l_field,
     logistic,
@@ -34,7 +33,7 @@ from setwise.probabilistic import (
     tree_reweighted,
 )
 from setwise.probabilistic.base_functions import as_rows
-from setwise.probabilistic.training import Rates, Weights, joint, learn
+from setwise.probabilistic.training import LearningResult, Rates, Weights, joint, learn
 from setwise.probabilistic.variational_bounds import EPSILON
 
 Images = list[NDArray[np.int8]]
@@ -186,11 +185,8 @@ def estimated(
 def mean_of(parts: Sequence[LikelihoodTerm], sums: Sequence[tuple[float, Sum]], total: int) -> LogLikelihood:
     """``(sum of the parts + sum_k factor_k A_k) / total``, where the noise of the sums is independent."""
     fixed, slip = sum(one.value for one in parts), sum(one.slip for one in parts)
-    slip += (
-        EPSILON
-        * (len(parts) + len(sums))
-        * (sum(abs(one.value) for one in parts) + sum(abs(k) * max(abs(a.low), abs(a.high)) for k, a in sums))
-    )
+    sizes = sum(abs(one.value) for one in parts) + sum(abs(k) * max(abs(a.low), abs(a.high)) for k, a in sums)
+    slip += EPSILON * (len(parts) + len(sums)) * sizes
     value = fixed + sum(k * a.value for k, a in sums)
     squares = [(k * a.error) ** 2 for k, a in sums]
     variance, width = sum(squares), 0.0
@@ -205,6 +201,24 @@ def mean_of(parts: Sequence[LikelihoodTerm], sums: Sequence[tuple[float, Sum]], 
     high = float(fixed + slip + sum(k * (a.high if k > 0 else a.low) for k, a in sums))
     interval, error = ((value - width) / total, (value + width) / total), float(np.sqrt(variance)) / total
     return LogLikelihood(value / total, interval, error, (low / total, high / total))
+
+
+LEARNING: dict[str, Any] = {
+    "steps": [Interval(Integral, 1, None, closed="left")],
+    "ridge": [Interval(Real, 0.0, None, closed="left"), tuple],
+    "step": [Interval(Real, 0.0, None, closed="neither"), tuple],
+    "random_state": ["random_state"],
+    "n_jobs": [Integral, None],
+}
+"""The values of the parameters of learning by likelihood."""
+
+
+def pass_on_interrupt(model: Any, found: LearningResult) -> None:
+    """Raise KeyboardInterrupt after a fit that Ctrl-C has ended, with a warning."""
+    if found.interrupted:
+        words = f"{type(model).__name__} was interrupted after {found.steps} steps."
+        warnings.warn(words + AFTER_A_FIT.see, RuntimeWarning, stacklevel=3)
+        raise KeyboardInterrupt
 
 
 @final
@@ -256,13 +270,8 @@ class LogSupermodularModel(DensityMixin, VersionedEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "terms": "no_validation",
-        "steps": [Interval(Integral, 1, None, closed="left")],
-        "ridge": [Interval(Real, 0.0, None, closed="left"), tuple],
-        "step": [Interval(Real, 0.0, None, closed="neither"), tuple],
         "samples": [Interval(Integral, 4, None, closed="left")],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-    }
+    } | LEARNING
 
     terms: Any = None
     steps: int = 3000
@@ -304,10 +313,7 @@ class LogSupermodularModel(DensityMixin, VersionedEstimator):
         self._shape, self._seed, self.n_iter_ = shape, seed, found.steps
         self.bias_, self.coupling_ = found.weights.unary.reshape(shape), found.weights.couplings
         self.model_ = LogSupermodularDistribution(terms, found.weights.unary, found.weights.couplings)
-        if found.interrupted:
-            words = f"LogSupermodularModel was interrupted after {found.steps} steps."
-            warnings.warn(words + AFTER_A_FIT.see, RuntimeWarning, stacklevel=2)
-            raise KeyboardInterrupt
+        pass_on_interrupt(self, found)
         return self
 
     def log_likelihood(self, Y: Any) -> LogLikelihood:
@@ -368,7 +374,10 @@ class LogSupermodularModel(DensityMixin, VersionedEstimator):
         NotFittedError : before ``fit``
         """
         check_is_fitted(self)
-        return np.asarray(self._bound().marginals.reshape(self._shape))
+        # The noise is one that training has not seen.
+        with thread_limit(threads(self.n_jobs)):
+            found = logistic(self.model_, self.samples, random_state=self._seed + 2**31)
+        return np.asarray(found.marginals.reshape(self._shape))
 
     def sample(self, size: int = 1, random_state: Any = None) -> NDArray[np.int8]:
         """Exact samples of the model, by coupling from the past.
@@ -396,11 +405,6 @@ class LogSupermodularModel(DensityMixin, VersionedEstimator):
         with thread_limit(threads(self.n_jobs)):
             found = sample(self.model_, size, random_state=seed)
         return found.labels.reshape(size, *self._shape).astype(np.int8)
-
-    def _bound(self) -> LogPartition:
-        """The bound of the sum over labelings, by noise that training has not seen."""
-        with thread_limit(threads(self.n_jobs)):
-            return logistic(self.model_, self.samples, random_state=self._seed + 2**31)
 
     def _rows(self, Y: Any) -> tuple[Bools, tuple[int, ...]]:
         """The labels as rows, and the shape of each."""

@@ -188,7 +188,7 @@ class MapRule(BaseEstimator):
         if target is None:
             if self.over != "dataset":
                 raise ValueError(f"target may be None for over='dataset' alone; got over={self.over!r}.")
-            self._take("whole", whole_rule(drawn, self._measure(drawn)))
+            self._take("whole", whole_rule(drawn, self._measure()))
             self.gain_ = self.gain_se_ = np.nan
             self.table_: list[dict[str, Any]] = []
             return self
@@ -326,10 +326,9 @@ class MapRule(BaseEstimator):
             raise ValueError(f"target[{i}] must hold labels 0..{classes - 1}, or ignore_index; got {odd}.")
         return np.where(out, -1, found)
 
-    def _drawn(self, logits: Any, target: Any, n: int) -> "PixelSample":
+    def _drawn(self, logits: Any, target: Any, n: int) -> PixelSample:
         """Some pixels of each map; checks all maps, and keeps what :meth:`shift` compares."""
-        if hasattr(self, "n_classes_"):
-            del self.n_classes_
+        self.__dict__.pop("n_classes_", None)
         rng = np.random.default_rng(self.random_state)
         most = max(1, min(self.pixels, TOGETHER // max(n, 1)))
         parts, seen, absent = [], [], np.zeros((n, 2))
@@ -364,12 +363,12 @@ class MapRule(BaseEstimator):
         """The first class that counts."""
         return 1 if self.n_classes_ == 1 or not self.include_background else 0
 
-    def _measure(self, drawn: "PixelSample") -> "MapMeasure":
+    def _measure(self) -> MapMeasure:
         loss = as_loss(self.loss)
         assert isinstance(loss, CountLoss)
         return MapMeasure(loss, self.over, self._first)
 
-    def _rules(self, drawn: "PixelSample", measure: "MapMeasure") -> dict[str, PixelRule]:
+    def _rules(self, drawn: PixelSample, measure: MapMeasure) -> dict[str, PixelRule]:
         """The rules that fit some pixels."""
         k = drawn.q.shape[1]
         found = {"plain": PixelRule(np.ones(k), np.zeros(k)), "whole": whole_rule(drawn, measure)}
@@ -378,11 +377,10 @@ class MapRule(BaseEstimator):
             return found | {"multipliers": tuned}
         return found | {"threshold": tuned, "presence": rule_with_presence(drawn, measure, tuned)}
 
-    def _choose(self, drawn: "PixelSample", logits: Any, target: Any, owners: Ints) -> None:
-        measure, n = self._measure(drawn), drawn.maps
-        kept = GroupKFold(self.cv)
+    def _choose(self, drawn: PixelSample, logits: Any, target: Any, owners: Ints) -> None:
+        measure, n = self._measure(), drawn.maps
         rules: list[dict[str, PixelRule]] = [{} for _ in range(n)]
-        for train, test in kept.split(owners, groups=owners):
+        for train, test in GroupKFold(self.cv).split(owners, groups=owners):
             fold = self._rules(drawn.of(train), measure)
             for i in test:
                 rules[i] = fold

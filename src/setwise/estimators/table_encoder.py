@@ -1,6 +1,6 @@
 """Prepare the columns of a raw table for a model: gaps, categories and scales, learned from the training rows."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -22,6 +22,9 @@ LARGEST_TREE = 254
 
 LARGEST = {"linear": 500, "trees": LARGEST_TREE}
 """The usual number of places of one category; of linear models only memory and time limit it."""
+
+MOST = {"linear": LARGEST_COUNT, "trees": LARGEST_TREE}
+"""The largest number of these places that may be asked for."""
 
 
 @dataclass(eq=False, repr=False)
@@ -96,13 +99,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         TypeError : for columns that are no list of columns
         """
         _as_columns(self.columns)
-        build, most = _FORMS[as_choice(self.form, "form", _FORMS)]
+        most = MOST[as_choice(self.form, "form", MOST)]
         largest = LARGEST[self.form] if self.max_categories is None else self.max_categories
         largest = as_count(largest, "max_categories", high=most)
         density = as_number(self.sparse_threshold, "sparse_threshold", low=0.0, high=1.0)
         rare = as_count(self.min_frequency, "min_frequency")
         X = self._checked(X, reset=True)
-        encoder = build(self.columns, rare, largest, density).set_output(transform="default")
+        encoder = _encoder(self.form, self.columns, density, min_frequency=rare, max_categories=largest)
+        encoder.set_output(transform="default")
         # The mean of a column whose training rows are all gaps is NaN; the imputer makes it 0.
         with np.errstate(invalid="ignore"):
             self.encoder_ = encoder.fit(X)
@@ -214,34 +218,19 @@ def _split(columns: Sequence[Column]) -> tuple[list[int], list[int]]:
     return [i for i, yes in enumerate(is_category) if not yes], [i for i, yes in enumerate(is_category) if yes]
 
 
-def _linear(columns: Sequence[Column], rare: int, largest: int, density: float) -> ColumnTransformer:
-    # The scale comes first, so that the indicators of gaps stay 0 and 1. A column without a value becomes 0.
-    fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    numbers = Pipeline([("scale", StandardScaler()), ("fill", fill)])
-    words = OneHotEncoder(
-        handle_unknown="ignore", min_frequency=rare, max_categories=largest, sparse_output=density > 0, dtype=np.float64
-    )
-    return _joined(columns, numbers, words, density)
-
-
-def _trees(columns: Sequence[Column], rare: int, largest: int, density: float) -> ColumnTransformer:
-    words = OrdinalEncoder(
-        handle_unknown="use_encoded_value", unknown_value=np.nan, min_frequency=rare, max_categories=largest
-    )
-    return _joined(columns, "passthrough", words, 0.0)
-
-
-def _joined(columns: Sequence[Column], numbers: Any, words: Any, density: float) -> ColumnTransformer:
-    first, second = _split(columns)
-    steps = [("numbers", numbers, first), ("categories", words, second)]
+def _encoder(form: str, columns: Sequence[Column], density: float, **words: int) -> ColumnTransformer:
+    """The encoder of a form, not fitted; ``words`` say which of them are rare, and how many places there are."""
+    if form == "linear":
+        # The scale comes first, so that the indicators of gaps stay 0 and 1. A column without a value becomes 0.
+        fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+        of_numbers: Any = Pipeline([("scale", StandardScaler()), ("fill", fill)])
+        of_words = OneHotEncoder(handle_unknown="ignore", sparse_output=density > 0, dtype=np.float64, **words)
+    else:
+        of_numbers, density = "passthrough", 0.0
+        of_words = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan, **words)
+    numbers, categories = _split(columns)
+    steps = [("numbers", of_numbers, numbers), ("categories", of_words, categories)]
     return ColumnTransformer([step for step in steps if step[2]], sparse_threshold=density)
-
-
-_FORMS: dict[str, tuple[Callable[[Sequence[Column], int, int, float], ColumnTransformer], int]] = {
-    "linear": (_linear, LARGEST_COUNT),
-    "trees": (_trees, LARGEST_TREE),
-}
-"""How the encoder of each form is built, and the largest number of places of a category."""
 
 
 def _shared(

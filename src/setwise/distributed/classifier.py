@@ -190,20 +190,15 @@ class PlacedTraining(Training):
         """The :class:`~setwise.models.RowBlock` of each place."""
         return self.found.places.rows(self.found.X, self.intercept)
 
-    @cached_property
-    def single(self) -> bool:
-        """Whether all rows are one set."""
-        return self.found.single
-
     @property
     def ramp_alone(self) -> bool:
         """Whether ``"auto"`` is the ramp from the beginning: for one set and losses of labels."""
-        return self.surrogate == "auto" and self.loss.reads == "labels" and self.single
+        return self.surrogate == "auto" and self.loss.reads == "labels" and self.found.single
 
     @property
     def ramp_may_follow(self) -> bool:  # type: ignore[override]
         """Whether ``"auto"`` becomes the ramp where the bound of the convex surrogate says nothing: for one ranking."""
-        return self.loss.reads == "scores" and self.single
+        return self.loss.reads == "scores" and self.found.single
 
     @cached_property
     def constant(self) -> float:

@@ -6,9 +6,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
 from setwise.core.checkpoint import fingerprint
-from setwise.core.checks import Bools, Ints, Values, shown
+from setwise.core.checks import Bools, Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Combination, Loss
 from setwise.core.pages import PLACES_REFUSE
@@ -16,7 +17,7 @@ from setwise.core.surrogate import Piece, Question, ended
 from setwise.core.terms import Trait
 from setwise.decisions.threshold_pieces import twice_swapped
 from setwise.estimators.checkpoints import table_parts
-from setwise.estimators.sets import is_missing
+from setwise.estimators.sets import positive_last
 from setwise.losses.rankings import RocArea
 from setwise.risks.distributed_risk import FEW, MOST, extent_of, joined_ids
 from setwise.risks.places import PlacedObjects, Places
@@ -48,12 +49,9 @@ class _SetIndex:
     ) -> None:
         self.places, self.loss, self.kept = places, loss, (truth, scores, ids)
         extents = places.tell(extent_of, truth, ids)
-        every = joined_ids([extent.ids for extent in extents])
-        self.ids, numbers = np.unique(every, return_inverse=True)
-        totals = np.zeros((len(self.ids), 3), dtype=np.int64)
-        more = [np.concatenate([getattr(extent, name) for extent in extents]) for name in ("sizes", "positives")]
-        np.add.at(totals, np.ravel(numbers), np.column_stack([*more, np.ones(len(every), dtype=np.int64)]))
-        self.sizes, self.positives, self.held = totals.T
+        kinds = [(one.sizes, one.positives, np.ones(len(one.ids), dtype=np.int64)) for one in extents]
+        self.ids, sums = _summed([one.ids for one in extents], [np.column_stack(each) for each in kinds])
+        self.sizes, self.positives, self.held = sums.T
 
     def mean(self) -> float:
         """The mean of the losses of all sets."""
@@ -158,7 +156,7 @@ class PlacedRows:
     ids: PlacedObjects | None
     names: tuple[str, ...] | None = None
 
-    @property
+    @cached_property
     def single(self) -> bool:
         """Whether all rows are one set."""
         if self.ids is None:
@@ -180,11 +178,7 @@ class PlacedRows:
         found = np.unique(np.concatenate(parts))
         if len(found) != 2:
             raise ValueError(f"y must have two labels; got {len(found)}: {found[:10].tolist()}.")
-        if pos_label is None:
-            return found
-        if np.ndim(pos_label) or is_missing(pos_label) or pos_label not in found.tolist():
-            raise ValueError(f"pos_label must be one of the labels {found.tolist()}; got {shown(pos_label)}.")
-        return found if found.tolist().index(pos_label) == 1 else found[::-1].copy()
+        return positive_last(found, pos_label)
 
     def positives(self, positive: Any, known: NDArray[Any] | None = None) -> PlacedObjects:
         """Which rows have the positive label, at each place; ValueError for labels that are not ``known``."""
@@ -213,7 +207,7 @@ def mean_loss_of(found: PlacedRows, loss: Loss, truth: PlacedObjects, scores: Pl
     """
     if loss.reads == "labels":
         tallies = found.places.tell(_tally, truth, scores, found.ids)
-        sums = _summed(tallies)
+        _, sums = _summed([known for known, _ in tallies], [numbers for _, numbers in tallies])
         # One decision of each class stands for all of them.
         there = sums[:, 1::-1] > 0
         offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
@@ -245,9 +239,10 @@ def _numbered(ids: Any) -> tuple[Any, Ints]:
     return known, np.ravel(owners)
 
 
-def _summed(tallies: list[tuple[Any, Values]]) -> Values:
-    """The sums of the numbers of all sets, in the order of their ids, (n, 4)."""
-    ids, owners = _numbered(joined_ids([known for known, _ in tallies]))
-    sums = np.zeros((len(ids), 4))
-    np.add.at(sums, owners, np.concatenate([numbers for known, numbers in tallies if len(known)]))
-    return sums
+def _summed(known: list[Any], numbers: list[NDArray[Any]]) -> tuple[Any, NDArray[Any]]:
+    """The sorted ids of all sets, and the sums (n, k) of what places have of them, (m, k) for their ``known`` ids."""
+    ids, owners = _numbered(joined_ids(known))
+    each = np.concatenate(numbers)
+    sums = np.zeros((len(ids), each.shape[1]), each.dtype)
+    np.add.at(sums, owners, each)
+    return ids, sums

@@ -5,7 +5,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from numbers import Integral, Real
 from types import FrameType
@@ -25,7 +25,6 @@ from threadpoolctl import ThreadpoolController
 
 import setwise
 from setwise.core.files import in_line
-from setwise.core.inference import Inference
 from setwise.core.learner import Fit, Learner
 from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT, CERTIFIED_GAP, GROUPS, NOT_CONVEX
@@ -194,14 +193,19 @@ CONSTRAINTS: dict[str, Any] = {
     "warm_start": ["boolean"],
 }
 
-SHARED = (
-    "loss", "surrogate", "learner", "C", "tol", "max_iter", "fit_intercept", "pos_label", "n_jobs", "random_state",
-    "verbose", "warm_start", "start", "threshold",
-)  # fmt: skip
 
-GRAPH_CONSTRAINTS: dict[str, Any] = {name: CONSTRAINTS[name] for name in SHARED} | {
-    "inference": [Names({"auto"}), Inference]
-}
+def constraints_without(*names: str) -> dict[str, Any]:
+    """The values of all parameters but those of these names."""
+    return {name: values for name, values in CONSTRAINTS.items() if name not in names}
+
+
+def take_features(model: Any, fitted: Any) -> None:
+    """Store the number and the names of the features of another fitted estimator, as far as it has them."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        model.__dict__.pop(name, None)
+        if getattr(fitted, name, None) is not None:
+            setattr(model, name, getattr(fitted, name))
+
 
 SMALL_PRODUCT, SMALL_TABLE = 1 << 24, 1 << 19
 """Below so many multiplications, or numbers of a table, one thread is faster than several that must meet: beside two
@@ -210,28 +214,19 @@ regressions of 800 rows of 6 numbers took .04 s of processor time, and .6 s.
 """
 
 
-@contextmanager
-def blas_threads(multiplications: int, n_jobs: int | None) -> Iterator[None]:
+def blas_threads(multiplications: int, n_jobs: int | None) -> AbstractContextManager[None]:
     """Limit BLAS to one thread for small products and to ``n_jobs`` for large ones; None leaves large ones alone."""
     limit = 1 if multiplications < SMALL_PRODUCT else n_jobs
-    if limit is None:
-        yield
-        return
-    with _limited(limits=limit, user_api="blas"):
-        yield
+    return nullcontext() if limit is None else _limited(limits=limit, user_api="blas")
 
 
-@contextmanager
-def base_threads(X: Any) -> Iterator[None]:
+def base_threads(X: Any) -> AbstractContextManager[None]:
     """Limit OpenMP, as of boosted trees, and BLAS to one thread for rows ``X`` that hold few numbers."""
     # Rows may be anything that the base model reads, as a list of texts, or a table whose shape is not known.
     shape: Any = getattr(X, "shape", None)
     known = isinstance(shape, tuple) and all(isinstance(size, Integral) for size in shape)
-    if np.prod(shape if known else _num_samples(X)) >= SMALL_TABLE:
-        yield
-        return
-    with _limited(limits=1):
-        yield
+    large = np.prod(shape if known else _num_samples(X)) >= SMALL_TABLE
+    return nullcontext() if large else _limited(limits=1)
 
 
 def threads(n_jobs: int | None) -> int:

@@ -68,30 +68,23 @@ def noise_part(x: NDArray[np.int8], weights: Values, seen: NDArray[np.bool_]) ->
     return LikelihoodTerm(float(terms.sum()), EPSILON * (len(terms) + 4) * float(np.abs(terms).sum()))
 
 
-def counted_share(noisy: Images, clean: Images) -> float:
-    """The share of flipped pixels among those that are both seen and known, at most one half."""
-    both = [(x >= 0) & (y >= 0) for x, y in zip(noisy, clean, strict=True)]
-    seen = sum(int(one.sum()) for one in both)
-    wrong = sum(int((one & (x != y)).sum()) for one, x, y in zip(both, noisy, clean, strict=True))
-    # One pixel more of each kind keeps c finite where no pixel is flipped, or none is seen.
-    return min((wrong + 1.0) / (seen + 2.0), 0.5)
-
-
 def known_share(noisy: Images, clean: Images | None) -> float:
-    """The share of flipped pixels of ``noise="known"``, which needs pixels whose clean value is known."""
+    """The share of flipped pixels among those that are both seen and known, at most one half; for ``noise="known"``."""
     if clean is None:
         raise Refusal(
             "noise='known' refuses noisy images alone: pass the share of flipped pixels, or 'learned'.", DENOISER
         )
-    if any((y < 0).any() for y in clean) and not any(
-        ((x >= 0) & (y >= 0)).any() for x, y in zip(noisy, clean, strict=True)
-    ):
+    both = [(x >= 0) & (y >= 0) for x, y in zip(noisy, clean, strict=True)]
+    seen = sum(int(one.sum()) for one in both)
+    if not seen and any((y < 0).any() for y in clean):
         raise Refusal(
             "noise='known' refuses images of which no pixel is both seen in X and known in y: pass the share of "
             "flipped pixels, or 'learned'.",
             DENOISER,
         )
-    return counted_share(noisy, clean)
+    wrong = sum(int((one & (x != y)).sum()) for one, x, y in zip(both, noisy, clean, strict=True))
+    # One pixel more of each kind keeps c finite where no pixel is flipped, or none is seen.
+    return min((wrong + 1.0) / (seen + 2.0), 0.5)
 
 
 def as_shares(noise: Any, images: Images) -> Values:

@@ -196,11 +196,8 @@ def node_classes(labels: list[NDArray[Any]], pos_label: Any, weak: bool = False)
     if not len(seen):
         raise ValueError("labels must be known for some nodes; got only -1, which marks a label that is unknown.")
     if len(np.unique(seen)) < 2:
-        raise ValueError(
-            f"labels must have two classes to learn from; got only {seen[0].item()!r}, and -1 for unknown ones."
-            if any((~known(one)).any() for one in labels)
-            else f"labels must have two classes to learn from; got only {seen[0].item()!r}."
-        )
+        unknown = ", and -1 for unknown ones" if any((~known(one)).any() for one in labels) else ""
+        raise ValueError(f"labels must have two classes to learn from; got only {seen[0].item()!r}{unknown}.")
     try:
         classes = classes_of(seen, pos_label)
     except ValueError as error:

@@ -19,7 +19,7 @@ from setwise.core.networks import Graphs
 from setwise.core.pages import GRAPH_CLASSIFIER, NETWORKS_REFUSE
 from setwise.core.surrogate import Surrogate
 from setwise.decisions import best_threshold
-from setwise.estimators.base import GRAPH_CONSTRAINTS, VersionedEstimator, threads
+from setwise.estimators.base import Names, VersionedEstimator, constraints_without, threads
 from setwise.estimators.graph_batches import (
     Networks,
     as_graphs,
@@ -194,7 +194,10 @@ class GraphClassifier(ClassifierMixin, VersionedEstimator):
     [0, 0, 1, 0, 1, 1, 0, 0]
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = GRAPH_CONSTRAINTS
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **constraints_without("intercept_scaling", "class_weight", "average"),
+        "inference": [Names({"auto"}), Inference],
+    }
 
     loss: str | Loss = "jaccard"
     surrogate: str | Surrogate = "auto"
@@ -354,15 +357,14 @@ class GraphClassifier(ClassifierMixin, VersionedEstimator):
         measure = loss_for(self.loss_ if loss is None else as_loss(loss), networks.grouping(self.classes_), None)
         seen = self._labels(networks)
         guess: Any = self._marginals(networks) if measure.reads == "scores" else seen
-        each, whole = ((self._weighed(measure, part), part) for part in (networks, networks.pooled()))
-        values, joined = (part.losses(one, guess) for one, part in (each, whole))
-        pooled = float(joined[0])
-        if len(self.classes_) > 2:
-            return GraphScores(1.0 - float(values.mean()), 1.0 - pooled, 1.0 - values, np.nan, np.nan)
-        weight = np.where(networks.batch.labels >= 0, 1.0 if networks.areas is None else networks.areas, 0.0)
-        total = max(float(weight.sum()), np.finfo(np.float64).tiny)
-        shares = (float(weight @ labels) / total for labels in (seen, networks.batch.truth))
-        return GraphScores(1.0 - float(values.mean()), 1.0 - pooled, 1.0 - values, *shares)
+        parts = networks, networks.pooled()
+        values, pooled = (part.losses(self._weighed(measure, part), guess) for part in parts)
+        shares = [np.nan, np.nan]
+        if len(self.classes_) == 2:
+            weight = np.where(networks.batch.labels >= 0, 1.0 if networks.areas is None else networks.areas, 0.0)
+            total = max(float(weight.sum()), np.finfo(np.float64).tiny)
+            shares = [float(weight @ labels) / total for labels in (seen, networks.batch.truth)]
+        return GraphScores(1.0 - float(values.mean()), 1.0 - float(pooled[0]), 1.0 - values, *shares)
 
     def _known(self, graphs: Any) -> Any:
         """Graphs for the fitted model, checked."""

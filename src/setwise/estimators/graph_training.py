@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from setwise.core.attributes import cached_property
@@ -380,18 +379,15 @@ class NetworkProblem(BatchTraining):
         w, size = self.logistic
         return at_scale(risk, w, size, self._losses(w))
 
-    def labels_at(self, w: Values) -> NDArray[Any]:
-        """The labels that the weights predict, (total,)."""
-        with thread_limit(self.jobs):
-            return np.asarray(self._predictor.maximize(self.features.scores(w)).labels)
-
     def loss_at(self, w: Values) -> float:
         """The mean training loss of the weights."""
         return float(self._losses(w).mean())
 
     def _losses(self, w: Values) -> Values:
         """The training loss of each set."""
-        return self.loss.values(self.batch, self.labels_at(w))
+        with thread_limit(self.jobs):
+            labels = self._predictor.maximize(self.features.scores(w)).labels
+        return self.loss.values(self.batch, labels)
 
 
 def predictor(batch: Graphs | ClassGraphs) -> Maximizer:

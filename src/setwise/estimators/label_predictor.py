@@ -3,6 +3,7 @@
 Those of linear models share how they are trained, what is stored, and what is certain.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +31,6 @@ from setwise.estimators.label_training import (
     mean_loss,
     named,
     refuse_listed_only,
-    warn_of_full_lists,
 )
 from setwise.estimators.linear_training import (
     NO_LESS,
@@ -148,7 +148,12 @@ class LabelPredictor(VersionedEstimator, ABC):
             return self.space_.decode(self.predict_matrix(X))
         found = self._best(X, LABELS + 1, 0.0)
         if any(len(row) > LABELS for row in found):
-            warn_of_full_lists()
+            warnings.warn(
+                f"more than {LABELS} labels of an input have scores above 0, and the best {LABELS} are returned: give "
+                f"max_labels to see more.{LABEL_SPACES.see}",
+                UserWarning,
+                stacklevel=2,
+            )
         return named([row[:LABELS] for row in found])
 
     def top(self, X: Any, k: int) -> list[list[Scored]]:

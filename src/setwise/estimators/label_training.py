@@ -3,7 +3,6 @@
 Labels may be too many to list, or others for each input; then the loss of those that are predicted is another.
 """
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -248,13 +247,6 @@ def _misses(layout: Flips, scores: Values) -> Bools:
     return np.array(found)
 
 
-def mean_loss_of_none(loss: Loss, layout: Batch) -> float:
-    """The mean loss where no label is predicted."""
-    if not isinstance(layout, Flips):
-        return float(loss.values(layout, np.zeros(layout.total, dtype=bool)).mean())
-    return _mean_of_lists(loss, layout, [np.zeros((0, int(width)), np.int64) for width in layout.sizes])
-
-
 def _mean_of_lists(loss: Loss, layout: Flips, predicted: Sequence[Ints]) -> float:
     """The mean loss of lists of labels, (m, width) each."""
     term = loss.bind(layout).terms[0]
@@ -304,16 +296,6 @@ def named(found: list[list[Scored]]) -> list[list[Any]]:
     return [[label for label, _ in row] for row in found]
 
 
-def warn_of_full_lists() -> None:
-    """Warn that there are more labels than were asked for."""
-    warnings.warn(
-        f"more than {LABELS} labels of an input have scores above 0, and the best {LABELS} are returned: give "
-        f"max_labels to see more.{LABEL_SPACES.see}",
-        UserWarning,
-        stacklevel=3,
-    )
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class LargeLabelProblem(LabelTraining):
@@ -361,7 +343,10 @@ class LargeLabelProblem(LabelTraining):
     @cached_property
     def constant(self) -> float:
         """The mean loss where no label is predicted."""
-        return mean_loss_of_none(self.loss, self.layout)
+        layout = self.layout
+        if not isinstance(layout, Flips):
+            return float(self.loss.values(layout, np.zeros(layout.total, dtype=bool)).mean())
+        return _mean_of_lists(self.loss, layout, [np.zeros((0, int(width)), np.int64) for width in layout.sizes])
 
     @cached_property
     def logistic(self) -> tuple[Values, float]:

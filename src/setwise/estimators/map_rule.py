@@ -321,9 +321,9 @@ class MapRule(BaseEstimator):
             )
         found = given.ravel().astype(np.int64)
         out = np.zeros(len(found), bool) if self.ignore_index is None else found == self.ignore_index
-        if ((found < 0) | (found >= classes))[~out].any():
-            odd = found[~out & ((found < 0) | (found >= classes))][0]
-            raise ValueError(f"target[{i}] must hold labels 0..{classes - 1}, or ignore_index; got {odd}.")
+        odd = found[~out & ((found < 0) | (found >= classes))]
+        if len(odd):
+            raise ValueError(f"target[{i}] must hold labels 0..{classes - 1}, or ignore_index; got {odd[0]}.")
         return np.where(out, -1, found)
 
     def _drawn(self, logits: Any, target: Any, n: int) -> PixelSample:

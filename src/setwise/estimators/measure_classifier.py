@@ -22,7 +22,14 @@ from setwise.core.loss import Loss
 from setwise.core.pages import MEASURE_COST
 from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task
-from setwise.estimators.base import Names, VersionedEstimator, threads, warn_of_dropped_groups, warn_of_forgotten_groups
+from setwise.estimators.base import (
+    Names,
+    VersionedEstimator,
+    take_features,
+    threads,
+    warn_of_dropped_groups,
+    warn_of_forgotten_groups,
+)
 from setwise.estimators.checkpoints import UNROUTED
 from setwise.estimators.selection import STRATEGIES, Strategy, as_strategies
 from setwise.estimators.selection.base_models import base_has, check_prefit, default_classifier, is_prefit
@@ -366,9 +373,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             task, scores = problem.task, base.response(choice.rule.weight).scores
             thresholds, losses = threshold_curve(task.sets, task.flat(scores), loss)
             self.cv_results_ = {"thresholds": thresholds, "scores": 1.0 - losses}
-        for name in ("n_features_in_", "feature_names_in_"):
-            if getattr(self.estimator_, name, None) is not None:
-                setattr(self, name, getattr(self.estimator_, name))
+        take_features(self, self.estimator_)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Which arguments go where: ``groups`` and ``sample_weight`` to fit, and to the estimator if it wants them.

@@ -13,25 +13,21 @@ from sklearn.utils._param_validation import Interval
 from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.surrogate import Surrogate
-from setwise.estimators.base import CONSTRAINTS, Names
+from setwise.estimators.base import Names, constraints_without
 from setwise.estimators.label_predictor import LinearLabelPredictor
 from setwise.models.kernel_features import JointKernel, Kernel
 from setwise.spaces import Space
 from setwise.spaces.large_space import LargeSpace
 
-_SAME = (
-    "loss", "learner", "start", "tol", "max_iter", "fit_intercept", "intercept_scaling", "n_jobs", "random_state",
-    "verbose",
-)  # fmt: skip
-
 _CONSTRAINTS: dict[str, Any] = {
+    **constraints_without("threshold", "pos_label", "class_weight", "average", "warm_start"),
     "space": [Space, LargeSpace],
     "rescaling": [Names({"slack", "margin"})],
     "surrogate": [Names({"auto", "hinge", "ramp", "margin"}), Surrogate],
     "C": [Interval(Real, 0, None, closed="left")],
     "kernel": [Names({"linear"}), Kernel, JointKernel, callable],
     "label_bias": [Interval(Real, 0, None, closed="left")],
-} | {name: CONSTRAINTS[name] for name in _SAME}
+}
 
 
 @final

@@ -29,7 +29,7 @@ from setwise.estimators.base import (
 from setwise.estimators.checkpoints import UNROUTED, of_rows
 from setwise.estimators.linear_training import LinearFit, certain, keep_certificates, shift_of, solve
 from setwise.estimators.set_training import Keep, SetProblem, about, held_out_thresholds, no_file, problem_of
-from setwise.estimators.sets import as_target, group
+from setwise.estimators.sets import as_target_like, group
 from setwise.models.rows import check_rows
 
 
@@ -324,13 +324,7 @@ class SetClassifier(ClassifierMixin, VersionedEstimator):
             warn_of_dropped_groups("score")
             if self._grouped:
                 warn_of_forgotten_groups()
-        target = as_target(y)
-        matrix = self._matrix
-        # A single column of labels is taken for a vector, as scikit-learn does.
-        labels = np.ravel(target) if target.ndim == 2 and target.shape[1] == 1 and not matrix else target
-        expected = scores.shape if matrix else scores.shape[:1]
-        if labels.shape != expected:
-            raise ValueError(f"y must have the shape of predict(X), {expected}; got shape {labels.shape}.")
+        labels = as_target_like(y, scores.shape if self._matrix else scores.shape[:1])
         grouping = group(labels, groups, self.average, self.classes_)
         return 1.0 - grouping.mean_loss(self.loss_, scores, sample_weight)
 

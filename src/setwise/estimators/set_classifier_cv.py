@@ -20,7 +20,7 @@ from setwise.core.checks import Values, as_reals, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import NAMES_AND_OBJECTS
 from setwise.decisions.task import standard_error
-from setwise.estimators.base import VersionedEstimator, warn_of_dropped_groups
+from setwise.estimators.base import VersionedEstimator, take_features, warn_of_dropped_groups
 from setwise.estimators.linear_training import quiet_fits, solve
 from setwise.estimators.objective import may_ramp
 from setwise.estimators.set_classifier import SetClassifier
@@ -236,14 +236,14 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
         scores, shifts = _judge(candidates, problem, splits)
         left = candidates[0][1][0] > 0 or beats_first(scores)
         chosen = smallest_within_error(scores) if left else 0
-        final, C = [(one, float(C)) for one, values in candidates for C in values][chosen]
+        pairs = [(one, float(C)) for one, values in candidates for C in values]
+        final, C = pairs[chosen]
         self.estimator_ = clone(final).set_params(C=C)._fit(X, y, groups, sample_weight, shifts[chosen])
-        self.candidates_ = tuple((one.surrogate, float(C)) for one, values in candidates for C in values)
+        self.candidates_ = tuple((one.surrogate, value) for one, value in pairs)
         self.scores_, self.C_, self.best_score_ = scores, C, float(scores[:, chosen].mean())
-        self.coef_, self.intercept_ = self.estimator_.coef_, self.estimator_.intercept_
-        self.classes_, self.n_features_in_ = self.estimator_.classes_, self.estimator_.n_features_in_
-        if "feature_names_in_" in self.estimator_.__dict__:
-            self.feature_names_in_ = self.estimator_.feature_names_in_
+        final = self.estimator_
+        self.coef_, self.intercept_, self.classes_ = final.coef_, final.intercept_, final.classes_
+        take_features(self, final)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

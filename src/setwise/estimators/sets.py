@@ -48,13 +48,19 @@ def as_target(y: Any, name: str = "y") -> NDArray[Any]:
     return _plain(array, name) if array.dtype.kind == "O" else array
 
 
-def as_known(y: Any, shape: tuple[int, ...], known: list[Any]) -> NDArray[Any]:
-    """``y`` as labels among those ``known``, in the shape of the predictions; ValueError for others."""
+def as_target_like(y: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """``y`` as labels in the shape of the predictions; a single column is taken for a vector, as scikit-learn does."""
     target = as_target(y)
     if len(shape) == 1 and target.ndim == 2 and target.shape[1] == 1:
         target = target.ravel()
     if target.shape != shape:
         raise ValueError(f"y must have the shape of predict(X), {shape}; got shape {target.shape}.")
+    return target
+
+
+def as_known(y: Any, shape: tuple[int, ...], known: list[Any]) -> NDArray[Any]:
+    """``y`` as labels among those ``known``, in the shape of the predictions; ValueError for others."""
+    target = as_target_like(y, shape)
     odd = [label for label in target.ravel().tolist() if label not in known]
     if odd:
         raise ValueError(f"y must hold the labels {known} that were fitted; got {odd[0]!r}.")
@@ -277,6 +283,11 @@ def classes_of(y: NDArray[Any], pos_label: Any) -> NDArray[Any]:
     classes = np.unique(y)
     if len(classes) < 2:
         raise ValueError(f"y must have two classes to learn from; got only one class, {classes.tolist()[0]!r}.")
+    return positive_last(classes, pos_label)
+
+
+def positive_last(classes: NDArray[Any], pos_label: Any) -> NDArray[Any]:
+    """The labels, with the positive one of two last: ``pos_label``, or with None the last in sorted order."""
     if pos_label is None:
         return classes
     if np.ndim(pos_label) or is_missing(pos_label) or pos_label not in classes.tolist():

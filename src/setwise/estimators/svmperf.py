@@ -16,7 +16,7 @@ from setwise.core.checks import as_factor
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import QUANTIFICATION
-from setwise.estimators.base import CONSTRAINTS, Names, VersionedEstimator, as_matrix
+from setwise.estimators.base import CONSTRAINTS, Names, VersionedEstimator, as_matrix, take_features
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.sets import as_target, classes_of
 from setwise.losses import AE, KLD, NKLD, QF1, QGM, RAE, FBeta, Q, QAcc, ZeroOne
@@ -217,13 +217,9 @@ class SVMperf(ClassifierMixin, VersionedEstimator):
         """Store a fitted model and what it says of itself."""
         self._model = model
         self.coef_, self.intercept_, self.classes_ = model.coef_, model.intercept_, model.classes_
-        self.objective_, self.lower_bound_ = model.objective_, model.lower_bound_
-        self.duality_gap_ = model.duality_gap_
+        self.objective_, self.lower_bound_, self.duality_gap_ = model.objective_, model.lower_bound_, model.duality_gap_
         self.n_iter_, self.status_, self.stop_reason_ = model.n_iter_, model.status_, model.stop_reason_
-        self.n_features_in_ = model.n_features_in_
-        self.__dict__.pop("feature_names_in_", None)
-        if hasattr(model, "feature_names_in_"):
-            self.feature_names_in_ = model.feature_names_in_
+        take_features(self, model)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

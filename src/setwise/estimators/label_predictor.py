@@ -428,9 +428,9 @@ class LinearLabelPredictor(LabelPredictor):
             grouping = group_vector(truth, groups, np.array([False, True]))
         else:
             grouping = Grouping(Sets.rows(truth), "samples", np.arange(len(self.space)), None)
-        fixed, plain = ("auto", self.start, "samples", intercept or bias, None, jobs), basis is not None
+        fixed, plain = ("auto", self.start, intercept or bias, None, jobs), basis is not None
         alone = SetProblem(rows, truth, grouping, loss, loss, *fixed, plain=plain)
-        return LabelProblem(alone, model, model.of_coordinates(rows), self.rescaling, surrogate, self.start, jobs)
+        return LabelProblem(alone, model, self.rescaling, surrogate, self.start, jobs)
 
     def _keep(self, problem: LabelProblem | LargeLabelProblem, trained: LinearFit) -> None:
         """Store the result of a fit in the attributes."""

@@ -53,16 +53,12 @@ class LabelModel:
 
     def features(self, X: Any) -> Features:
         """The model of the scores of all labels for each row of X, which is a set."""
-        return self.of_coordinates(self.coordinates(X))
-
-    def coordinates(self, X: Any) -> Any:
-        """X itself, or the features of its rows, or of these with each label, that a kernel has."""
         if isinstance(self.basis, PairBasis):
-            return self.basis.coordinates(X, self.names)
-        return X if self.basis is None else self.basis.coordinates(X)
+            return self.of_coordinates(self.basis.coordinates(X, self.names))
+        return self.of_coordinates(X if self.basis is None else self.basis.coordinates(X))
 
     def of_coordinates(self, rows: Any) -> Features:
-        """The model where these are known."""
+        """The same for X itself, or for the features of its rows, or of these with each label, that a kernel has."""
         p = len(self.names)
         if isinstance(self.basis, PairBasis):
             return RowModel(rows, p * np.arange(len(rows) // p + 1), self.intercept)
@@ -131,22 +127,20 @@ class LabelProblem(LabelTraining):
     alone : the same rows, where each label has weights of its own; or all rows with each label, where a kernel joins
         them
     model : the linear model of the scores
-    bound : the model bound to the rows
     rescaling : of the hinge
     """
 
     alone: SetProblem
     model: LabelModel
-    bound: Features
     rescaling: Rescaling
     surrogate: str | Surrogate
     start: Any
     jobs: int
 
-    @property
+    @cached_property
     def features(self) -> Features:
         """The linear model of the scores."""
-        return self.bound
+        return self.model.of_coordinates(self.alone.X)
 
     @property
     def loss(self) -> Loss:  # type: ignore[override]

@@ -108,7 +108,7 @@ def _alone(problem: LabelProblem, j: int) -> LabelProblem:
     grouping = Grouping(Sets.rows(truth), "samples", np.arange(1), None)
     model = replace(problem.model, names=problem.model.names[j : j + 1])
     alone = replace(problem.alone, target=truth, grouping=grouping)
-    return replace(problem, alone=alone, model=model, bound=model.of_coordinates(alone.X))
+    return replace(problem, alone=alone, model=model)
 
 
 def _joined(problem: LabelProblem, found: list[LinearFit], names: Any) -> LinearFit:

@@ -82,7 +82,7 @@ def tuned_start(model: SetClassifier, problem: SetProblem, splits: list[Split]) 
         part = problem_of(clone(model), *problem.given(train), model._intercept)
         for one, scores in zip(models, held_out, strict=True):
             scores[test] = replace(part, start=one).regression.scores(problem.X[test])
-    moved = [scores - thresholds(loss, grouping, problem.average, scores) for scores in held_out]
+    moved = [scores - thresholds(loss, grouping, scores) for scores in held_out]
     losses = [grouping.mean_loss(loss, scores, problem.row_weights) for scores in moved]
     # Losses that differ by rounding are equal.
     return models[int(np.argmin(np.round(losses, 12)))]
@@ -348,7 +348,7 @@ def _judge(
                     scores[k, j] = one.score(*fold)
     if not exact:
         return scores, [None] * m
-    best = [thresholds(problem.loss, problem.grouping, problem.average, one) for one in held_out]
+    best = [thresholds(problem.loss, problem.grouping, one) for one in held_out]
     return cross_fitted_scores(problem, held_out, splits), best
 
 

@@ -27,13 +27,7 @@ from setwise.core.surrogate import Surrogate
 from setwise.decisions import best_threshold, label_thresholds
 from setwise.estimators.base import as_matrix, largest_number, threads, way_from_constant
 from setwise.estimators.checkpoints import described
-from setwise.estimators.linear_training import (
-    BatchTraining,
-    LinearFit,
-    certain,
-    least_constant_loss,
-    quiet_fits,
-)
+from setwise.estimators.linear_training import BatchTraining, LinearFit, certain, least_constant_loss, quiet_fits
 from setwise.estimators.objective import (
     class_weights,
     convex_surrogate,
@@ -205,7 +199,7 @@ def _tune(
     return np.asarray(scores[best])
 
 
-def thresholds(loss: Loss, grouping: Grouping, average: str, scores: NDArray[np.float64]) -> Values | float:
+def thresholds(loss: Loss, grouping: Grouping, scores: NDArray[np.float64]) -> Values | float:
     """The best threshold of scores (n,), or those (p,) of the columns of (n, p); 0 where the loss has none.
 
     A threshold that predicts none or all is put beyond the scores by their spread, so that it stays finite.
@@ -217,7 +211,7 @@ def thresholds(loss: Loss, grouping: Grouping, average: str, scores: NDArray[np.
         found = np.array([best_threshold(grouping.batch, grouping.flat(scores), loss).threshold])
     else:
         labels = grouping.batch.truth.reshape(scores.T.shape).T if grouping.layout == "macro" else grouping.batch.truth
-        found = label_thresholds(labels.reshape(scores.shape), scores, loss, average).thresholds
+        found = label_thresholds(labels.reshape(scores.shape), scores, loss, grouping.layout).thresholds
     low, high = (np.atleast_1d(end) for end in (scores.min(axis=0), scores.max(axis=0)))
     spread = np.maximum(high - low, 1.0)
     finite = np.clip(found, low - spread, high + spread)
@@ -241,7 +235,6 @@ class SetProblem(BatchTraining):
     loss : the loss that is trained for, with weighted classes
     surrogate : a name, or an object that brings its own loss
     start : ``"auto"``, ``"zero"``, ``"logistic"``, or a logistic regression
-    average : what a set is in a label matrix
     intercept : the value of the constant feature, 0 for none
     row_weights : the weight of each row, (n,), or None
     jobs : the number of threads
@@ -259,7 +252,6 @@ class SetProblem(BatchTraining):
     loss: Loss
     surrogate: str | Surrogate
     start: str | LogisticRegression
-    average: str
     intercept: float
     row_weights: Any
     jobs: int
@@ -279,6 +271,11 @@ class SetProblem(BatchTraining):
         weights = None if self.row_weights is None else np.asarray(self.row_weights)[rows]
         return self.X[rows], self.target[rows], None if self.ids is None else self.ids[rows], weights
 
+    def sets_of(self, rows: Any) -> Grouping:
+        """The sets of some of the rows, which keep all labels."""
+        ids = None if self.ids is None else self.ids[rows]
+        return group(self.target[rows], ids, self.grouping.layout, self.grouping.classes)
+
     def in_order(self, in_folds: bool = False) -> "SetProblem":
         """The same problem with its rows in an order that follows from the rows, whatever order they are given in.
 
@@ -296,11 +293,8 @@ class SetProblem(BatchTraining):
         order = np.lexsort([*([] if weights is None else [weights]), *labels.T, row_keys(self.X), *outer])
         if (order[1:] > order[:-1]).all():
             return self
-        X, target = self.X[order], self.target[order]
-        ids = None if self.ids is None else self.ids[order]
-        weights = None if weights is None else weights[order]
-        grouping = group(target, ids, self.average, self.grouping.classes)
-        return replace(self, X=X, target=target, grouping=grouping, ids=ids, row_weights=weights)
+        X, target, ids, weights = self.given(order)
+        return replace(self, X=X, target=target, grouping=self.sets_of(order), ids=ids, row_weights=weights)
 
     @property
     def multiplications(self) -> int:
@@ -354,7 +348,7 @@ class SetProblem(BatchTraining):
         """The weights with the best threshold of the scores ``chosen_on``, and the mean size of ``scores`` with it."""
         if self.intercept == 0.0:
             return found.coef.ravel(), float(np.abs(scores).mean())
-        best = thresholds(self.loss, self.grouping, self.average, chosen_on)
+        best = thresholds(self.loss, self.grouping, chosen_on)
         coef = np.column_stack([found.coef, (found.intercept - best) / self.intercept])
         return coef.ravel(), float(np.abs(scores - best).mean())
 
@@ -425,7 +419,7 @@ def problem_of(
     loss = loss_for(as_loss(model.loss), grouping, model.pos_label)
     train = train_loss(model.surrogate, loss, class_weights(model.class_weight, grouping, target))
     ids = None if groups is None else as_ids(groups, len(target))
-    more = model.surrogate, model.start, model.average, intercept, sample_weight, threads(model.n_jobs), path
+    more = model.surrogate, model.start, intercept, sample_weight, threads(model.n_jobs), path
     return SetProblem(X, target, grouping, loss, train, *more, bare=model.threshold == "exact", ids=ids)
 
 
@@ -451,7 +445,7 @@ def held_out_thresholds(model: Any, problem: SetProblem, checkpoint: OpenCheckpo
         with quiet_fits():
             one._fit(*problem.given(train), 0.0, lambda _, part=part: part)
         scores[test] = one.decision_function(problem.X[test])
-    return thresholds(loss, grouping, model.average, scores)
+    return thresholds(loss, grouping, scores)
 
 
 def cross_fitted_scores(problem: SetProblem, held_out: Values, splits: list[Split]) -> Values:
@@ -460,17 +454,14 @@ def cross_fitted_scores(problem: SetProblem, held_out: Values, splits: list[Spli
     It is one minus the mean loss over the sets of the fold, with the thresholds that are best on the other folds: on
     the rows they were chosen on, thresholds look better than they are.
     """
-    found, ids = np.empty((len(splits), len(held_out))), problem.ids
+    found = np.empty((len(splits), len(held_out)))
     for k, (_, test) in enumerate(splits):
         rest = np.ones(len(problem.target), dtype=bool)
         rest[test] = False
-        others, fold = (
-            group(problem.target[at], None if ids is None else ids[at], problem.average, problem.grouping.classes)
-            for at in (rest, test)
-        )
+        others, fold = problem.sets_of(rest), problem.sets_of(test)
         weight = None if problem.row_weights is None else np.asarray(problem.row_weights)[test]
         for j, scores in enumerate(held_out):
-            best = thresholds(problem.loss, others, problem.average, scores[rest])
+            best = thresholds(problem.loss, others, scores[rest])
             found[k, j] = 1.0 - fold.mean_loss(problem.score_loss, scores[test] - best, weight)
     return found
 

@@ -115,8 +115,7 @@ def gibbs_bound(
     >>> bound.margin_loss, round(bound.value, 2)
     (0.0, 0.08)
     """
-    kind = "MultilabelStructuredPredictor(space).fit(X, Y)"
-    as_kind(model, "model", LinearLabelPredictor, kind)
+    as_kind(model, "model", LinearLabelPredictor, "MultilabelStructuredPredictor(space).fit(X, Y)")
     sigma = as_number(sigma, "sigma", low=0.0, high=1.0, open_low=True, open_high=True)
     as_flag(rescale, "rescale")
     scores = model.decision_function(X)

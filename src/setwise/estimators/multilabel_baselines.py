@@ -114,14 +114,12 @@ def _alone(problem: LabelProblem, j: int) -> LabelProblem:
 def _joined(problem: LabelProblem, found: list[LinearFit], names: Any) -> LinearFit:
     """The result of all labels; those that Ctrl-C has left out have weights of 0, where each hinge is 1."""
     C, p, fits = found[0].C, len(names), [one.fit for one in found]
-    left = C * np.arange(p)[::-1]
     totals = np.cumsum([(one.objective, one.lower_bound, one.upper_bound) for one in fits], axis=0)
+    totals[:, [0, 2]] += (C * np.arange(p)[::-1])[: len(totals), None]
     seconds = np.cumsum([one.history[-1].seconds for one in fits])
     history = []
     for k, (objective, low, high) in enumerate(totals.tolist()):
-        rest = float(left[k])
-        gap = relative_gap(low, high + rest, C)
-        history.append(Record(k + 1, objective + rest, low, high + rest, float(seconds[k]), gap))
+        history.append(Record(k + 1, objective, low, high, float(seconds[k]), relative_gap(low, high, C)))
     end = history[-1]
     short = next((k for k, one in enumerate(fits) if one.status != "converged"), None)
     status = "converged" if short is None else fits[short].status

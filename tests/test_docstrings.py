@@ -34,7 +34,7 @@ def names(request):
 
 def test_every_package_that_exports_names_has_pages():
     root = Path(setwise.__file__).parent
-    exporting = [file.parent for file in root.rglob("__init__.py") if "\n__all__ =" in file.read_text("utf-8")]
+    exporting = [file.parent for file in root.rglob("__init__.py") if "\n__all__" in file.read_text("utf-8")]
     assert {".".join(folder.relative_to(root.parent).parts) for folder in exporting} == set(PACKAGES)
 
 

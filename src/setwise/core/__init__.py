@@ -22,19 +22,13 @@ if TYPE_CHECKING:
     from setwise.core.networks import Graphs as Graphs
     from setwise.core.terms import SetFunction as SetFunction
 
-_HOMES = {
-    "Batch": "batch",
-    "BrokenPromise": "exceptions",
-    "ClassGraphs": "networks",
-    "Classes": "batch",
-    "CountLoss": "loss",
-    "Graphs": "networks",
-    "Refusal": "exceptions",
-    "SetFunction": "terms",
-    "Sets": "batch",
-    "BoundLoss": "bound_loss",
+_NAMES = {
+    "batch": ["Batch", "Classes", "Sets"],
+    "bound_loss": ["BoundLoss"],
+    "exceptions": ["BrokenPromise", "Refusal"],
+    "loss": ["CountLoss"],
+    "networks": ["ClassGraphs", "Graphs"],
+    "terms": ["SetFunction"],
 }
 
-__all__ = sorted(_HOMES)
-
-__getattr__, __dir__ = lazily(__name__, _HOMES)
+__all__, __getattr__, __dir__ = lazily(__name__, _NAMES)

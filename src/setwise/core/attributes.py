@@ -5,7 +5,7 @@ They are computed without a lock; and who imports one name of a package does not
 
 import functools
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, TypeVar, overload
 
@@ -35,19 +35,22 @@ class cached_property(functools.cached_property[Value]):  # noqa: N801  (it read
         return value
 
 
-def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Returns ``__getattr__`` and ``__dir__`` of a package; ``homes`` says in which of its modules each name is.
+def lazily(
+    package: str, names: Mapping[str, Sequence[str]]
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Returns ``__all__``, ``__getattr__`` and ``__dir__`` of a package; ``names`` says what each of its modules holds.
 
-    No module may have the name of what it holds, for once it is imported it would stand in its place.
+    No module may have the name of what is held, for once it is imported it would stand in its place.
     """
-    assert not any(name == home for name, home in homes.items())
+    homes = {name: module for module, held in names.items() for name in held}
+    assert not homes.keys() & names.keys()
 
     def get(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         found = getattr(import_module(f"{package}.{homes[name]}"), name)
-        # Python does not ask again for what the package holds.
+        # As an import does, so that Python finds it by itself from now on.
         setattr(sys.modules[package], name, found)
         return found
 
-    return get, lambda: sorted({*vars(sys.modules[package]), *homes})
+    return sorted(homes), get, lambda: sorted({*vars(sys.modules[package]), *homes})

@@ -7,8 +7,8 @@ from setwise.core.attributes import lazily
 if TYPE_CHECKING:
     from setwise.distributed.file_classifier import FileClassifier as FileClassifier
 
-_HOMES = {"FileClassifier": "file_classifier"}
+_NAMES = {
+    "file_classifier": ["FileClassifier"],
+}
 
-__all__ = sorted(_HOMES)
-
-__getattr__, __dir__ = lazily(__name__, _HOMES)
+__all__, __getattr__, __dir__ = lazily(__name__, _NAMES)

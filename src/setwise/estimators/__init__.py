@@ -28,29 +28,21 @@ if TYPE_CHECKING:
     from setwise.estimators.table_encoder import tree_categories as tree_categories
     from setwise.estimators.weak.weak_set_classifier import WeakSetClassifier as WeakSetClassifier
 
-_HOMES = {
-    "BinaryDenoiser": "binary_denoiser",
-    "GibbsBound": "gibbs",
-    "GraphClassifier": "graph_classifier",
-    "IndependentSVMs": "multilabel_baselines",
-    "JointKernelSupport": "multilabel_baselines",
-    "LogSupermodularModel": "log_supermodular_model",
-    "MapRule": "map_rule",
-    "MeasureClassifier": "measure_classifier",
-    "MultilabelStructuredPredictor": "multilabel_structured_predictor",
-    "PowersetSSVM": "multilabel_baselines",
-    "SSVM": "multilabel_baselines",
-    "SVMperf": "svmperf",
-    "SetClassifier": "set_classifier",
-    "SetClassifierCV": "set_classifier_cv",
-    "ShiftWarning": "map_rule",
-    "TableEncoder": "table_encoder",
-    "VacuousBoundWarning": "linear_training",
-    "WeakSetClassifier": "weak.weak_set_classifier",
-    "gibbs_bound": "gibbs",
-    "tree_categories": "table_encoder",
+_NAMES = {
+    "binary_denoiser": ["BinaryDenoiser"],
+    "gibbs": ["GibbsBound", "gibbs_bound"],
+    "graph_classifier": ["GraphClassifier"],
+    "linear_training": ["VacuousBoundWarning"],
+    "log_supermodular_model": ["LogSupermodularModel"],
+    "map_rule": ["MapRule", "ShiftWarning"],
+    "measure_classifier": ["MeasureClassifier"],
+    "multilabel_baselines": ["IndependentSVMs", "JointKernelSupport", "PowersetSSVM", "SSVM"],
+    "multilabel_structured_predictor": ["MultilabelStructuredPredictor"],
+    "set_classifier": ["SetClassifier"],
+    "set_classifier_cv": ["SetClassifierCV"],
+    "svmperf": ["SVMperf"],
+    "table_encoder": ["TableEncoder", "tree_categories"],
+    "weak.weak_set_classifier": ["WeakSetClassifier"],
 }
 
-__all__ = sorted(_HOMES)
-
-__getattr__, __dir__ = lazily(__name__, _HOMES)
+__all__, __getattr__, __dir__ = lazily(__name__, _NAMES)

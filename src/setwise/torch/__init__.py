@@ -46,37 +46,29 @@ if TYPE_CHECKING:
     from setwise.torch.rescaling import ramp_loss as ramp_loss
     from setwise.torch.rescaling import slack_rescaling_loss as slack_rescaling_loss
 
-_HOMES = {
-    "Arguments": "arguments",
-    "AveragePrecisionLoss": "ranking",
-    "Criterion": "criterion",
-    "TensorDecision": "decisions",
-    "GridCriterion": "grids",
-    "LogSupermodularLoss": "grids",
-    "LovaszHingeLoss": "lovasz",
-    "LovaszSoftmaxLoss": "lovasz",
-    "MarginRescalingLoss": "rescaling",
-    "MaxMarginMRFLoss": "grids",
-    "RampLoss": "rescaling",
-    "RocAreaLoss": "ranking",
-    "SetMetric": "metric",
-    "SlackRescalingLoss": "rescaling",
-    "average_precision_loss": "ranking",
-    "decide": "decisions",
-    "log_supermodular_loss": "grids",
-    "lovasz_extension": "lovasz",
-    "lovasz_hinge_loss": "lovasz",
-    "lovasz_softmax_loss": "lovasz",
-    "margin_rescaling_loss": "rescaling",
-    "marginals": "grid_decisions",
-    "max_margin_mrf_loss": "grids",
-    "max_marginals": "grid_decisions",
-    "most_probable": "grid_decisions",
-    "ramp_loss": "rescaling",
-    "roc_area_loss": "ranking",
-    "slack_rescaling_loss": "rescaling",
+_NAMES = {
+    "arguments": ["Arguments"],
+    "criterion": ["Criterion"],
+    "decisions": ["TensorDecision", "decide"],
+    "grid_decisions": ["marginals", "max_marginals", "most_probable"],
+    "grids": [
+        "GridCriterion",
+        "LogSupermodularLoss",
+        "MaxMarginMRFLoss",
+        "log_supermodular_loss",
+        "max_margin_mrf_loss",
+    ],
+    "lovasz": ["LovaszHingeLoss", "LovaszSoftmaxLoss", "lovasz_extension", "lovasz_hinge_loss", "lovasz_softmax_loss"],
+    "metric": ["SetMetric"],
+    "ranking": ["AveragePrecisionLoss", "RocAreaLoss", "average_precision_loss", "roc_area_loss"],
+    "rescaling": [
+        "MarginRescalingLoss",
+        "RampLoss",
+        "SlackRescalingLoss",
+        "margin_rescaling_loss",
+        "ramp_loss",
+        "slack_rescaling_loss",
+    ],
 }
 
-__all__ = sorted(_HOMES)
-
-__getattr__, __dir__ = lazily(__name__, _HOMES)
+__all__, __getattr__, __dir__ = lazily(__name__, _NAMES)

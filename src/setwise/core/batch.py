@@ -309,6 +309,14 @@ class Sets(Batch):
         n, p = matrix.shape
         return cls(as_labels(np.ascontiguousarray(matrix).ravel(), "Y"), np.arange(n + 1, dtype=np.int64) * p)
 
+    @classmethod
+    def pieces(cls, P: Ints | Values, N: Ints | Values) -> "Sets":
+        """One decision of each class that a set has, for sets of P positives and N negatives in whole, (n,) each."""
+        there = np.column_stack([P > 0, N > 0])
+        labels = np.broadcast_to([True, False], there.shape)[there]
+        offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
+        return cls(labels, offsets, totals=np.column_stack([N, P]).astype(np.float64))
+
     @property
     def n_labels(self) -> int:
         """The number of labels of a decision: two."""

@@ -9,7 +9,7 @@ import numpy as np
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
 from setwise.core.bound_loss import BoundLoss
-from setwise.core.checks import Bools, Ints, Values
+from setwise.core.checks import Bools, Values
 from setwise.core.counts import Counts, Quotient
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Combination, CountLoss, Loss
@@ -195,7 +195,7 @@ def formula_of(loss: Loss, size: int, likely: tuple[int, int] | None = None) -> 
     if not _of_counts(loss):
         return None
     loss.check(_negatives(size))
-    pieces = _pieces(size, P)
+    pieces = Sets.pieces(P, size - P)
     found = _bind(loss, pieces).counts
     if found is None:
         return None
@@ -233,12 +233,3 @@ def _bind(loss: Loss, pieces: Sets, whole: bool = False) -> BoundLoss:
     if isinstance(loss, MeanOverClasses | OneClass) and Trait.LABEL_FREE in loss.loss.traits:
         return _bind(loss.loss, pieces)
     return loss._bind(pieces)
-
-
-def _pieces(size: int, P: Ints) -> Sets:
-    """A positive and a negative decision of each truth with P positives; the totals say what the rest is."""
-    both = (P > 0) & (size > P)
-    offsets = np.concatenate(([0], np.cumsum(np.where(both, 2, 1))))
-    labels = np.zeros(offsets[-1], dtype=bool)
-    labels[offsets[:-1]] = P > 0
-    return Sets(labels, offsets, totals=np.column_stack([size - P, P]).astype(np.float64))

@@ -129,13 +129,8 @@ class SetResampling(Resampling):
 
 def counts_of(loss: Loss, P: Ints, N: Ints) -> Counts:
     """The loss as a function of counts of sets with P positives and N negatives, (n,) each, without their decisions."""
-    # Each set is given one decision of each class that it has: a piece of it, bound to the totals of the whole.
-    kinds = np.column_stack([P > 0, N > 0])
-    labels = np.broadcast_to([True, False], kinds.shape)[kinds]
-    offsets = np.concatenate([[0], np.cumsum(kinds.sum(axis=1))])
-    pieces = Sets(labels, offsets, totals=np.column_stack([N, P]).astype(np.float64))
     try:
-        counts = loss.bind(pieces).counts
+        counts = loss.bind(Sets.pieces(P, N)).counts
     except ValueError:
         counts = None
     if counts is None:

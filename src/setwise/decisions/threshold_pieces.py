@@ -98,12 +98,10 @@ class ThresholdInPieces:
 
     def __init__(self, loss: Loss, negatives: int, positives: int) -> None:
         N, P = as_count(negatives, "negatives", low=0), as_count(positives, "positives", low=0)
-        there = np.array([label for label, count in ((False, N), (True, P)) if count])
-        if not len(there):
+        if not N + P:
             raise ValueError("negatives and positives must not both be 0.")
-        totals = np.array([[N, P]], dtype=np.float64)
         counts = Trait.COUNTS in loss.traits and loss.reads == "labels"
-        bound_loss = loss.bind(Sets(there, np.array([0, len(there)]), totals=totals)) if counts else None
+        bound_loss = loss.bind(Sets.pieces(np.array([P]), np.array([N]))) if counts else None
         term = None if bound_loss is None else bound_loss.counts
         if term is None or term.areas is not None:
             raise Refusal(

@@ -73,9 +73,9 @@ class Arguments:
         as_choice(self.mode, "mode", ("binary", "multiclass", "multilabel"))
         as_flag(self.per_image, "per_image")
         as_flag(self.include_background, "include_background")
-        if self.ignore_index is not None and (isinstance(self.ignore_index, bool) or not _whole(self.ignore_index)):
-            raise TypeError(f"ignore_index must be None or a whole number; got {shown(self.ignore_index)}.")
         if self.ignore_index is not None:
+            if not _whole(self.ignore_index):
+                raise TypeError(f"ignore_index must be None or a whole number; got {shown(self.ignore_index)}.")
             if not -(2**63) <= int(self.ignore_index) < 2**63:
                 raise ValueError(f"ignore_index must be a whole number of int64; got {shown(self.ignore_index)}.")
             object.__setattr__(self, "ignore_index", int(self.ignore_index))

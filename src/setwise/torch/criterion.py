@@ -26,8 +26,8 @@ from setwise.torch.arguments import (
     warn_of_probabilities,
     worded,
 )
-from setwise.torch.layout import as_scores, lay, lay_scores
-from setwise.torch.operators import NO_SECOND, Form, array_of, registered, totals_of
+from setwise.torch.layout import as_scores, lay
+from setwise.torch.operators import NO_SECOND, Form, OperatorForm, array_of, registered, totals_of
 from setwise.torch.process_groups import ScoreRows, Sync, as_sync, group_of, shared
 
 Reduction = Literal["none", "mean", "sum"]
@@ -205,7 +205,7 @@ class CriterionJob:
 
     def run(self, scores: Tensor) -> Tensor:
         """The same without a graph."""
-        rows, codes, shape = lay_scores(scores, self.target, self.mask, self.arguments)
+        rows, codes, shape = lay(scores, self.target, self.mask, self.arguments)
         with thread_limit(torch.get_num_threads()):
             values, gradient, known = worded(self.form.on_host, array_of(rows), array_of(codes))
         totals = totals_of(codes).numpy() if known is None else known
@@ -255,7 +255,7 @@ class _FunctionalTotalLoss(_TotalLoss):
 
 
 def _laid_back(rows: Tensor, shape: torch.Size, arguments: Arguments) -> Tensor:
-    """Rows (S, p) in the ``shape`` of the scores from which :func:`lay_scores` made them, with 0 in channels left out.
+    """Rows (S, p) in the ``shape`` of the scores from which :func:`lay` made them, with 0 in channels left out.
 
     In binary mode they are in this shape already.
     """
@@ -299,7 +299,29 @@ class _SingleGradient(torch.autograd.Function):
         raise RuntimeError(NO_SECOND)
 
 
-class Criterion(nn.Module):
+class FormModule(nn.Module):
+    """A loss that a form evaluates, with what all such losses are given; see :class:`Criterion`."""
+
+    __call__: Callable[..., Tensor]
+
+    def __init__(self, form: OperatorForm, arguments: Arguments, reduction: Reduction, sync: Sync | None) -> None:
+        super().__init__()
+        as_choice(reduction, "reduction", ("none", "mean", "sum"))
+        self.arguments, self.reduction = arguments, reduction
+        self.sync = as_sync(sync)
+        self.form, self._number = registered(form)
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        # Numbers of forms belong to a process, and a module may come from another one.
+        self.form, self._number = registered(self.form)
+
+    def extra_repr(self) -> str:
+        """What ``repr`` shows in parentheses."""
+        return as_call(self, self.arguments, self.form)
+
+
+class Criterion(FormModule):
     """A loss of sets of decisions, for logits and a target of any number of dimensions: what all such losses share.
 
     The losses of this package derive from it, and have the arguments ``form`` and ``arguments`` spelled out.
@@ -361,9 +383,9 @@ class Criterion(nn.Module):
     [[1.5], [0.0]]
     """
 
-    class_weight: Tensor | None
+    form: Form
 
-    __call__: Callable[..., Tensor]
+    class_weight: Tensor | None
 
     _looked = False
 
@@ -375,11 +397,7 @@ class Criterion(nn.Module):
         reduction: Reduction = "mean",
         sync: Sync | None = None,
     ) -> None:
-        super().__init__()
-        as_choice(reduction, "reduction", ("none", "mean", "sum"))
-        self.arguments, self.reduction = arguments, reduction
-        self.sync = None if sync is None else as_sync(sync)
-        self.form, self._number = registered(form)
+        super().__init__(form, arguments, reduction, sync)
         self.register_buffer("class_weight", as_class_weight(class_weight, arguments), persistent=False)
 
     def check(self, logits: Tensor, target: Tensor, mask: Tensor | None) -> None:
@@ -404,7 +422,7 @@ class Criterion(nn.Module):
         value : a scalar, or the value of every set with ``reduction="none"``
         """
         refuse_tracing(type(self).__name__)
-        group = None if self.sync is None else group_of(self.sync)
+        group = group_of(self.sync)
         if group is not None:
             values, counts, shape = self._over_ranks(logits, target, mask, group)
             return reduced(values, counts, shape, self._weight(logits), self.reduction)
@@ -414,7 +432,7 @@ class Criterion(nn.Module):
             if not self._looked:
                 self._look(logits)
             return CriterionJob(target, mask, self.form, self.arguments, self._weight, self.reduction).total(scores)
-        laid = lay(scores, target, mask, self.arguments)
+        laid = lay(as_scores(scores), target, mask, self.arguments)
         values, counts = self._values(laid.scores, laid.codes)
         return reduced(values, counts, laid.shape, self._weight(logits), self.reduction)
 
@@ -439,7 +457,7 @@ class Criterion(nn.Module):
         def own() -> ScoreRows:
             self._weight(logits)
             self.check(logits, target, mask)
-            laid = lay(self.scores(logits), target, mask, self.arguments)
+            laid = lay(as_scores(self.scores(logits)), target, mask, self.arguments)
             if not self.arguments.per_image:
                 return ScoreRows(laid.scores, laid.codes)
             # An image is whole on its rank, so its values are shared: one row of them for each class.
@@ -460,12 +478,3 @@ class Criterion(nn.Module):
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         self.class_weight = unrounded(weight, self.class_weight)
         return self
-
-    def __setstate__(self, state: Any) -> None:
-        super().__setstate__(state)  # type: ignore[no-untyped-call]
-        # Numbers of forms belong to a process, and a module may come from another one.
-        self.form, self._number = registered(self.form)
-
-    def extra_repr(self) -> str:
-        """What ``repr`` shows in parentheses."""
-        return as_call(self, self.arguments, self.form)

@@ -146,7 +146,7 @@ def decide(
         raise Refusal(
             f"overlapping=True is for mode='multiclass': in {mode} mode each channel has a mask anyway.", FROM_LOGITS
         )
-    images, channels, pixels = channels_of(logits, arguments)
+    images, channels, pixels = channels_of(as_scores(logits), arguments)
     if from_logits and in_unit(logits):
         # One level more, for the decorator.
         warn_of_probabilities("decide takes it for logits: give from_logits=False for probabilities", 4)
@@ -268,19 +268,14 @@ def _arguments(
 def _loss(loss: Loss | str, arguments: Arguments) -> Loss:
     """The loss with the cost of sets without positives that is asked for."""
     found = named(loss)
-    if arguments.empty == "ignore":
-        # The losses leave such sets out of their mean. To an expected loss they add nothing if they cost nothing.
-        return _without_empty(found)
-    return arguments.of(found)
-
-
-def _without_empty(loss: Loss) -> Loss:
-    """The loss at which sets without positives cost nothing."""
-    if loss in (Jaccard("perfect"), Jaccard("fraction"), Jaccard("ignore")):
+    if arguments.empty != "ignore":
+        return arguments.of(found)
+    # The losses leave such sets out of their mean. To an expected loss they add nothing if they cost nothing.
+    if isinstance(found, Jaccard):
         without: Loss = Jaccard("ignore")
         return without
     raise Refusal(
-        f"empty='ignore' is for Jaccard: {loss!r} has a cost of its own of sets without positives. Leave empty out.",
+        f"empty='ignore' is for Jaccard: {found!r} has a cost of its own of sets without positives. Leave empty out.",
         ARGUMENTS,
     )
 

@@ -11,35 +11,28 @@ from torch import Tensor
 FEW = 16
 """Arrays of up to this number of entries, or of equal rows of so many, are made on the device."""
 
+
+def _namesakes(*ufuncs: np.ufunc) -> dict[Any, Callable[..., Tensor]]:
+    """The functions of PyTorch that have the names of those of NumPy."""
+    return {ufunc: getattr(torch, ufunc.__name__) for ufunc in ufuncs}
+
+
 # Functions of real numbers, whose arguments and results are float64.
-_REAL: dict[Any, Callable[..., Tensor]] = {
-    np.add: torch.add, np.subtract: torch.sub, np.multiply: torch.mul, np.true_divide: torch.div,
-    np.floor_divide: lambda x, y: torch.div(x, y, rounding_mode="floor"), np.remainder: torch.remainder,
-    np.power: torch.pow, np.float_power: torch.pow, np.negative: torch.neg, np.positive: torch.clone,
-    np.absolute: torch.abs, np.fabs: torch.abs, np.sign: torch.sign, np.reciprocal: torch.reciprocal,
-    np.sqrt: torch.sqrt, np.square: torch.square, np.hypot: torch.hypot, np.floor: torch.floor, np.ceil: torch.ceil,
-    np.trunc: torch.trunc, np.rint: torch.round, np.exp: torch.exp, np.exp2: torch.exp2, np.expm1: torch.expm1,
-    np.log: torch.log, np.log2: torch.log2, np.log10: torch.log10, np.log1p: torch.log1p,
-    np.logaddexp: torch.logaddexp, np.sin: torch.sin, np.cos: torch.cos, np.tan: torch.tan, np.arctan: torch.atan,
-    np.sinh: torch.sinh, np.cosh: torch.cosh, np.tanh: torch.tanh, np.maximum: torch.maximum,
-    np.minimum: torch.minimum, np.fmax: torch.fmax, np.fmin: torch.fmin,
-}  # fmt: skip
+_REAL = _namesakes(
+    np.add, np.subtract, np.multiply, np.true_divide, np.floor_divide, np.remainder, np.float_power, np.negative,
+    np.positive, np.absolute, np.sign, np.reciprocal, np.sqrt, np.square, np.hypot, np.floor, np.ceil, np.trunc, np.exp,
+    np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.logaddexp, np.sin, np.cos, np.tan, np.arctan, np.sinh,
+    np.cosh, np.tanh, np.maximum, np.minimum, np.fmax, np.fmin,
+) | {np.power: torch.pow, np.fabs: torch.abs, np.rint: torch.round}  # fmt: skip
 
 # Functions of real numbers whose results are bools.
-_ASKS: dict[Any, Callable[..., Tensor]] = {
-    np.equal: torch.eq, np.not_equal: torch.ne, np.less: torch.lt, np.less_equal: torch.le, np.greater: torch.gt,
-    np.greater_equal: torch.ge, np.isfinite: torch.isfinite, np.isnan: torch.isnan, np.isinf: torch.isinf,
-}  # fmt: skip
+_ASKS = {np.equal: torch.eq} | _namesakes(
+    np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.isfinite, np.isnan, np.isinf
+)
 
 # Functions of truth values; numbers other than 0 are true, but ``&``, ``|``, ``^`` and ``~`` take bools alone.
-_TRUTH: dict[Any, Callable[..., Tensor]] = {
-    np.logical_and: torch.logical_and, np.logical_or: torch.logical_or, np.logical_xor: torch.logical_xor,
-    np.logical_not: torch.logical_not,
-}  # fmt: skip
-_BITS: dict[Any, Callable[..., Tensor]] = {
-    np.bitwise_and: torch.logical_and, np.bitwise_or: torch.logical_or, np.bitwise_xor: torch.logical_xor,
-    np.invert: torch.logical_not,
-}  # fmt: skip
+_TRUTH = _namesakes(np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
+_BITS = _namesakes(np.bitwise_and, np.bitwise_or, np.bitwise_xor) | {np.invert: torch.bitwise_not}
 
 
 @final

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from setwise.core.batch import Sets
 from setwise.core.checks import Values
-from setwise.core.counts import Counts, Quotient
+from setwise.core.counts import Counts
 from setwise.core.loss import Combination, CountLoss, Loss
 from setwise.core.terms import Trait
 from setwise.torch.device_array import DeviceArray
@@ -174,18 +174,14 @@ def _knows_quotient(loss: CountLoss, term: Counts, P: Values, N: Values) -> bool
     pairs = [(term.quotient, P, N), (loss.quotient(*small), *small)]
     try:
         for expected, positives, negatives in pairs:
-            _same_quotient(expected, _quotient(loss, torch.from_numpy(positives), torch.from_numpy(negatives)))
+            assert expected is not None
+            found = _quotient(loss, torch.from_numpy(positives), torch.from_numpy(negatives))
+            for wanted, got in zip(expected, found, strict=True):
+                _agree(wanted, got.numpy())
     # The coefficients are made in a way that tensors can not follow, so gains are differences.
     except Exception:
         return False
     return True
-
-
-def _same_quotient(expected: Quotient | None, found: tuple[Tensor, Tensor]) -> None:
-    """Raise where coefficients differ."""
-    assert expected is not None
-    for wanted, got in zip(expected, found, strict=True):
-        _agree(wanted, got.numpy())
 
 
 def _large_counts() -> tuple[Values, Values, Values, Values]:

@@ -4,7 +4,7 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -190,9 +190,9 @@ def margins_of(rows: GridRows) -> Values:
     return (found[:, 1] - found[:, 0]).reshape(rows.counted.shape)
 
 
-def perturbed_shares(rows: GridRows, samples: int, seed: int) -> Values:
+def perturbed_shares(rows: GridRows, seed: Tensor, samples: int) -> Values:
     """The share of perturbed labelings in which each pixel is positive, (N, pixels)."""
-    found = _perturbed(rows, np.zeros_like(rows.counted), PerturbedLikelihood(samples), seed)
+    found = _perturbed(rows, np.zeros_like(rows.counted), PerturbedLikelihood(samples), int(seed))
     return found.gradient[:, : rows.pixels].astype(np.float64)
 
 
@@ -253,50 +253,34 @@ def _back(ctx: Any, weights: Tensor | None, *unused: Any) -> tuple[Any, ...]:
 evaluate_grids.register_autograd(_back, setup_context=_keep)
 
 
-@torch.library.custom_op("setwise::cut_grids", mutates_args=(), schema="(Tensor unary, Tensor coupling) -> Tensor")
-def cut_grids(unary: Tensor, coupling: Tensor) -> Tensor:
-    """The most probable labels of grids, in the shape of unary (N, ...), bool."""
-    return _of_pixels(unary, coupling, most_probable_labels, torch.bool)
+def _of_pixels(
+    name: str, find: Callable[..., NDArray[Any]], more: str = "", dtype: torch.dtype | None = None
+) -> Callable[..., Tensor]:
+    """The operator of this name: what ``find`` says of grids all of whose pixels count, in the shape of unary (N, ...).
+
+    ``more`` are the arguments beyond unary and coupling, which ``find`` gets as well. Without a ``dtype`` the result
+    has that of unary.
+    """
+
+    def found(unary: Tensor, coupling: Tensor, *given: Any) -> Tensor:
+        if not unary.numel():
+            return unary.new_zeros(unary.shape, dtype=dtype)
+        codes = torch.zeros((unary.shape[0], unary[0].numel()), dtype=torch.int8)
+        with thread_limit(torch.get_num_threads()):
+            numbers = find(GridRows(unary.cpu(), coupling.cpu(), codes), *given)
+        return torch.from_numpy(numbers).reshape(unary.shape).to(unary.device, dtype or unary.dtype)
+
+    schema = f"(Tensor unary, Tensor coupling{more}) -> Tensor"
+    operator = torch.library.custom_op(f"setwise::{name}", found, mutates_args=(), schema=schema)
+    operator.register_fake(lambda unary, coupling, *given: unary.new_empty(unary.shape, dtype=dtype))
+    return operator
 
 
-@cut_grids.register_fake
-def _(unary: Tensor, coupling: Tensor) -> Tensor:
-    return unary.new_empty(unary.shape, dtype=torch.bool)
+cut_grids = _of_pixels("cut_grids", most_probable_labels, dtype=torch.bool)
+"""The most probable labels of grids."""
 
+max_marginals_of_grids = _of_pixels("max_marginals_of_grids", margins_of)
+"""The differences of the max-marginals of pixels."""
 
-@torch.library.custom_op(
-    "setwise::max_marginals_of_grids", mutates_args=(), schema="(Tensor unary, Tensor coupling) -> Tensor"
-)
-def max_marginals_of_grids(unary: Tensor, coupling: Tensor) -> Tensor:
-    """The differences of the max-marginals of pixels, in the shape of unary (N, ...)."""
-    return _of_pixels(unary, coupling, margins_of, unary.dtype)
-
-
-@max_marginals_of_grids.register_fake
-def _(unary: Tensor, coupling: Tensor) -> Tensor:
-    return unary.new_empty(unary.shape)
-
-
-@torch.library.custom_op(
-    "setwise::perturb_grids",
-    mutates_args=(),
-    schema="(Tensor unary, Tensor coupling, Tensor seed, int samples) -> Tensor",
-)
-def perturb_grids(unary: Tensor, coupling: Tensor, seed: Tensor, samples: int) -> Tensor:
-    """The share of perturbed labelings in which each pixel of grids is positive, in the shape of unary (N, ...)."""
-    return _of_pixels(unary, coupling, partial(perturbed_shares, samples=samples, seed=int(seed)), unary.dtype)
-
-
-@perturb_grids.register_fake
-def _(unary: Tensor, coupling: Tensor, seed: Tensor, samples: int) -> Tensor:
-    return unary.new_empty(unary.shape)
-
-
-def _of_pixels(unary: Tensor, coupling: Tensor, find: Callable[[GridRows], NDArray[Any]], dtype: torch.dtype) -> Tensor:
-    """What ``find`` says of grids all of whose pixels count, in the shape of unary (N, ...)."""
-    if not unary.numel():
-        return unary.new_zeros(unary.shape, dtype=dtype)
-    codes = torch.zeros((unary.shape[0], unary[0].numel()), dtype=torch.int8)
-    with thread_limit(torch.get_num_threads()):
-        found = find(GridRows(unary.cpu(), coupling.cpu(), codes))
-    return torch.from_numpy(found).reshape(unary.shape).to(unary.device, dtype)
+perturb_grids = _of_pixels("perturb_grids", perturbed_shares, ", Tensor seed, int samples")
+"""The share of perturbed labelings in which each pixel of grids is positive."""

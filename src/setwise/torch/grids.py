@@ -6,19 +6,18 @@ from typing import Any, Protocol, cast, final, overload
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from setwise.core.checks import as_choice, as_count, as_flag, as_number, shown
+from setwise.core.checks import as_count, as_flag, as_number, shown
 from setwise.core.loss import Loss
 from setwise.kernels.networks import SHIFTS
 from setwise.probabilistic.perturbations import seed_of
 from setwise.surrogates.rescaling import check_scale
-from setwise.torch.arguments import Arguments, Empty, as_call, named, refuse_tracing
-from setwise.torch.criterion import P, Reduction, counted, functional, reduced
+from setwise.torch.arguments import Arguments, Empty, named, refuse_tracing
+from setwise.torch.criterion import FormModule, P, Reduction, counted, functional, reduced
 from setwise.torch.grid_operators import GridForm, LikelihoodForm, MarginForm, evaluate_grids
-from setwise.torch.layout import as_scores, lay
-from setwise.torch.operators import registered
-from setwise.torch.process_groups import ScoreRows, Sync, as_sync, group_of, shared
+from setwise.torch.layout import as_scores, codes_of
+from setwise.torch.process_groups import ScoreRows, Sync, group_of, shared
 
 RandomState = int | torch.Generator | None
 
@@ -97,7 +96,7 @@ class Seeds:
         return torch.randint(2**63 - 1, (), generator=self._generator, device=device)
 
 
-class GridCriterion(nn.Module):
+class GridCriterion(FormModule):
     """A loss of images of binary pixels, for their potentials and a target: what the losses of grids share.
 
     Each image is a set. The score of a labeling h is ``<s, phi(h)> = sum_i u_i h_i + sum_(i,j) c_ij [h_i = h_j]`` over
@@ -134,8 +133,6 @@ class GridCriterion(nn.Module):
     [0.0, 0.667]
     """
 
-    __call__: Callable[..., Tensor]
-
     def __init__(
         self,
         form: GridForm,
@@ -144,11 +141,8 @@ class GridCriterion(nn.Module):
         seeds: Seeds | None = None,
         sync: Sync | None = None,
     ) -> None:
-        super().__init__()
-        as_choice(reduction, "reduction", ("none", "mean", "sum"))
-        self.arguments, self.reduction, self._seeds = arguments, reduction, seeds
-        self.sync = as_sync(sync)
-        self.form, self._number = registered(form)
+        super().__init__(form, arguments, reduction, sync)
+        self._seeds = seeds
 
     def forward(self, unary: Tensor, coupling: Tensor | float, target: Tensor, mask: Tensor | None = None) -> Tensor:
         """The loss of the potentials.
@@ -177,20 +171,11 @@ class GridCriterion(nn.Module):
     def _images(self, unary: Tensor, coupling: Tensor | float, target: Tensor, mask: Tensor | None) -> ScoreRows:
         """The values of the images, and 1 for those that count, as one row."""
         fields, couplings = as_potentials(unary, coupling)
-        codes = lay(unary, target, mask, self.arguments).codes
+        codes = codes_of(unary, target, mask, self.arguments)
         seed = torch.zeros((), dtype=torch.int64) if self._seeds is None else self._seeds()
         values, _, _ = evaluate_grids(fields, couplings, codes, seed, self._number)
         totals = torch.stack([(codes == 0).sum(dim=1), (codes == 1).sum(dim=1)], dim=1)
         return ScoreRows(values[None], counted(totals, self.arguments)[None].to(torch.int8))
-
-    def __setstate__(self, state: Any) -> None:
-        super().__setstate__(state)  # type: ignore[no-untyped-call]
-        # Numbers of forms belong to a process, and a module may come from another one.
-        self.form, self._number = registered(self.form)
-
-    def extra_repr(self) -> str:
-        """What ``repr`` shows in parentheses."""
-        return as_call(self, self.arguments, self.form)
 
 
 @final

@@ -38,21 +38,15 @@ class SetRows(NamedTuple):
     shape: tuple[int, ...]
 
 
-def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> SetRows:
-    """The sets of logits (N, C, ...) and a target.
+def lay(scores: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> SetRows:
+    """The sets of scores (N, C, ...), as :func:`as_scores` makes them of logits, and of a target.
 
-    In binary mode logits are (N, ...) or (N, 1, ...), and so is the target. In multiclass mode the target holds class
+    In binary mode scores are (N, ...) or (N, 1, ...), and so is the target. In multiclass mode the target holds class
     numbers (N, ...) or (N, 1, ...), or 0 and 1 in (N, C, ...); in multilabel mode 0 and 1 in (N, C, ...). A mask
     (N, ...) or (N, 1, ...) of pixels, or (N, C, ...) of labels, is True where decisions count.
     """
-    return lay_scores(as_scores(logits), target, mask, arguments)
-
-
-def lay_scores(scores: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> SetRows:
-    """The same for logits that are known to be scores."""
-    images, channels, pixels = size = _size_of(scores, arguments)
-    chosen = arguments.channels(channels)
-    codes = _codes(scores, target, mask, arguments, size, chosen)
+    images, channels, pixels = channels_of(scores, arguments)
+    chosen, codes = arguments.channels(channels), codes_of(scores, target, mask, arguments)
     shape = (images, len(chosen)) if arguments.per_image else (len(chosen),)
     if channels == 1:
         # The decisions of one channel are in the order of the codes.
@@ -74,43 +68,29 @@ def check_sums(probabilities: Tensor, target: Tensor, mask: Tensor | None, argum
             raise ValueError(f"from_logits=False needs probabilities whose sum is 1; got {sums[odd][0].item():g}.")
 
 
-def codes_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor:
-    """The codes of :func:`lay`, for which logits give nothing but their shape."""
-    size = channels_of(logits, arguments)
-    return _codes(logits, target, mask, arguments, size, arguments.channels(size[1]))
-
-
-def _codes(
-    logits: Tensor,
-    target: Tensor,
-    mask: Tensor | None,
-    arguments: Arguments,
-    size: tuple[int, int, int],
-    chosen: list[int],
-) -> Tensor:
-    """The same for known numbers of images, channels and pixels, and for chosen channels."""
-    given = _as_target(logits, target, arguments, size)
-    counted = None if mask is None else _as_mask(mask, logits, size, arguments)
-    exclusive = arguments.mode == "multiclass"
+def codes_of(scores: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor:
+    """The codes of :func:`lay`, for which scores give nothing but their shape."""
+    size = channels_of(scores, arguments)
+    given, chosen = _as_target(scores, target, arguments, size), arguments.channels(size[1])
+    counted = None if mask is None else _as_mask(mask, scores, size, arguments)
+    exclusive, by_class = arguments.mode == "multiclass", not arguments.per_image
     # The operator takes longer than the codes of a small image.
     codes_by = encode if torch.compiler.is_compiling() else encoded
-    codes: Tensor = codes_by(
-        given, counted, chosen, size[1], exclusive, arguments.ignore_index, not arguments.per_image
-    )
+    codes: Tensor = codes_by(given, counted, chosen, size[1], exclusive, arguments.ignore_index, by_class)
     return codes
 
 
-def numbers_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor | None:
+def numbers_of(scores: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor | None:
     """The class numbers (N, pixels) of a target in multiclass mode, int64, with -1 where pixels do not count.
 
     None for targets of 0 and 1, and for masks of single labels, of which numbers would say too little.
     """
-    images, channels, pixels = channels_of(logits, arguments)
-    given = _as_target(logits, target, arguments, (images, channels, pixels))
-    counted = None if mask is None else _as_mask(mask, logits, (images, channels, pixels), arguments)
+    size = channels_of(scores, arguments)
+    given = _as_target(scores, target, arguments, size)
+    counted = None if mask is None else _as_mask(mask, scores, size, arguments)
     if given.shape[1] > 1 or (counted is not None and counted.shape[1] > 1):
         return None
-    return numbered(given, counted, channels, arguments.ignore_index)[:, 0]
+    return numbered(given, counted, size[1], arguments.ignore_index)[:, 0]
 
 
 def as_scores(logits: Tensor, name: str = "logits") -> Tensor:
@@ -133,17 +113,12 @@ def _check_kind(logits: Tensor, name: str) -> None:
         )
 
 
-def channels_of(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
+def channels_of(scores: Tensor, arguments: Arguments) -> tuple[int, int, int]:
     """The numbers of images, channels and pixels; in binary mode there is one channel, maybe without an axis."""
-    return _size_of(as_scores(logits), arguments)
-
-
-def _size_of(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
-    """The same for logits that are known to be scores."""
     least = 1 if arguments.mode == "binary" else 2
-    if logits.ndim < least:
-        raise ValueError(f"logits must have {least} or more dimensions in {arguments.mode} mode; got {logits.ndim}.")
-    images, *rest = logits.shape
+    if scores.ndim < least:
+        raise ValueError(f"logits must have {least} or more dimensions in {arguments.mode} mode; got {scores.ndim}.")
+    images, *rest = scores.shape
     if arguments.mode == "binary":
         return images, 1, math.prod(rest)
     channels = rest[0]
@@ -170,7 +145,7 @@ def _as_target(logits: Tensor, target: Tensor, arguments: Arguments, shape: tupl
         if arguments.mode == "binary" and target.ndim == logits.ndim - 1:
             way = " Several channels need mode='multiclass' or 'multilabel'."
         raise ValueError(
-            f"target must have the shape {_either(wanted[:2])} for these logits; got {_shape(target)}.{way}"
+            f"target must have the shape {_either(wanted[:2])} for these logits; got {shape_of(target)}.{way}"
         )
     per_channel = arguments.mode != "binary" and tuple(target.shape) == full
     target = target.long() if target.dtype in WIDENED else target
@@ -188,7 +163,7 @@ def _as_mask(mask: Tensor, logits: Tensor, shape: tuple[int, int, int], argument
         return mask.reshape(images, 1, pixels)
     if tuple(mask.shape) == full:
         return mask.reshape(images, channels, pixels)
-    raise ValueError(f"mask must have the shape {_either([*single, full])} for these logits; got {_shape(mask)}.")
+    raise ValueError(f"mask must have the shape {_either([*single, full])} for these logits; got {shape_of(mask)}.")
 
 
 def _check_place(value: Tensor, name: str, logits: Tensor) -> None:
@@ -212,7 +187,7 @@ def _either(shapes: Sequence[tuple[int, ...]]) -> str:
     return " or ".join(dict.fromkeys(str(tuple(each)) for each in shapes))
 
 
-def _shape(tensor: Tensor) -> str:
+def shape_of(tensor: Tensor) -> str:
     """The shape of a tensor for a sentence."""
     return str(tuple(tensor.shape))
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Orders
-from setwise.core.checks import LARGEST, Bools, Floats, Values, as_flag, shown
+from setwise.core.checks import LARGEST, Bools, Floats, as_flag, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Combination, CountLoss, Loss
 from setwise.core.pages import PROMISES
@@ -83,7 +83,9 @@ class LovaszForm(Form):
     only_present: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "loss", worded(LovaszHinge, self.loss).loss)
+        if self.loss.reads != "labels" or Trait.SUBMODULAR not in self.loss.traits:
+            # Some losses without the promise show it once they are bound; the hinge refuses all others.
+            worded(LovaszHinge, self.loss)
 
     @property
     def key(self) -> Hashable:
@@ -101,10 +103,6 @@ class LovaszForm(Form):
         fits = {Trait.INCREASING, Trait.SUBMODULAR} <= loss.traits and Trait.MODULAR not in loss.traits
         return loss if fits else None
 
-    @cached_property
-    def _line(self) -> tuple[Values, float, float]:
-        return LINES[self.errors]
-
     def _of_quotient(self, scores: Floats, codes: Codes) -> HostValues | None:
         """What a kernel finds for an increasing quotient of counts; None for other losses, and for odd scores."""
         loss = self._increasing_counts
@@ -113,7 +111,7 @@ class LovaszForm(Form):
         sets, size = scores.shape
         flat, labels = scores.reshape(-1), codes.reshape(-1)
         offsets = np.array([i * size for i in range(sets + 1)])
-        line, low, high = self._line
+        line, low, high = LINES[self.errors]
         counts, last = survey(flat, labels, offsets, line)
         _, P, N = counts
         quotient, none = loss.quotient(P, N), np.zeros(len(P))
@@ -382,14 +380,15 @@ class LovaszSoftmaxLoss(Criterion):
         """Raise ValueError for probabilities of the CPU whose sum is not 1 where pixels count."""
         if self.from_logits or self.arguments.mode != "multiclass" or torch.compiler.is_compiling():
             return
-        channels_of(logits, self.arguments)
+        given = as_scores(logits)
+        channels_of(given, self.arguments)
         if logits.device.type == "cpu":
-            check_sums(as_scores(logits).detach(), target, mask, self.arguments)
+            check_sums(given.detach(), target, mask, self.arguments)
 
     def scores(self, logits: Tensor) -> Tensor:
         """The probabilities; those of logits are folded."""
-        channels_of(logits, self.arguments)
         exact = as_scores(logits)
+        channels_of(exact, self.arguments)
         if not self.from_logits:
             return exact
         return folded_softmax(exact) if self.arguments.mode == "multiclass" else folded_sigmoid(exact)

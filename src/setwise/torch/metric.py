@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from setwise.core.batch import Sets
-from setwise.core.checks import Values, as_choice, as_count, as_number
+from setwise.core.checks import as_choice, as_count, as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import FIGURE_TO_WATCH
@@ -26,7 +26,7 @@ from setwise.torch.arguments import (
     warn_of_probabilities,
 )
 from setwise.torch.criterion import as_class_weight, counted, summed, unrounded, weights_of
-from setwise.torch.layout import LABELS, codes_of, kind_of, lay, numbers_of, ragged
+from setwise.torch.layout import LABELS, as_scores, codes_of, kind_of, lay, numbers_of, ragged, shape_of
 from setwise.torch.operators import array_of
 from setwise.torch.process_groups import Sync, as_sync, exchanged, group_of
 
@@ -44,10 +44,10 @@ def decided(preds: Tensor, mode: Mode, num_classes: int | None, threshold: float
         raise ValueError(f"num_classes must be the number of channels of preds, {preds.shape[1]}; got {num_classes}.")
     if preds.is_floating_point():
         if mode != "multiclass":
-            return preds > threshold, preds
+            return preds > threshold, as_scores(preds)
         if preds.ndim < 2 or preds.shape[1] < 2:
-            raise ValueError(f"preds must be logits (N, C, ...) with C >= 2 in multiclass mode; got {_shape(preds)}.")
-        return preds.argmax(dim=1), preds
+            raise ValueError(f"preds must be logits (N, C, ...) with C >= 2 in multiclass mode; got {shape_of(preds)}.")
+        return preds.argmax(dim=1), as_scores(preds)
     if of_labels and num_classes is None:
         raise ValueError("preds of class numbers do not tell how many classes there are; give num_classes.")
     # A number of classes that a small type does not hold would be another number there.
@@ -64,10 +64,6 @@ def _check_labels(preds: Tensor, top: int) -> None:
     odd = preds[(preds < 0) | (preds >= top)]
     if len(odd):
         raise ValueError(f"preds must be logits, or labels from 0 to {top - 1}; got {odd[0].item()}.")
-
-
-def _shape(preds: Tensor) -> str:
-    return str(tuple(preds.shape))
 
 
 def tallied(labels: Tensor, codes: Tensor) -> Tensor:
@@ -112,19 +108,11 @@ def of_tallies(loss: Loss, tallies: Tensor) -> Tensor:
     counts = tallies.cpu().numpy().astype(np.float64)
     rows = np.flatnonzero(counts[:, 2:].sum(axis=1))
     if len(rows):
-        out[rows] = _of_counts(loss, *counts[rows].T)
+        fn, fp, P, N = counts[rows].T
+        formula = loss.bind(Sets.pieces(P, N)).counts
+        assert formula is not None
+        out[rows] = formula.of(fn, fp)
     return torch.from_numpy(out)
-
-
-def _of_counts(loss: Loss, fn: Values, fp: Values, P: Values, N: Values) -> Values:
-    """The loss at the counts (S,), where no set is empty."""
-    # A piece of each set, with one decision of each class, stands for the whole, whose totals it knows.
-    there = np.column_stack([P > 0, N > 0])
-    truth = np.tile([True, False], len(P))[there.ravel()]
-    offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
-    counts = loss.bind(Sets(truth, offsets, totals=np.column_stack([N, P]))).counts
-    assert counts is not None
-    return counts.of(fn, fp)
 
 
 def of_predictions(loss: Loss, predictions: Tensor, codes: Tensor) -> Tensor:
@@ -338,7 +326,7 @@ class SetMetric(nn.Module):
         if preds.device.type != "cpu" or not preds.is_floating_point() or not preds.sum().isnan():
             return
         every = replace(self.arguments, classes="present", include_background=True, per_image=False)
-        scores, codes, _ = lay(preds, target, mask, every)
+        scores, codes, _ = lay(as_scores(preds), target, mask, every)
         odd, counts = scores.isnan(), codes >= 0
         if every.mode == "multiclass":
             # One class that is NaN leaves the label of the pixel open.

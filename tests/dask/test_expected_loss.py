@@ -60,8 +60,8 @@ def test_equal_probabilities_are_taken_in_the_order_of_partitions(client):
     np.testing.assert_array_equal(found.labels.compute(), wanted)
     places, pieces = LocalPlaces(3), LocalObjects(np.split(q, [250, 500]))
     here = least_of(places, pieces, PrecisionAtK(250), 1e-3)
-    labels = places.keep(predicted, pieces, here.threshold, PlaceArguments(ties_of(places, pieces, here)))
-    np.testing.assert_array_equal(np.concatenate(labels.values), wanted)
+    labels = places.tell(predicted, pieces, here.threshold, PlaceArguments(ties_of(places, pieces, here)))
+    np.testing.assert_array_equal(np.concatenate(labels), wanted)
 
 
 def test_what_does_not_fit_is_refused(client):

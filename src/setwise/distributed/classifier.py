@@ -340,8 +340,7 @@ class PlacedClassifier(ClassifierMixin, VersionedEstimator):
         """``1 - mean loss`` of the sets of other rows."""
         check_is_fitted(self)
         truth = found.positives(self.classes_[1], self.classes_)
-        scores = found.places.keep(self._scorer.scores, found.X)
-        return 1.0 - mean_loss_of(found, self.loss_, truth, scores)
+        return 1.0 - mean_loss_of(found, self.loss_, truth, found.places.keep(self._scorer.scores, found.X))
 
     @property
     def _scorer(self) -> "Scorer":

@@ -1,5 +1,6 @@
 """Rows in several places, with their labels and sets, and the loss of predictions for them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -49,9 +50,9 @@ class _SetIndex:
     ) -> None:
         self.places, self.loss, self.kept = places, loss, (truth, scores, ids)
         extents = places.tell(extent_of, truth, ids)
-        kinds = [(one.sizes, one.positives, np.ones(len(one.ids), dtype=np.int64)) for one in extents]
-        self.ids, sums = _summed([one.ids for one in extents], [np.column_stack(each) for each in kinds])
-        self.sizes, self.positives, self.held = sums.T
+        columns = [np.column_stack([sizes, positives, np.ones_like(sizes)]) for _, sizes, positives in extents]
+        self.ids, totals = _summed([extent.ids for extent in extents], columns)
+        self.sizes, self.positives, self.held = totals.T
 
     def mean(self) -> float:
         """The mean of the losses of all sets."""
@@ -206,15 +207,11 @@ def mean_loss_of(found: PlacedRows, loss: Loss, truth: PlacedObjects, scores: Pl
     Of a loss that is no function of counts, see :func:`mean_loss_of_sets`.
     """
     if loss.reads == "labels":
-        tallies = found.places.tell(_tally, truth, scores, found.ids)
-        _, sums = _summed([known for known, _ in tallies], [numbers for _, numbers in tallies])
-        # One decision of each class stands for all of them.
-        there = sums[:, 1::-1] > 0
-        offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
-        sets = Sets(np.nonzero(there)[1] == 1, offsets, totals=sums[:, 1::-1])
-        term = loss.bind(sets).counts if Trait.COUNTS in loss.traits else None
+        ids, tallies = zip(*found.places.tell(_tally, truth, scores, found.ids), strict=True)
+        P, N, fn, fp = _summed(ids, tallies)[1].T
+        term = loss.bind(Sets.pieces(P, N)).counts if Trait.COUNTS in loss.traits else None
         if term is not None and term.areas is None and term.predicted is None:
-            return float(term.of(sums[:, 2], sums[:, 3]).mean())
+            return float(term.of(fn, fp).mean())
     return mean_loss_of_sets(found.places, loss, truth, scores, found.ids)
 
 
@@ -239,10 +236,10 @@ def _numbered(ids: Any) -> tuple[Any, Ints]:
     return known, np.ravel(owners)
 
 
-def _summed(known: list[Any], numbers: list[NDArray[Any]]) -> tuple[Any, NDArray[Any]]:
-    """The sorted ids of all sets, and the sums (n, k) of what places have of them, (m, k) for their ``known`` ids."""
-    ids, owners = _numbered(joined_ids(known))
-    each = np.concatenate(numbers)
-    sums = np.zeros((len(ids), each.shape[1]), each.dtype)
-    np.add.at(sums, owners, each)
-    return ids, sums
+def _summed(ids: Sequence[Any], numbers: Sequence[NDArray[Any]]) -> tuple[Any, NDArray[Any]]:
+    """The sorted ids (n,) of all places, and the sums (n, k) of the numbers that places have of each."""
+    known, owners = _numbered(joined_ids(ids))
+    every = np.concatenate(numbers)
+    sums = np.zeros((len(known), every.shape[1]), every.dtype)
+    np.add.at(sums, owners, every)
+    return known, sums

@@ -1,8 +1,8 @@
 """Margin rescaling, slack rescaling and the ramp of logits, for losses whose loss-augmented maximum is found."""
 
 import warnings
-from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar, final
+from collections.abc import Hashable
+from typing import Any, ClassVar, Unpack, final
 
 import numpy as np
 import torch
@@ -16,12 +16,11 @@ from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
 from setwise.surrogates.ramp import NUDGE
-from setwise.torch.arguments import Arguments, Classes, Empty, Mode, named
-from setwise.torch.criterion import Criterion, Reduction, functional
+from setwise.torch.arguments import Mode, named
+from setwise.torch.criterion import Criterion, SetOptions, arguments_of, functional, takes_options
 from setwise.torch.device_forms import DeviceCounts, rescaled
 from setwise.torch.layout import ragged
 from setwise.torch.operators import Codes, Form, HostValues, ValueAndGradient
-from setwise.torch.process_groups import Sync
 
 
 @final
@@ -97,25 +96,18 @@ class _ScaledCriterion(Criterion):
 
     _surrogate: ClassVar[type[MarginRescaling] | type[Ramp]]
 
+    @takes_options()
     def __init__(
         self,
         loss: Loss | str,
         mode: Mode = "binary",
         *,
         scale: float | str = 1.0,
-        ignore_index: int | None = None,
-        per_image: bool = False,
-        classes: Classes = "present",
-        include_background: bool = True,
-        class_weight: Sequence[float] | Tensor | None = None,
-        empty: Empty | None = None,
-        reduction: Reduction = "mean",
-        sync: Sync | None = None,
+        **options: Unpack[SetOptions],
     ) -> None:
-        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
+        arguments, others = arguments_of(mode, options)
         bound = arguments.of(named(loss))
-        form = SurrogateForm(self._surrogate(bound, scale=scale), (bound, scale))
-        super().__init__(form, arguments, class_weight, reduction, sync)
+        super().__init__(SurrogateForm(self._surrogate(bound, scale=scale), (bound, scale)), arguments, **others)
 
 
 @final
@@ -185,23 +177,11 @@ class SlackRescalingLoss(Criterion):
     1.0
     """
 
-    def __init__(
-        self,
-        loss: Loss | str,
-        mode: Mode = "binary",
-        *,
-        ignore_index: int | None = None,
-        per_image: bool = False,
-        classes: Classes = "present",
-        include_background: bool = True,
-        class_weight: Sequence[float] | Tensor | None = None,
-        empty: Empty | None = None,
-        reduction: Reduction = "mean",
-        sync: Sync | None = None,
-    ) -> None:
-        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
+    @takes_options()
+    def __init__(self, loss: Loss | str, mode: Mode = "binary", **options: Unpack[SetOptions]) -> None:
+        arguments, others = arguments_of(mode, options)
         bound = arguments.of(named(loss))
-        super().__init__(SurrogateForm(SlackRescaling(bound), bound), arguments, class_weight, reduction, sync)
+        super().__init__(SurrogateForm(SlackRescaling(bound), bound), arguments, **others)
 
 
 @final

@@ -5,6 +5,7 @@ What boosters pass to functions of their users has one form here. A part of the 
 
 import sys
 from dataclasses import dataclass
+from traceback import walk_stack
 from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
@@ -43,14 +44,8 @@ def refuse_local_rows(name: str) -> None:
 
 def _distributed_caller() -> str | None:
     """The distributed interface that is among the callers, or None."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        module = f"{frame.f_globals.get('__name__', '')}."
-        for each in DISTRIBUTED:
-            if module.startswith(f"{each}."):
-                return each
-        frame = frame.f_back  # type: ignore[assignment]
-    return None
+    callers = [f"{frame.f_globals.get('__name__', '')}." for frame, _ in walk_stack(sys._getframe(1))]
+    return next((each for module in callers for each in DISTRIBUTED if module.startswith(f"{each}.")), None)
 
 
 @runtime_checkable

@@ -7,7 +7,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Literal, TypeVar, final
+from typing import Any, Literal, TypeVar, final
 
 import torch
 from torch import Tensor, nn
@@ -116,16 +116,16 @@ class Arguments:
         if self.empty in (None, "ignore"):
             return loss
         choices: set[str] = {field.name for field in fields(loss)} if is_dataclass(loss) else set()
-        if is_dataclass(loss) and self.empty == "perfect" and "zero_division" in choices:
-            # The value of a measure that is 0/0 where there is no positive and none is predicted.
-            return replace(loss, zero_division=1.0)
-        if not is_dataclass(loss) or "empty" not in choices:
+        # The value of a measure that is 0/0 where there is no positive and none is predicted.
+        divides = self.empty == "perfect" and "zero_division" in choices
+        chosen: dict[str, Any] = {"zero_division": 1.0} if divides else {"empty": self.empty}
+        if not is_dataclass(loss) or not choices.issuperset(chosen):
             raise Refusal(
                 f"empty={self.empty!r} is for losses that have this choice, as Jaccard; {loss!r} has its own cost of "
                 "sets without positives. Leave empty out, or use empty='ignore'.",
                 ARGUMENTS,
             )
-        return replace(loss, empty=self.empty)
+        return replace(loss, **chosen)
 
 
 def _whole(value: object) -> bool:

@@ -141,22 +141,6 @@ def summed(values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tenso
     return means.sum(), some.sum()
 
 
-def weights_of(weight: Tensor | None, arguments: Arguments, channels: int) -> Tensor | None:
-    """The weights of those of ``channels`` that may count; None weights all alike."""
-    if weight is None:
-        return None
-    if len(weight) != channels:
-        raise ValueError(f"class_weight must have one number for each of {channels} channels; got {len(weight)}.")
-    return taken(weight, arguments.channels(channels), dim=0)
-
-
-def unrounded(weight: Tensor | None, moved: Tensor | None) -> Tensor | None:
-    """The weights where a module has moved them, without the type that it gave them."""
-    if weight is None or moved is None or weight.dtype == moved.dtype:
-        return moved
-    return weight.to(moved.device)
-
-
 def as_class_weight(weights: Sequence[float] | Tensor | None, arguments: Arguments) -> Tensor | None:
     """One weight of at least 0 for each channel of logits, (C,) float64."""
     if weights is None:
@@ -173,6 +157,31 @@ def as_class_weight(weights: Sequence[float] | Tensor | None, arguments: Argumen
     if not any(checked[c] for c in counted if c < len(checked) and (c or arguments.include_background)):
         raise ValueError(f"class_weight must be above 0 for a class that counts; got {shown(checked)}.")
     return torch.tensor(checked, dtype=torch.float64)
+
+
+class WeightedModule(nn.Module):
+    """A module with weights of the channels of logits, which go where it goes, and keep their type."""
+
+    arguments: Arguments
+
+    class_weight: Tensor | None
+
+    def weights_of(self, channels: int) -> Tensor | None:
+        """The weights of those of ``channels`` that may count; None weights all alike."""
+        if self.class_weight is None:
+            return None
+        if len(self.class_weight) != channels:
+            raise ValueError(
+                f"class_weight must have one number for each of {channels} channels; got {len(self.class_weight)}."
+            )
+        return taken(self.class_weight, self.arguments.channels(channels), dim=0)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        weight = self.class_weight
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if weight is not None and self.class_weight is not None:
+            self.class_weight = weight.to(self.class_weight.device)
+        return self
 
 
 def is_eager(scores: Tensor) -> bool:
@@ -324,7 +333,7 @@ class FormModule(nn.Module):
         return as_call(self, self.arguments, self.form)
 
 
-class Criterion(FormModule):
+class Criterion(WeightedModule, FormModule):
     """A loss of sets of decisions, for logits and a target of any number of dimensions: what all such losses share.
 
     The losses of this package derive from it, and have the arguments ``form`` and ``arguments`` spelled out.
@@ -387,8 +396,6 @@ class Criterion(FormModule):
     """
 
     form: Form
-
-    class_weight: Tensor | None
 
     _looked = False
 
@@ -474,13 +481,7 @@ class Criterion(FormModule):
 
     def _weight(self, logits: Tensor) -> Tensor | None:
         """The weights of the channels that may count; None weights all alike."""
-        return weights_of(self.class_weight, self.arguments, 1 if self.arguments.mode == "binary" else logits.shape[1])
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        weight = self.class_weight
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        self.class_weight = unrounded(weight, self.class_weight)
-        return self
+        return self.weights_of(1 if self.arguments.mode == "binary" else logits.shape[1])
 
 
 class SetOptions(TypedDict, total=False):

@@ -190,9 +190,8 @@ class _PixelTask(NamedTuple):
 
     def decide(self, q: Values, keep: Bools) -> tuple[NDArray[Any], Values]:
         """Labels (n, k or 1, p) and their values and bounds (2, n, chosen or 1), for probabilities (n, k, p)."""
-        return self._masks(q, keep) if self.masks else self._maps(q, keep[:, 0])
-
-    def _masks(self, q: Values, keep: Bools) -> tuple[NDArray[Any], Values]:
+        if not self.masks:
+            return self._maps(q, keep[:, 0])
         n, _, p = q.shape
         labels, rows = q > 0.5, q[:, self.chosen].reshape(-1, p)
         kept = np.broadcast_to(keep, q.shape)[:, self.chosen].reshape(-1, p)

@@ -79,7 +79,7 @@ class DeviceArray(NDArrayOperatorsMixin):
     def astype(self, dtype: Any) -> "DeviceArray":
         """The same as float64 or bool."""
         if np.dtype(dtype) == np.float64:
-            return DeviceArray(_real(self.tensor))
+            return DeviceArray(self.tensor.double())
         if np.dtype(dtype) == np.bool_:
             return DeviceArray(self.tensor != 0)
         raise TypeError(f"a tensor of a device is float64 or bool; got {dtype}.")
@@ -96,14 +96,10 @@ class DeviceArray(NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         raise TypeError("the truth value of a tensor of a device is not known on the host.")
 
-    def __float__(self) -> float:
+    def _on_host(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("the numbers of a tensor of a device are not known on the host.")
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError("the numbers of a tensor of a device are not known on the host.")
-
-    def __iter__(self) -> Any:
-        raise TypeError("the numbers of a tensor of a device are not known on the host.")
+    __float__ = __array__ = __iter__ = _on_host
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         if method != "__call__" or options:
@@ -113,9 +109,9 @@ class DeviceArray(NDArrayOperatorsMixin):
         if ufunc in _TRUTH or (ufunc in _BITS and bools):
             found = (_TRUTH.get(ufunc) or _BITS[ufunc])(*given)
         elif ufunc in _ASKS:
-            found = _ASKS[ufunc](*map(_real, given))
+            found = _ASKS[ufunc](*map(Tensor.double, given))
         elif ufunc in _REAL and not bools:
-            found = _REAL[ufunc](*map(_real, given))
+            found = _REAL[ufunc](*map(Tensor.double, given))
         else:
             raise TypeError(f"{ufunc.__name__} is not known for tensors of a device.")
         return DeviceArray(found) if out is None else _written(found, out)
@@ -144,11 +140,6 @@ class DeviceArray(NDArrayOperatorsMixin):
         return copy.to(self.tensor.device, non_blocking=True)
 
 
-def _real(tensor: Tensor) -> Tensor:
-    """The tensor as float64."""
-    return tensor.double()
-
-
 def _written(found: Tensor, out: tuple[Any, ...]) -> DeviceArray:
     """The result as the new content of the array ``out``."""
     (into,) = out
@@ -161,7 +152,7 @@ def _written(found: Tensor, out: tuple[Any, ...]) -> DeviceArray:
 def _where(one: DeviceArray, condition: Any, x: Any, y: Any) -> DeviceArray:
     pair = one.as_tensor(x), one.as_tensor(y)
     if pair[0].dtype != pair[1].dtype:
-        pair = _real(pair[0]), _real(pair[1])
+        pair = pair[0].double(), pair[1].double()
     return DeviceArray(torch.where(one.as_tensor(condition) != 0, *pair))
 
 
@@ -170,11 +161,11 @@ def _clip(one: DeviceArray, x: Any, low: Any = None, high: Any = None) -> Device
 
 
 def _full_like(one: DeviceArray, x: Any, value: float) -> DeviceArray:
-    return DeviceArray(torch.full_like(_real(one.as_tensor(x)), value))
+    return DeviceArray(torch.full_like(one.as_tensor(x).double(), value))
 
 
 def _stack(one: DeviceArray, arrays: Any, axis: int = 0) -> DeviceArray:
-    return DeviceArray(torch.stack([_real(one.as_tensor(x)) for x in arrays], dim=axis))
+    return DeviceArray(torch.stack([one.as_tensor(x).double() for x in arrays], dim=axis))
 
 
 def _broadcast_to(one: DeviceArray, x: Any, shape: Any) -> DeviceArray:

@@ -21,7 +21,7 @@ from setwise.inference.auto import Auto
 from setwise.kernels.threads import thread_limit
 from setwise.probabilistic import PerturbedLikelihood
 from setwise.surrogates.rescaling import Support
-from setwise.torch.operators import OperatorForm, form_of, pull_back
+from setwise.torch.operators import OperatorForm, form_of, register_gradients
 
 
 class ScoreColumns(NamedTuple):
@@ -217,18 +217,13 @@ def evaluate_grids(
 
     Codes are (N, pixels) int8, and the seed an int64 of any value. All is computed on the host.
     """
-    values, first, second = (
-        unary.new_zeros(len(unary)),
-        unary.new_zeros(unary.shape),
-        coupling.new_zeros(coupling.shape),
-    )
     if not codes.numel():
-        return values, first, second
+        return unary.new_zeros(len(unary)), unary.new_zeros(unary.shape), coupling.new_zeros(coupling.shape)
     rows = GridRows(unary.cpu(), coupling.cpu(), codes.cpu())
     with thread_limit(torch.get_num_threads()):
         found = form_of(form).on_host(rows, int(seed))
     first, second = rows.spread(found.gradient)
-    return torch.from_numpy(found.values).to(values), first.to(unary.device), second.to(unary.device)
+    return torch.from_numpy(found.values).to(unary), first.to(unary.device), second.to(unary.device)
 
 
 @evaluate_grids.register_fake
@@ -236,21 +231,7 @@ def _(unary: Tensor, coupling: Tensor, codes: Tensor, seed: Tensor, form: int) -
     return unary.new_empty(unary.shape[0]), unary.new_empty(unary.shape), coupling.new_empty(coupling.shape)
 
 
-def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
-    ctx.set_materialize_grads(False)
-    ctx.save_for_backward(*output[1:])
-
-
-def _back(ctx: Any, weights: Tensor | None, *unused: Any) -> tuple[Any, ...]:
-    if weights is None:
-        return None, None, None, None, None
-    unary, coupling = (
-        pull_back(kept.flatten(1), weights.to(kept.dtype)).reshape(kept.shape) for kept in ctx.saved_tensors
-    )
-    return unary, coupling, None, None, None
-
-
-evaluate_grids.register_autograd(_back, setup_context=_keep)
+register_gradients(evaluate_grids, 2, others=3)
 
 
 def _of_pixels(

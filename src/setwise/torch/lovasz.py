@@ -464,18 +464,11 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
     told = labels.device.type == "cpu" and not torch.compiler.is_compiling()
     if labels.dtype != torch.bool and told and len(odd := labels[(labels < -1) | (labels > 1)]):
         raise ValueError(f"labels must be 1, 0, or -1 for decisions that do not count; got {odd[0]}.")
-    if torch.compiler.is_compiling():
-        return _values(given, labels, _lasting(loss))
-    # The form lives until the values are there.
-    found = registered(LovaszForm(named(loss), Errors.GIVEN))
-    return _values(given, labels, found[1])
-
-
-def _values(errors: Tensor, labels: Tensor, number: int) -> Tensor:
-    """The values of the form of this number."""
     # A number beyond int8, of an accelerator, must not become a label.
-    codes = labels if labels.dtype == torch.bool else labels.clamp(-2, 2)
-    values: Tensor = operators.evaluate(errors, codes.to(torch.int8), number)[0]
+    codes = (labels if labels.dtype == torch.bool else labels.clamp(-2, 2)).to(torch.int8)
+    # The form lives until the values are there.
+    held = None if torch.compiler.is_compiling() else registered(LovaszForm(named(loss), Errors.GIVEN))
+    values: Tensor = operators.evaluate(given, codes, _lasting(loss) if held is None else held[1])[0]
     return values
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, Self, final
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from setwise.core.batch import Sets
 from setwise.core.checks import as_choice, as_count, as_number
@@ -25,7 +25,7 @@ from setwise.torch.arguments import (
     refuse_tracing,
     warn_of_probabilities,
 )
-from setwise.torch.criterion import as_class_weight, counted, summed, unrounded, weights_of
+from setwise.torch.criterion import WeightedModule, as_class_weight, counted, summed
 from setwise.torch.layout import LABELS, as_scores, codes_of, kind_of, lay, numbers_of, ragged, shape_of
 from setwise.torch.operators import array_of
 from setwise.torch.process_groups import Sync, as_sync, exchanged, group_of
@@ -117,19 +117,15 @@ def of_tallies(loss: Loss, tallies: Tensor) -> Tensor:
 
 def of_predictions(loss: Loss, predictions: Tensor, codes: Tensor) -> Tensor:
     """The loss of every set for labels or scores (S, p), (S,) float64; sets of which no decision counts have 0."""
-    out = torch.zeros(len(codes), dtype=torch.float64)
     found = ragged(array_of(codes.cpu()))
-    if found.sets is None:
-        return out
-    given = predictions.cpu().contiguous().numpy().reshape(-1)
-    out[torch.from_numpy(found.rows)] = torch.from_numpy(
-        loss.values(found.sets, given if found.places is None else given[found.places])
-    )
-    return out
+    out = np.zeros(len(codes))
+    if found.sets is not None:
+        out[found.rows] = loss.values(found.sets, found.take(array_of(predictions.cpu())))
+    return torch.from_numpy(out)
 
 
 @final
-class SetMetric(nn.Module):
+class SetMetric(WeightedModule):
     """``loss(truth, decided labels)`` of the data set since the last reset: 1 - IoU for Jaccard, 1 - F1 for F1.
 
     Without ``per_image`` each class has one set, which is the whole data set: its false negatives, false positives,
@@ -182,8 +178,6 @@ class SetMetric(nn.Module):
     is_differentiable: ClassVar[bool] = False
     higher_is_better: ClassVar[bool] = False
     full_state_update: ClassVar[bool] = False
-
-    class_weight: Tensor | None
 
     def __init__(
         self,
@@ -306,7 +300,7 @@ class SetMetric(nn.Module):
             raise TypeError(f"preds must be logits for {self.loss!r}, which ranks them; got {preds.dtype}.")
         self._check_numbers(preds, target, mask)
         channels = 1 if arguments.mode == "binary" else logits.shape[1]
-        weight = weights_of(self.class_weight, arguments, channels)
+        weight = self.weights_of(channels)
         if self._of_counts:
             tallies = self._tallies(labels, logits, target, mask)
             if not arguments.per_image:
@@ -342,8 +336,7 @@ class SetMetric(nn.Module):
         if self.reduction == "none":
             return torch.where(counts, values, torch.nan)
         channels = 0 if self.class_weight is None else len(self.class_weight)
-        weight = weights_of(self.class_weight, self.arguments, channels)
-        total, number = summed(values, counts, (len(values),), weight)
+        total, number = summed(values, counts, (len(values),), self.weights_of(channels))
         return total / number
 
     def _tallies(self, labels: Tensor, logits: Tensor, target: Tensor, mask: Tensor | None) -> Tensor:
@@ -374,10 +367,7 @@ class SetMetric(nn.Module):
         # Sums go where the module goes, but do not take its type, in which they would lose digits.
         if self._sums is not None:
             self._sums = self._sums.to(fn(torch.zeros((), dtype=torch.int64, device=self._sums.device)).device)
-        weight = self.class_weight
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        self.class_weight = unrounded(weight, self.class_weight)
-        return self
+        return super()._apply(fn, recurse)
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""

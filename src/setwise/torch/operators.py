@@ -186,20 +186,29 @@ def _(gradient: Tensor, weights: Tensor) -> Tensor:
     return gradient.new_empty(gradient.shape)
 
 
-def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
-    ctx.set_materialize_grads(False)
-    ctx.save_for_backward(output[1])
+def register_gradients(operator: Any, number: int, others: int) -> None:
+    """Tell how the values of an operator lead back to its first inputs: the gradients of ``number`` of them follow.
 
+    The ``others`` have none.
+    """
 
-def _back(ctx: Any, weights: Tensor | None, gradient: Tensor | None, totals: Tensor | None) -> tuple[Any, ...]:
-    (kept,) = ctx.saved_tensors
-    return (None if weights is None else pull_back(kept, weights)), None, None
+    def keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*output[1 : 1 + number])
+
+    def back(ctx: Any, weights: Tensor | None, *unused: Any) -> tuple[Any, ...]:
+        if weights is None:
+            return (None,) * (number + others)
+        found = [pull_back(kept.flatten(1), weights.to(kept.dtype)).reshape(kept.shape) for kept in ctx.saved_tensors]
+        return *found, *(None,) * others
+
+    operator.register_autograd(back, setup_context=keep)
 
 
 def _never(ctx: Any, *unused: Any) -> None:
     raise RuntimeError(NO_SECOND)
 
 
-evaluate.register_autograd(_back, setup_context=_keep)
+register_gradients(evaluate, 1, others=2)
 
 pull_back.register_autograd(_never)

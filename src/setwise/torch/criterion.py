@@ -320,7 +320,7 @@ class FormModule(nn.Module):
         super().__init__()
         as_choice(reduction, "reduction", ("none", "mean", "sum"))
         self.arguments, self.reduction = arguments, reduction
-        self.sync = as_sync(sync)
+        self.sync = None if sync is None else as_sync(sync)
         self.form, self._number = registered(form)
 
     def __setstate__(self, state: Any) -> None:
@@ -432,7 +432,7 @@ class Criterion(WeightedModule, FormModule):
         value : a scalar, or the value of every set with ``reduction="none"``
         """
         refuse_tracing(type(self).__name__)
-        group = group_of(self.sync)
+        group = None if self.sync is None else group_of(self.sync)
         if group is not None:
             values, counts, shape = self._over_ranks(logits, target, mask, group)
             return reduced(values, counts, shape, self._weight(logits), self.reduction)

@@ -26,7 +26,7 @@ from setwise.inference import INFERENCES, Enumeration
 from setwise.inference.auto import METHODS
 from setwise.learners import LEARNERS
 from setwise.losses import LOSSES
-from setwise.spaces import SEARCHES
+from setwise.spaces import SEARCHES, SPACES
 from setwise.surrogates import SURROGATES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -154,7 +154,12 @@ def test_every_loss_has_a_section_in_the_guide():
 
 @pytest.mark.parametrize(
     ("page", "registry"),
-    [("surrogates.md", SURROGATES), ("inference.md", INFERENCES | SEARCHES), ("learners.md", LEARNERS)],
+    [
+        ("surrogates.md", SURROGATES),
+        ("inference.md", INFERENCES | SEARCHES),
+        ("learners.md", LEARNERS),
+        ("label_spaces.md", SPACES),
+    ],
 )
 def test_everything_that_is_found_by_itself_is_in_its_guide_page(page, registry):
     text = (GUIDE / page).read_text("utf-8")

@@ -126,7 +126,7 @@ def _parser() -> Parser:
     add.set_defaults(run=_predict)
 
     add = commands.add_parser(
-        "list", help="losses, surrogates, methods of inference, learners and strategies, one line each"
+        "list", help="losses, surrogates, methods of inference, learners, label spaces and strategies, one line each"
     )
     add.set_defaults(run=_list)
     return parser
@@ -244,7 +244,7 @@ def _list(options: argparse.Namespace) -> int:
     from setwise.inference import INFERENCES
     from setwise.learners import LEARNERS
     from setwise.losses import LOSSES, loss_forms
-    from setwise.spaces import SEARCHES
+    from setwise.spaces import SEARCHES, SPACES
     from setwise.surrogates import SURROGATES
 
     # Parameters that --loss takes stand in brackets behind the description.
@@ -254,6 +254,7 @@ def _list(options: argparse.Namespace) -> int:
         ("surrogates", {name: _line(kind) for name, kind in SURROGATES.items()}),
         ("inference", {name: _line(kind) for name, kind in sorted({**INFERENCES, **SEARCHES}.items())}),
         ("learners", {name: _line(kind) for name, kind in LEARNERS.items()}),
+        ("label spaces", {name: _line(kind) for name, kind in SPACES.items()}),
         ("strategies", {name: _line(kind) for name, kind in STRATEGIES.items()}),
     ):
         print(f"{title}:")

@@ -33,9 +33,9 @@ def table(tmp_path):
 def test_list_has_a_line_for_everything(capsys):
     assert run("list") == 0
     out = capsys.readouterr().out
-    for title in ("losses:", "surrogates:", "inference:", "learners:", "strategies:"):
+    for title in ("losses:", "surrogates:", "inference:", "learners:", "label spaces:", "strategies:"):
         assert title in out
-    for name in ("jaccard", "early_detection", "lovasz", "one_slack", "label_thresholds"):
+    for name in ("jaccard", "early_detection", "lovasz", "one_slack", "matchings", "label_thresholds"):
         line = re.search(rf"^  {name} +(.+)$", out, re.MULTILINE)
         assert line, name
         assert len(line.group(1)) > 10

@@ -1,4 +1,7 @@
-"""One new file is all that a new loss, surrogate, inference, learner or strategy needs: lists and tests find it."""
+"""One new file is all that a new loss, surrogate, inference, learner, label space or strategy needs.
+
+Lists and tests find it.
+"""
 
 import os
 import re
@@ -10,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import setwise
+from test_carry_docs import blocks
 
 TESTS = Path(__file__).parents[1]
 
@@ -157,13 +161,15 @@ class UpperHalf(Strategy):
     def tune(self, evidence, task):
         return ThresholdRule(float(np.median(evidence.response().scores)))
 '''
+# The space of the page for those who add one.
+(FILES["spaces/spans.py"],) = blocks("architecture.md", "example: space")
 NAMES = [Path(path).stem for path in FILES]
-ASKED = [*NAMES, "LateMisses", "auto_names", "examples_of_its_own"]
+ASKED = [*NAMES, "LateMisses", "SeriesSpans", "auto_names", "examples_of_its_own"]
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
-    """A copy of the package with one new file in each of five folders, its compiled kernels included."""
+    """A copy of the package with one new file in each of six folders, its compiled kernels included."""
     room = tmp_path_factory.mktemp("package")
     shutil.copytree(Path(setwise.__file__).parent, room / "setwise")
     for path, text in FILES.items():
@@ -195,16 +201,18 @@ def test_registries_rooms_names_and_lists_find_it(package):
         "from setwise.surrogates import SURROGATES, HalfScale\n"
         "from setwise.inference import INFERENCES, TinyTables\n"
         "from setwise.learners import LEARNERS, PlainPlanes\n"
+        "from setwise.spaces import SEARCHES, SPACES, BySpans, SeriesSpans\n"
         "assert LOSSES['late_misses'] is LateMisses and as_loss('late_misses') == LateMisses()\n"
         "assert SURROGATES['half_scale'] is HalfScale and INFERENCES['tiny_tables'] is TinyTables\n"
         "assert LEARNERS['plain_planes'] is PlainPlanes\n"
+        "assert SPACES['spans'] is SeriesSpans and SEARCHES['by_spans'] is BySpans\n"
         "model = SetClassifier('late_misses', 'half_scale', 'plain_planes')\n"
         "print(model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]).status_)\n"
         "main(['list'])\n",
     )
     assert found.startswith(str(package))
     assert "\nconverged\n" in found
-    for name in NAMES:
+    for name in [*NAMES, "by_spans"]:
         assert re.search(rf"^\s+{name}\s+\S", found, re.MULTILINE), f"{name} is not in the list:\n{found}"
 
 
@@ -239,6 +247,7 @@ def test_its_contract_is_tested_with_no_other_edit(package):
     suites += (
         "contract/test_surrogates.py",
         "contract/test_inference.py",
+        "contract/test_spaces.py",
         "contract/test_masters.py",
         "learners/test_learners.py",
         "surface",
@@ -250,9 +259,11 @@ def test_its_contract_is_tested_with_no_other_edit(package):
     )  # fmt: skip
     assert "FAILED" not in found
     passed = re.findall(r"^PASSED (\S+)", found, re.MULTILINE)
-    for name, suite in zip(NAMES, ("test_losses", "test_surrogates", "test_inference", "test_learners"), strict=True):
+    suites = ("test_losses", "test_surrogates", "test_inference", "test_learners", "test_spaces")
+    for name, suite in zip(NAMES, suites, strict=True):
         assert sum(name in test and suite in test for test in passed) >= 8, f"{name}: {passed}"
-    assert any("LateMisses" in test and "surface" in test for test in passed)
+    for name in ("LateMisses", "SeriesSpans", "BySpans"):
+        assert any(name in test and "surface" in test for test in passed), name
 
 
 @pytest.mark.slow

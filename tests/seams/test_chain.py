@@ -146,3 +146,12 @@ def test_no_method_for_other_labelings_takes_a_chain_in_silence(problem):
     batch, _, _ = problem
     with pytest.raises(Refusal, match=r"Auto knows no method for margin rescaling of Hamming\(\) on Chains. Give"):
         MarginRescaling(Hamming()).on(batch)
+
+
+def test_a_method_that_does_not_say_what_it_takes_is_refused(problem):
+    class Silent(Inference):
+        def bind(self, bound_loss, slack):
+            raise AssertionError
+
+    with pytest.raises(TypeError, match=r"Silent must declare what it takes, as takes = Takes\(Sets, ...\)."):
+        Silent().prepare(Hamming().bind(problem[0]))

@@ -8,7 +8,8 @@ from scipy.sparse import csr_array
 
 from setwise.core.networks import Graphs
 from setwise.graphs import Graph
-from setwise.spaces import Candidates, LabelSequences, Matchings, NetworkLabelings
+from setwise.spaces import SPACES as LISTED
+from setwise.spaces import Candidates, LabelSequences, LargeSpace, Matchings, NetworkLabelings
 from setwise.spaces.matchings import Assignments
 from setwise.spaces.network_labelings import Labelings
 from setwise.spaces.sequences import Sequences
@@ -65,6 +66,12 @@ def parameters():
     yield Parameter("Sequences(k)", partial(Sequences, [2]), COUNTS)
     yield Parameter("Assignments(shapes)", Assignments, SHAPES)
     yield Parameter("Labelings(networks)", Labelings, OBJECTS)
+    for kind in LISTED.values():
+        if issubclass(kind, LargeSpace) and kind.__name__ not in {*SPACES, "Windows"}:
+            space, X = kind.examples()[0]
+            yield Parameter(f"{kind.__name__}.bind(X)", space.bind, INPUTS)
+            yield Parameter(f"{kind.__name__}.bind(Y, truths)", partial(space.bind, X[:1] * 2), RIGHT)
+            yield Parameter(f"{kind.__name__}.decode(labels)", space.decode, LABELS)
     for name, (space, X) in SPACES.items():
         yield Parameter(f"{name}.bind(X)", space.bind, INPUTS)
         yield Parameter(f"{name}.bind(Y, truths)", partial(space.bind, X), RIGHT)

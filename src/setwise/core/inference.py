@@ -207,6 +207,8 @@ class Inference(ABC):
 
     def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
         """None if this method fits the bound loss, otherwise a sentence with the reason and what to use instead."""
+        if not hasattr(self, "takes"):
+            raise TypeError(f"{type(self).__name__} must declare what it takes, as takes = Takes(Sets, ...).")
         why = self.takes.refusal(bound_loss, slack)
         return self._refuses(bound_loss, slack) if why is None else f"{type(self).__name__} refuses {why}"
 

@@ -1,5 +1,8 @@
 """Spaces: which labels there are, the features that labels share, and how sets of labels become matrices of truths."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from setwise.core.inference import Inference
 from setwise.core.registry import discover
 from setwise.spaces.boxes import ByWindows, Overlap
@@ -13,6 +16,14 @@ from setwise.spaces.spaces import FiniteSpace, Space
 from setwise.spaces.window_scores import window_average_precision, window_f1, window_precision, window_recall
 from setwise.spaces.windows import Windows, WordImage
 
+SPACES: Mapping[str, type[Space | LargeSpace]] = {**discover(__name__, Space), **discover(__name__, LargeSpace)}
+"""The kinds of label spaces by their short names.
+
+>>> from setwise.spaces import SPACES
+>>> list(SPACES)
+['finite', 'hierarchy', 'candidates', 'matchings', 'networks', 'sequences', 'windows']
+"""
+
 SEARCHES = discover(__name__, Inference)  # type: ignore[type-abstract]
 """The methods of inference that know the labelings of one space alone, by their short names.
 
@@ -23,6 +34,7 @@ SEARCHES = discover(__name__, Inference)  # type: ignore[type-abstract]
 
 __all__ = [
     "SEARCHES",
+    "SPACES",
     "ByMatchings",
     "ByNetworks",
     "BySequences",
@@ -51,3 +63,13 @@ __all__ = [
     "window_precision",
     "window_recall",
 ]
+
+# What a new file defines is exported without a line here.
+_FOUND = {kind.__name__: kind for kind in (*SPACES.values(), *SEARCHES.values())}
+globals().update(_FOUND)
+__all__ += [name for name in _FOUND if name not in __all__]
+
+
+def __getattr__(name: str) -> Any:
+    # Names are there since the import; this tells type checkers that more may be found here than they see.
+    raise AttributeError(f"module 'setwise.spaces' has no attribute {name!r}")

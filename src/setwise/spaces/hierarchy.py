@@ -6,7 +6,7 @@ Precision, recall and F1 of sets of nodes together with their ancestors are thos
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -51,6 +51,12 @@ class Hierarchy(Space):
     """
 
     parents: Any
+
+    name: ClassVar[str] = "hierarchy"
+
+    @classmethod
+    def examples(cls) -> list[Space]:
+        return [Hierarchy({0: []}), Hierarchy({"cat": "pet", "pet": ["animal", "friend"], "ant": "animal"})]
 
     def __post_init__(self) -> None:
         if not isinstance(self.parents, Mapping):

@@ -6,7 +6,7 @@ Also lists of candidates that differ by input.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,13 @@ class LargeSpace(ABC):
     >>> batch.truths[0].tolist(), model.size
     ([[0, 1], [2, 0]], 2)
     """
+
+    name: ClassVar[str]
+
+    @classmethod
+    def examples(cls) -> list[tuple[Any, Any]]:
+        """Spaces, each with a list of inputs that have few labels: tests compare searches with lists of all labels."""
+        return []
 
     @abstractmethod
     def bind(self, X: Any, Y: Any = None, constant: float = 1.0) -> tuple[Batch, Features]:
@@ -153,6 +160,12 @@ class Candidates(LargeSpace):
     >>> Candidates().best(batch, scores, limit=2)[0]
     [(0, 1.0), (1, -0.5)]
     """
+
+    name: ClassVar[str] = "candidates"
+
+    @classmethod
+    def examples(cls) -> list[tuple[Any, Any]]:
+        return [(Candidates(), [np.array([[2.0], [0.5], [-1.0]]), np.array([[1.0]])])]
 
     def bind(self, X: Any, Y: Any = None, constant: float = 1.0) -> tuple[Sets, Features]:
         arrays = as_arrays(X, 2, "(m, d)")

@@ -110,6 +110,12 @@ class Matchings(LargeSpace):
     [([0, 1], 5.0), ([1, 0], 3.0)]
     """
 
+    name: ClassVar[str] = "matchings"
+
+    @classmethod
+    def examples(cls) -> list[tuple[Any, Any]]:
+        return [(Matchings(), [np.cos(np.arange(12.0)).reshape(2, 3, 2), np.ones((1, 1, 2))])]
+
     def bind(self, X: Any, Y: Any = None, constant: float = 1.0) -> tuple[Assignments, Features]:
         arrays = as_arrays(X, 3, "(n, m, d)")
         for i, x in enumerate(arrays):

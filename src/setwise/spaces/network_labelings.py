@@ -119,6 +119,13 @@ class NetworkLabelings(LargeSpace):
     k: int = 2
     tables: bool = False
 
+    name: ClassVar[str] = "networks"
+
+    @classmethod
+    def examples(cls) -> list[tuple[Any, Any]]:
+        graphs = [Graph(np.cos(np.arange(6.0)).reshape(3, 2), [[0, 1], [1, 2]]), Graph([[1.0, -1.0]], [])]
+        return [(NetworkLabelings(), graphs), (NetworkLabelings(3, tables=True), graphs)]
+
     def __post_init__(self) -> None:
         as_count(self.k, "k", low=2, high=LARGEST_LABEL)
         as_flag(self.tables, "tables")

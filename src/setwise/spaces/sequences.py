@@ -306,6 +306,12 @@ class LabelSequences(LargeSpace):
 
     labels: Any
 
+    name: ClassVar[str] = "sequences"
+
+    @classmethod
+    def examples(cls) -> list[tuple[Any, Any]]:
+        return [(LabelSequences(["a", 1, None]), [np.cos(np.arange(6.0)).reshape(3, 2), np.ones((1, 2))])]
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", as_distinct(self.labels, "labels"))
 

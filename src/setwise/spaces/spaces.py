@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -29,6 +29,13 @@ class Space(ABC):
     >>> space.decode(space.encode([["rain", "sun"], ["rain"]]))
     [['sun', 'rain'], ['rain']]
     """
+
+    name: ClassVar[str]
+
+    @classmethod
+    def examples(cls) -> "list[Space]":
+        """Spaces of a few labels, on which the tests try all sets of them."""
+        return []
 
     @property
     @abstractmethod
@@ -158,6 +165,12 @@ class FiniteSpace(Space):
 
     labels: Any
     features: Any = None
+
+    name: ClassVar[str] = "finite"
+
+    @classmethod
+    def examples(cls) -> list[Space]:
+        return [FiniteSpace([0]), FiniteSpace(["a", ("b", 1), None], [[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]])]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", as_distinct(self.labels, "labels"))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +109,12 @@ class Windows(LargeSpace):
     n_words: int
     stride: int = 1
     overlap: float = 0.5
+
+    name: ClassVar[str] = "windows"
+
+    @classmethod
+    def examples(cls) -> list[tuple[Any, Any]]:
+        return [(Windows(2), [WordImage(2, 3, [[0, 0, 0], [1, 1, 0], [0, 2, 1]]), WordImage(1, 1, [])])]
 
     def __post_init__(self) -> None:
         as_count(self.n_words, "n_words", high=1 << 24)

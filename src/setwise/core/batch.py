@@ -269,6 +269,8 @@ class Sets(Batch):
     offsets: Ints
     compared: Values | None = None
     totals: Values | None = None
+    n_labels = 2
+    """The number of labels of a decision: two."""
 
     def __post_init__(self) -> None:
         labels = as_truth(self.labels)
@@ -316,11 +318,6 @@ class Sets(Batch):
         labels = np.broadcast_to([True, False], there.shape)[there]
         offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
         return cls(labels, offsets, totals=np.column_stack([N, P]).astype(np.float64))
-
-    @property
-    def n_labels(self) -> int:
-        """The number of labels of a decision: two."""
-        return 2
 
     @cached_property
     def truth(self) -> Bools:
@@ -505,6 +502,8 @@ class Classes(Batch):
     labels: NDArray[np.int64]
     offsets: Ints
     k: int
+    binary = False
+    """False, also for two labels, since each label has a score of its own here."""
 
     def __post_init__(self) -> None:
         as_count(self.k, "k", low=2, high=LARGEST_LABEL + 1)
@@ -524,11 +523,6 @@ class Classes(Batch):
     def n_labels(self) -> int:
         """The number of labels, which is ``k``."""
         return self.k
-
-    @property
-    def binary(self) -> bool:
-        """False, also for two labels, since each label has a score of its own here."""
-        return False
 
     @cached_property
     def score_offsets(self) -> Ints:

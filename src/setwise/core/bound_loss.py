@@ -376,9 +376,7 @@ class LabelCosts(Term):
 
     costs: Values
 
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset(SHAPES)
+    traits = frozenset(SHAPES)
 
     def values(self, batch: Batch, labels: NDArray[Any]) -> Values:
         return segment_sums(np.take_along_axis(self.costs, labels[:, None], axis=1)[:, 0], batch.offsets)

@@ -35,9 +35,12 @@ class Measure(ABC):
     reads: ClassVar[Literal["labels", "scores", "classes"]] = "labels"
 
     @classmethod
-    @abstractmethod
     def examples(cls, p: int) -> "list[Any]":
-        """Instances for sets of p decisions, difficult ones included, on which the tests check every promise."""
+        """Instances for sets of p decisions, difficult ones included, on which the tests check every promise.
+
+        By default the one without parameters.
+        """
+        return [cls()]
 
     @abstractmethod
     def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:

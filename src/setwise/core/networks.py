@@ -173,6 +173,8 @@ class ClassGraphs(Network):
     edges: Ints
     k: int
     tables: bool = False
+    binary = False
+    """False, also for two labels, since each label has a score of its own here."""
 
     def __post_init__(self) -> None:
         as_count(self.k, "k", low=2, high=LARGEST_LABEL + 1)
@@ -183,11 +185,6 @@ class ClassGraphs(Network):
     def n_labels(self) -> int:
         """The number of labels, which is ``k``."""
         return self.k
-
-    @property
-    def binary(self) -> bool:
-        """False, also for two labels, since each label has a score of its own here."""
-        return False
 
     @property
     def widths(self) -> tuple[int, int]:
@@ -351,6 +348,10 @@ class Graphs(Network):
     offsets: Ints
     edges: Ints
     grids: Grids | None = field(default=None, init=False, repr=False)
+    n_labels = 2
+    """The number of labels of a decision: two."""
+    widths = 1, 1
+    """Each node and each edge has one score."""
 
     def __post_init__(self) -> None:
         self._set(as_truth(self.labels), self.offsets, self.edges)
@@ -380,16 +381,6 @@ class Graphs(Network):
         made.__dict__.update(labels=flat, offsets=grids.offsets[ends], edges=grids.edges(), grids=grids)
         made.__dict__["edge_offsets"] = grids.edge_offsets[ends]
         return made
-
-    @property
-    def n_labels(self) -> int:
-        """The number of labels of a decision: two."""
-        return 2
-
-    @property
-    def widths(self) -> tuple[int, int]:
-        """Each node and each edge has one score."""
-        return 1, 1
 
     @cached_property
     def node_places(self) -> Ints:

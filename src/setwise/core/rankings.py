@@ -12,7 +12,7 @@ from setwise.core.checks import Bools, Ints, Values, as_array, as_offsets
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Network
 from setwise.core.pages import NETWORKS_REFUSE, RANKINGS
-from setwise.core.terms import Term, Trait
+from setwise.core.terms import Term
 from setwise.kernels.rankings import ranking_losses
 from setwise.kernels.segments import count_true
 
@@ -34,6 +34,8 @@ class Rankings(Batch):
 
     labels: Bools
     offsets: Ints
+    n_labels = 2
+    """The number of labels of the decisions that are ranked: two."""
 
     def __post_init__(self) -> None:
         labels = as_array(self.labels, "labels")
@@ -58,11 +60,6 @@ class Rankings(Batch):
                 f"{loss!r} refuses labels that are not known: it ranks positives against negatives.", RANKINGS
             )
         return cls(sets.truth, sets.offsets)
-
-    @property
-    def n_labels(self) -> int:
-        """The number of labels of the decisions that are ranked: two."""
-        return 2
 
     @cached_property
     def positives(self) -> Ints:
@@ -121,11 +118,6 @@ class Swaps(Term):
     weight: Values
     drop: Values
     depth: int | None = None
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        # The value depends on how many pairs are swapped, so it is no set function of mistakes and has no such traits.
-        return frozenset()
 
     def values(self, batch: Rankings, labels: NDArray[Any]) -> Values:
         return ranking_losses(labels, batch.labels, batch.offsets, self.weight, self.drop)

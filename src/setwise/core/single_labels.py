@@ -27,7 +27,7 @@ from setwise.core.checks import (
 )
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import LABEL_SPACES
-from setwise.core.terms import Term, Trait
+from setwise.core.terms import Term
 from setwise.kernels.segments import chosen_offsets, segment_sums
 
 
@@ -48,6 +48,9 @@ class Flips(Batch):
     widths : (n,) how many numbers write a label of each input, one or more
     score_counts : (n,) how many scores each input has
     """
+
+    binary = True
+    """Costs of single labels apply directly."""
 
     def __init__(self, truths: Any, widths: Ints, score_counts: Ints) -> None:
         self.offsets = np.concatenate(([0], np.cumsum(widths))).astype(np.int64)
@@ -110,11 +113,6 @@ class Flips(Batch):
     def n_labels(self) -> int:
         """One more than the largest number that a labeling may hold."""
         return int(np.max(self.largest, initial=0)) + 1
-
-    @property
-    def binary(self) -> bool:
-        """Costs of single labels apply directly."""
-        return True
 
     @property
     def score_offsets(self) -> Ints:
@@ -181,10 +179,6 @@ class FlipCosts(Term):
     def of(self, batch: Any, i: int, labels: Ints) -> Values:
         """``lambda(Y_i, y)`` of ``labels`` (m, width) of input i, (m,) of 0 or above, before the factor."""
 
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset()
-
     def check(self, batch: Batch) -> None:
         if not isinstance(batch, Flips):
             raise Refusal(
@@ -239,9 +233,7 @@ class EqualCosts(FlipCosts):
     factor: float = 1.0
     binary: ClassVar[bool] = True
 
-    @property
-    def most(self) -> float:
-        return 1.0
+    most = 1.0
 
     def __post_init__(self) -> None:
         as_factor(self.factor)

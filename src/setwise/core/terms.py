@@ -65,9 +65,9 @@ class Term(ABC):
     """
 
     @property
-    @abstractmethod
     def traits(self) -> frozenset[Trait]:
-        """The traits that hold for the set function of mistakes of every set of the batch."""
+        """The traits that hold for the set function of mistakes of every set of the batch; none by default."""
+        return frozenset()
 
     @abstractmethod
     def values(self, batch: Any, labels: NDArray[Any]) -> Values:
@@ -309,10 +309,6 @@ class MaximumOfSums(Term):
     costs: Values
     twin: Term | None = None
 
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset()
-
     def check(self, batch: Batch) -> None:
         n, pieces = len(batch), len(self.costs)
         constants = as_reals(self.constants, "constants", (n, pieces), finite=False)
@@ -363,9 +359,7 @@ class LargestCost(MistakesTerm):
 
     costs: Values
 
-    @cached_property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset({Trait.INCREASING, Trait.SUBMODULAR})
+    traits = frozenset({Trait.INCREASING, Trait.SUBMODULAR})
 
     def check(self, batch: Batch) -> None:
         if np.shape(self.costs) != (batch.total,):
@@ -396,10 +390,6 @@ class LargestCost(MistakesTerm):
 @dataclass(frozen=True, eq=False)
 class OneMistake(Term):
     """0 on the labelings with one mistake at most, and -inf on all others: the single labels of MLSP (Eq. 6)."""
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset()
 
     def values(self, batch: Batch, labels: NDArray[Any]) -> Values:
         return np.where(count_true(batch.mistakes(labels), batch.offsets) > 1, -np.inf, 0.0)
@@ -436,10 +426,6 @@ class RegionCounts(Term):
     starts: Ints
     owners: Ints
     tables: Values
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset()
 
     @property
     def table_starts(self) -> Ints:
@@ -531,11 +517,6 @@ class MisplacedPairs(Term):
     share: bool = False
     required: bool = False
 
-    @property
-    def traits(self) -> frozenset[Trait]:
-        # Which decisions are wrong does not tell which pairs lie wrong.
-        return frozenset()
-
     def values(self, batch: Batch, labels: NDArray[Any]) -> Values:
         states, truth = labels.astype(np.int64), np.asarray(batch.labels, dtype=np.int64)
         pairs, wrong = misplaced_pairs(states, truth, batch.offsets, self.width).T
@@ -582,10 +563,6 @@ class PathOrders(Term):
     starts: Ints
     owners: Ints
     costs: Values
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset()
 
     def check(self, batch: Batch) -> None:
         entries, paths = len(self.members), len(self.owners)
@@ -648,10 +625,6 @@ class Precedence(Term):
     """0 where ``y_a >= y_b`` for all ``pairs`` (a, b) of a set, otherwise -inf; ``pairs`` (m, 2) int64."""
 
     pairs: Ints
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset()
 
     def check(self, batch: Batch) -> None:
         pairs = self.pairs

@@ -13,7 +13,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.networks import Graphs
 from setwise.core.pages import WEAK_LABELS
-from setwise.core.terms import Mistakes, PathOrders, Trait
+from setwise.core.terms import Mistakes, PathOrders
 from setwise.kernels.networks import arcs
 from setwise.kernels.paths import distances_inward, next_inward, path_ends, trace_paths
 
@@ -66,6 +66,8 @@ class BorderConvexity(Loss):
     paths: Sequence[Any] | None = None
 
     name: ClassVar[str] = "border_convexity"
+    traits = frozenset()
+    weak = True
 
     def __post_init__(self) -> None:
         as_number(self.alpha, "alpha", low=0.0, high=LARGEST_FACTOR, open_low=True)
@@ -77,14 +79,6 @@ class BorderConvexity(Loss):
     @classmethod
     def examples(cls, p: int) -> "list[BorderConvexity]":
         return [BorderConvexity(), BorderConvexity(2.5)]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset()
-
-    @property
-    def weak(self) -> bool:
-        return True
 
     def of_one_batch(self, batch: Batch) -> bool:
         return self.paths is not None

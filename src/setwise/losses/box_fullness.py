@@ -11,7 +11,7 @@ from setwise.core.batch import Batch
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Ints, Values, as_array, as_choice, as_number, as_reals, shown
 from setwise.core.loss import Loss
-from setwise.core.terms import MaximumOfSums, Mistakes, RegionCounts, Term, Trait
+from setwise.core.terms import MaximumOfSums, Mistakes, RegionCounts, Term
 from setwise.losses.functions import takes
 
 BENDS = 4
@@ -73,6 +73,8 @@ class BoxFullness(Loss):
     unit: Literal["pixel", "share"] = "pixel"
 
     name: ClassVar[str] = "box_fullness"
+    traits = frozenset()
+    weak = True
 
     def __post_init__(self) -> None:
         as_choice(self.unit, "unit", ("pixel", "share"))
@@ -105,14 +107,6 @@ class BoxFullness(Loss):
     def examples(cls, p: int) -> "list[BoxFullness]":
         return [BoxFullness(0.6), BoxFullness((0.3, 0.7), unit="share"), BoxFullness(_far_from_half)]
 
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset()
-
-    @property
-    def weak(self) -> bool:
-        return True
-
     def of_one_batch(self, batch: Batch) -> bool:
         return self.boxes is not None
 
@@ -130,9 +124,9 @@ class BoxFullness(Loss):
         if batch.known is None:
             return BoundLoss(batch, (outside,))
         numbers = np.where(batch.known, -1, 0) if self.boxes is None else self.boxes
-        return BoundLoss(batch, (outside, *self._inside(_BoxMembers.of(batch, numbers), batch, unit)))
+        return BoundLoss(batch, (outside, *self._inside(BoxMembers.of(batch, numbers), batch, unit)))
 
-    def _inside(self, boxes: "_BoxMembers", batch: Batch, unit: Values) -> list[Term]:
+    def _inside(self, boxes: "BoxMembers", batch: Batch, unit: Values) -> list[Term]:
         """The terms of the boxes: maxima of linear functions where these are few, else functions of counts."""
         counts, sizes = boxes.grid()
         if callable(self.ratio):
@@ -167,7 +161,7 @@ class BoxFullness(Loss):
 
 @final
 @dataclass(frozen=True, eq=False)
-class _BoxMembers:
+class BoxMembers:
     """The boxes of a batch, by set: the unknown ``members`` of each, its ``sizes`` and its ``given`` positives."""
 
     members: Ints
@@ -178,7 +172,7 @@ class _BoxMembers:
     numbers: Ints
 
     @classmethod
-    def of(cls, batch: Batch, numbers: Ints) -> "_BoxMembers":
+    def of(cls, batch: Batch, numbers: Ints) -> "BoxMembers":
         inside = np.flatnonzero(numbers >= 0)
         most = 1 + numbers.max(initial=0)
         keys, box = np.unique(batch.owners[inside] * most + numbers[inside], return_inverse=True)

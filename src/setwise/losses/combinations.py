@@ -27,14 +27,6 @@ def inner_loss(loss: object) -> Loss:
     return as_loss(loss)
 
 
-def inner_of_labels(loss: object, outer: str) -> Loss:
-    """The same, where the loss ``outer`` takes only losses that read labels 0 and 1; others raise Refusal."""
-    found = inner_loss(loss)
-    if found.reads != "labels":
-        raise Refusal(f"{outer} refuses {found!r}: it evaluates {found.reads}, not labels 0 and 1.", CLASS_LOSSES)
-    return found
-
-
 def is_quotient(loss: Loss) -> bool:
     """Whether a loss is a quotient of linear functions of the counts."""
     # Whether a loss has coefficients does not depend on the counts, so any set will do.
@@ -232,9 +224,35 @@ class AreaWeightedLoss(Loss):
         return f"AreaWeightedLoss({self.loss!r}, {weights_repr(self.areas).replace('weights', 'areas')})"
 
 
+@dataclass(frozen=True)
+class LossOfClasses(Loss):
+    """A loss of decisions with k labels that sets a class, or each in turn, against all others."""
+
+    loss: Loss
+
+    reads: ClassVar = "classes"
+
+    def __post_init__(self) -> None:
+        found = inner_loss(self.loss)
+        if found.reads != "labels":
+            raise Refusal(
+                f"{type(self).__name__} refuses {found!r}: it evaluates {found.reads}, not labels 0 and 1.",
+                CLASS_LOSSES,
+            )
+        object.__setattr__(self, "loss", found)
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        # Counts and labels of one class do not describe the others, so only traits of the shape are left.
+        return self.loss.traits & set(SHAPES)
+
+    def of_one_batch(self, batch: Batch) -> bool:
+        return self.loss.of_one_batch(batch)
+
+
 @final
 @dataclass(frozen=True)
-class MeanOverClasses(Loss):
+class MeanOverClasses(LossOfClasses):
     """``(1/k) sum_c loss([y = c], [yhat = c])``: mean Jaccard, macro F1, and so on, for k labels.
 
     All classes have the same weight, and the range is that of the loss. A class that is absent from a set contributes
@@ -262,25 +280,11 @@ class MeanOverClasses(Loss):
     0.333
     """
 
-    loss: Loss
-
     name: ClassVar[str] = "mean_over_classes"
-    reads: ClassVar = "classes"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "loss", inner_of_labels(self.loss, "MeanOverClasses"))
 
     @classmethod
     def examples(cls, p: int) -> "list[MeanOverClasses]":
         return [MeanOverClasses(Jaccard()), MeanOverClasses(FBeta())]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        # Counts and labels of one class do not describe the others, so only traits of the shape are left.
-        return self.loss.traits & set(SHAPES)
-
-    def of_one_batch(self, batch: Batch) -> bool:
-        return self.loss.of_one_batch(batch)
 
     def _bind(self, batch: Batch) -> BoundLoss:
         if isinstance(batch, Sets):
@@ -299,7 +303,7 @@ class MeanOverClasses(Loss):
 
 @final
 @dataclass(frozen=True)
-class OneClass(Loss):
+class OneClass(LossOfClasses):
     """``loss([y = label], [yhat = label])``: the loss of one class against the rest, for decisions with k labels.
 
     The range, and what the loss is for sets without the class, are those of the loss.
@@ -325,31 +329,21 @@ class OneClass(Loss):
     [0.0, 0.5, 0.5]
     """
 
-    loss: Loss
     label: int
 
     name: ClassVar[str] = "one_class"
-    reads: ClassVar = "classes"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "loss", inner_of_labels(self.loss, "OneClass"))
+        super().__post_init__()
         as_count(self.label, "label", low=0)
 
     @classmethod
     def examples(cls, p: int) -> "list[OneClass]":
         return [OneClass(Jaccard(), 1), OneClass(FBeta(), 0)]
 
-    @property
-    def traits(self) -> frozenset[Trait]:
-        # The counts are those of one class, so only traits of the shape hold for decisions with k labels.
-        return self.loss.traits & set(SHAPES)
-
     def check(self, batch: Batch) -> None:
         if self.label >= batch.n_labels:
             raise ValueError(f"label must be one of 0..{batch.n_labels - 1}; got {self.label}.")
-
-    def of_one_batch(self, batch: Batch) -> bool:
-        return self.loss.of_one_batch(batch)
 
     def _bind(self, batch: Batch) -> BoundLoss:
         if isinstance(batch, Sets):

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from setwise.core.batch import Batch
 from setwise.core.bound_loss import BoundLoss
-from setwise.core.checks import Ints, Values, as_array, shown
+from setwise.core.checks import Ints, as_array, shown
 from setwise.core.loss import Loss
-from setwise.core.terms import Mistakes, RegionCounts, Trait
+from setwise.core.terms import Mistakes
+from setwise.losses.box_fullness import BoxMembers
 
 
 @final
@@ -48,6 +49,8 @@ class CountRange(Loss):
     high: int | NDArray[np.int64] | None = None
 
     name: ClassVar[str] = "count_range"
+    traits = frozenset()
+    weak = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", _as_numbers(self.low, "low"))
@@ -57,14 +60,6 @@ class CountRange(Loss):
     @classmethod
     def examples(cls, p: int) -> "list[CountRange]":
         return [CountRange(1), CountRange(1, 2)]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset()
-
-    @property
-    def weak(self) -> bool:
-        return True
 
     def check(self, batch: Batch) -> None:
         low, high = self._range(batch)
@@ -94,17 +89,12 @@ class CountRange(Loss):
         mistakes = Mistakes(np.ones(batch.total))
         if batch.known is None:
             return BoundLoss(batch, (mistakes,))
-        members = np.flatnonzero(~batch.known)
-        sizes = np.bincount(batch.owners[members], minlength=len(batch))
-        owners = np.flatnonzero(sizes)
-        starts = np.concatenate(([0], np.cumsum(sizes[owners])))
-        of_value = np.repeat(np.arange(len(owners)), sizes[owners] + 1)
-        free = np.arange(len(of_value)) - (starts[:-1] + np.arange(len(owners)))[of_value]
-        given = np.bincount(batch.owners[batch.labels == 1], minlength=len(batch))
-        low, high = (each[owners][of_value] for each in self._range(batch))
-        count: Values = (free + given[owners][of_value]).astype(np.float64)
-        table = np.maximum(np.maximum(low - count, count - high), 0.0)
-        return BoundLoss(batch, (mistakes, RegionCounts(members, starts, owners, table)))
+        some = np.bincount(batch.owners[~batch.known], minlength=len(batch)) > 0
+        # A set with unknown labels is one box.
+        boxes = BoxMembers.of(batch, np.where(some[batch.owners], 0, -1))
+        low, high = (each[boxes.owners][boxes.of_value] for each in self._range(batch))
+        count, _ = boxes.grid()
+        return BoundLoss(batch, (mistakes, boxes.term(np.maximum(np.maximum(low - count, count - high), 0.0))))
 
     def __repr__(self) -> str:
         shown = [f"{len(one)} numbers" if isinstance(one, np.ndarray) else str(one) for one in (self.low, self.high)]

@@ -47,6 +47,7 @@ class EarlyDetection(Loss):
     gamma: ArrayLike | None = None
 
     name: ClassVar[str] = "early_detection"
+    traits = frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.LABEL_FREE})
 
     def __post_init__(self) -> None:
         if self.gamma is not None:
@@ -55,10 +56,6 @@ class EarlyDetection(Loss):
     @classmethod
     def examples(cls, p: int) -> "list[EarlyDetection]":
         return [EarlyDetection(), EarlyDetection(example_weights(p))]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.LABEL_FREE})
 
     def check(self, batch: Batch) -> None:
         check_weights(self.gamma, batch, self)

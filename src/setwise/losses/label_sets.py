@@ -20,37 +20,6 @@ from setwise.losses.functions import check_weights, example_weights, weights_rep
 LabelCosts = Callable[[Bools], Any]
 
 
-def as_label_costs(costs: Any) -> Any:
-    """Check costs: None, numbers (p,) of 0 or above, a function of the truth (p,) that returns such numbers, or a term.
-
-    A term is one of :mod:`setwise.core.single_labels`, for labels that are too many to list.
-    """
-    return costs if costs is None or callable(costs) or isinstance(costs, FlipCosts) else as_weights(costs, "costs")
-
-
-def check_label_costs(costs: Any, batch: Batch, loss: object) -> None:
-    """Refuse costs that are not those of the labels of a batch, and sets of another length than the costs."""
-    if isinstance(batch, Flips):
-        if costs is not None and not isinstance(costs, FlipCosts):
-            raise Refusal(
-                f"{loss!r} refuses {type(batch).__name__}, whose labels are too many to list. Use costs of single "
-                "labels, as MaxLoss(GivenCosts(function, most)).",
-                LABEL_COSTS,
-            )
-    elif isinstance(costs, FlipCosts):
-        raise Refusal(
-            f"{loss!r} refuses {type(batch).__name__}, whose labels are listed. Use numbers for costs, or a function.",
-            LABEL_COSTS,
-        )
-    elif costs is not None and not callable(costs):
-        check_weights(costs, batch, loss)
-
-
-def flip_costs(costs: Any) -> FlipCosts:
-    """The costs of the labels of a large space; None stands for 1."""
-    return EqualCosts() if costs is None else costs
-
-
 def bound_costs(costs: Any, batch: Batch) -> Values:
     """The cost of each decision of a batch, (total,)."""
     if costs is None:
@@ -128,9 +97,49 @@ class NearestCosts:
         return np.where(truth, self.missed, self.distances[truth].min(axis=0))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelCostLoss(Loss):
+    """A loss with a cost for a mistake on each label.
+
+    Costs are None, numbers (p,) of 0 or above, a function of the truth (p,) that returns such numbers, or a term of
+    :mod:`setwise.core.single_labels`, for labels that are too many to list.
+    """
+
+    costs: Any = None
+
+    def __post_init__(self) -> None:
+        if not (self.costs is None or callable(self.costs) or isinstance(self.costs, FlipCosts)):
+            object.__setattr__(self, "costs", as_weights(self.costs, "costs"))
+
+    def check(self, batch: Batch) -> None:
+        if isinstance(batch, Flips):
+            if self.costs is not None and not isinstance(self.costs, FlipCosts):
+                raise Refusal(
+                    f"{self!r} refuses {type(batch).__name__}, whose labels are too many to list. Use costs of single "
+                    "labels, as MaxLoss(GivenCosts(function, most)).",
+                    LABEL_COSTS,
+                )
+        elif isinstance(self.costs, FlipCosts):
+            raise Refusal(
+                f"{self!r} refuses {type(batch).__name__}, whose labels are listed. Use numbers for costs, or a "
+                "function.",
+                LABEL_COSTS,
+            )
+        elif self.costs is not None and not callable(self.costs):
+            check_weights(self.costs, batch, self)
+
+    def costs_of(self, batch: Batch) -> Values:
+        """The cost of each binary decision of a batch, (total,)."""
+        if not isinstance(batch, Sets):
+            raise Refusal(
+                f"{self!r} refuses {type(batch).__name__}: it has a cost for each binary decision.", LABEL_COSTS
+            )
+        return bound_costs(self.costs, batch)
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class MaxLoss(Loss):
+class MaxLoss(LabelCostLoss):
     """``max_(i in A) costs_i``, and 0 for no mistake: the cost of the worst mistake; in [0, max costs].
 
     It is the 0/1 loss of a set where all costs are 1. It is increasing and submodular, and its margin and slack
@@ -160,12 +169,7 @@ class MaxLoss(Loss):
     1.0
     """
 
-    costs: Any = None
-
     name: ClassVar[str] = "max"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "costs", as_label_costs(self.costs))
 
     @classmethod
     def examples(cls, p: int) -> "list[MaxLoss]":
@@ -176,17 +180,10 @@ class MaxLoss(Loss):
         shapes = {Trait.INCREASING, Trait.SUBMODULAR}
         return frozenset(shapes if callable(self.costs) else shapes | {Trait.LABEL_FREE})
 
-    def check(self, batch: Batch) -> None:
-        check_label_costs(self.costs, batch, self)
-
     def _bind(self, batch: Any) -> BoundLoss:
         if isinstance(batch, Flips):
-            return BoundLoss(batch, (flip_costs(self.costs),))
-        if not isinstance(batch, Sets):
-            raise Refusal(
-                f"{self!r} refuses {type(batch).__name__}: it has a cost for each binary decision.", LABEL_COSTS
-            )
-        return BoundLoss(batch, (LargestCost(bound_costs(self.costs, batch)),))
+            return BoundLoss(batch, (EqualCosts() if self.costs is None else self.costs,))
+        return BoundLoss(batch, (LargestCost(self.costs_of(batch)),))
 
     def __repr__(self) -> str:
         return f"MaxLoss({costs_repr(self.costs)})"
@@ -199,7 +196,7 @@ def _dear_positives(truth: Any) -> Any:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class SumLoss(Loss):
+class SumLoss(LabelCostLoss):
     """``sum_(i in A) costs_i``, or that over p: the Hamming loss where all costs are 1; in [0, sum of costs].
 
     The loss is modular: a sum of one cost for each mistake.
@@ -227,13 +224,12 @@ class SumLoss(Loss):
     1.0
     """
 
-    costs: Any = None
     normalized: bool = False
 
     name: ClassVar[str] = "sum"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "costs", as_label_costs(self.costs))
+        super().__post_init__()
         as_flag(self.normalized, "normalized")
 
     @classmethod
@@ -245,15 +241,8 @@ class SumLoss(Loss):
         modular = CURVATURES | {Trait.INCREASING}
         return modular if callable(self.costs) else modular | {Trait.LABEL_FREE}
 
-    def check(self, batch: Batch) -> None:
-        check_label_costs(self.costs, batch, self)
-
     def _bind(self, batch: Any) -> BoundLoss:
-        if not isinstance(batch, Sets):
-            raise Refusal(
-                f"{self!r} refuses {type(batch).__name__}: it has a cost for each binary decision.", LABEL_COSTS
-            )
-        costs = bound_costs(self.costs, batch)
+        costs = self.costs_of(batch)
         return BoundLoss(batch, (Mistakes(costs / np.repeat(batch.sizes, batch.sizes) if self.normalized else costs),))
 
     def __repr__(self) -> str:

@@ -108,6 +108,7 @@ class ClassWeightedHamming(CountLoss):
     positive: float = 1.0
 
     name: ClassVar[str] = "class_weighted_hamming"
+    traits = CURVATURES | {Trait.INCREASING, Trait.COUNTS}
 
     def __post_init__(self) -> None:
         as_number(self.negative, "negative", low=0.0, high=LARGEST_FACTOR)
@@ -116,10 +117,6 @@ class ClassWeightedHamming(CountLoss):
     @classmethod
     def examples(cls, p: int) -> "list[ClassWeightedHamming]":
         return [ClassWeightedHamming(0.5, 2.0), ClassWeightedHamming(0.0, 1.0)]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return CURVATURES | {Trait.INCREASING, Trait.COUNTS}
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         return self.positive * fn + self.negative * fp
@@ -146,14 +143,7 @@ class ErrorRate(CountLoss):
     """
 
     name: ClassVar[str] = "error_rate"
-
-    @classmethod
-    def examples(cls, p: int) -> "list[ErrorRate]":
-        return [ErrorRate()]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return CURVATURES | {Trait.INCREASING, Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE}
+    traits = CURVATURES | {Trait.INCREASING, Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE}
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         # The size is 0 in a set without known labels, and may be tiny where areas take the place of counts.
@@ -181,19 +171,9 @@ class ZeroOne(CountLoss):
     """
 
     name: ClassVar[str] = "zero_one"
-
-    @classmethod
-    def examples(cls, p: int) -> "list[ZeroOne]":
-        return [ZeroOne()]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE})
-
-    @property
-    def diluted(self) -> bool:
-        """True: the loss does not see right decisions."""
-        return True
+    traits = frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE})
+    diluted = True
+    """True: the loss does not see right decisions."""
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         return np.where(fn + fp > 0, 1.0, 0.0)
@@ -219,19 +199,9 @@ class BalancedError(CountLoss):
     """
 
     name: ClassVar[str] = "balanced_error"
-
-    @classmethod
-    def examples(cls, p: int) -> "list[BalancedError]":
-        return [BalancedError()]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return CURVATURES | {Trait.INCREASING, Trait.COUNTS}
-
-    @property
-    def diluted(self) -> bool:
-        """True: right decisions lower the shares of wrong ones. A class that was absent comes in with the share 0."""
-        return True
+    traits = CURVATURES | {Trait.INCREASING, Trait.COUNTS}
+    diluted = True
+    """True: right decisions lower the shares of wrong ones. A class that was absent comes in with the share 0."""
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         miss, alarm = _weights(P, N)

@@ -9,7 +9,7 @@ from setwise.core.checks import Bools, Values, as_choice, as_count
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.terms import MisplacedPairs, SetFunction, Trait
+from setwise.core.terms import MisplacedPairs, SetFunction
 
 
 @final
@@ -53,6 +53,7 @@ class OrderedPoints(Loss):
 
     name: ClassVar[str] = "ordered_points"
     reads: ClassVar = "classes"
+    traits = frozenset()
 
     def __post_init__(self) -> None:
         as_count(self.width, "width")
@@ -61,10 +62,6 @@ class OrderedPoints(Loss):
     @classmethod
     def examples(cls, p: int) -> "list[OrderedPoints]":
         return [OrderedPoints(2), OrderedPoints(1), OrderedPoints(2, "pair"), OrderedPoints(3, "pair")]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset()
 
     def check(self, batch: Batch) -> None:
         if isinstance(batch, Sets) and batch.totals is not None:

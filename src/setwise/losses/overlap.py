@@ -49,6 +49,9 @@ class Jaccard(CountLoss):
     empty: Literal["perfect", "fraction", "ignore"] = "perfect"
 
     name: ClassVar[str] = "jaccard"
+    traits = frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS})
+    monge = True
+    """True: a false negative adds 1 / (P + fp), which falls as fp grows."""
 
     def __post_init__(self) -> None:
         as_choice(self.empty, "empty", ("perfect", "fraction", "ignore"))
@@ -56,10 +59,6 @@ class Jaccard(CountLoss):
     @classmethod
     def examples(cls, p: int) -> "list[Jaccard]":
         return [Jaccard(), Jaccard("fraction"), Jaccard("ignore")]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS})
 
     @property
     def diluted(self) -> bool | None:
@@ -75,11 +74,6 @@ class Jaccard(CountLoss):
         # Without positives fn is 0, so both choices depend on fp without_positives.
         without_positives = fp / np.where(N > 0, N, 1.0) if self.empty == "fraction" else 0.0 * fp
         return np.where(P > 0, (fn + fp) / np.where(P > 0, union, 1.0), without_positives)
-
-    @property
-    def monge(self) -> bool:
-        """True: a false negative adds 1 / (P + fp), which falls as fp grows."""
-        return True
 
     def quotient(self, P: Values, N: Values) -> Quotient:
         if self.empty == "perfect":
@@ -125,6 +119,8 @@ class Tversky(CountLoss):
     zero_division: float = 1.0
 
     name: ClassVar[str] = "tversky"
+    diluted = True
+    """True: right decisions only add to the denominator, and 0/0 becomes 0."""
 
     def __post_init__(self) -> None:
         as_factor(self.alpha, "alpha")
@@ -152,11 +148,6 @@ class Tversky(CountLoss):
         # With beta < 1 the denominator falls as false negatives gather, so their gains may grow.
         curved = {Trait.MODULAR, Trait.SUPERMODULAR}
         return frozenset(curved if self.beta >= 1.0 else curved | {Trait.SUBMODULAR})
-
-    @property
-    def diluted(self) -> bool:
-        """True: right decisions only add to the denominator, and 0/0 becomes 0."""
-        return True
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         wrong = self.alpha * fp + self.beta * fn
@@ -214,6 +205,10 @@ class FBeta(CountLoss):
     zero_division: float = 1.0
 
     name: ClassVar[str] = "f1"
+    traits = frozenset({Trait.INCREASING, Trait.COUNTS})
+    denied = CURVATURES
+    diluted = True
+    """True: right decisions only add to the denominator, and 0/0 becomes 0."""
 
     def __post_init__(self) -> None:
         as_factor(self.beta, "beta")
@@ -222,19 +217,6 @@ class FBeta(CountLoss):
     @classmethod
     def examples(cls, p: int) -> "list[FBeta]":
         return [FBeta(), FBeta(2.0, zero_division=0.0), FBeta(0.5, zero_division=0.25), FBeta(0.1)]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset({Trait.INCREASING, Trait.COUNTS})
-
-    @property
-    def denied(self) -> frozenset[Trait]:
-        return CURVATURES
-
-    @property
-    def diluted(self) -> bool:
-        """True: right decisions only add to the denominator, and 0/0 becomes 0."""
-        return True
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         square = self.beta**2

@@ -24,32 +24,14 @@ class PrevalenceLoss(CountLoss):
     Misses and false alarms that are equally many cost nothing, so the loss is not increasing.
     """
 
-    @classmethod
-    def examples(cls, p: int) -> list[Self]:
-        return [cls()]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset({Trait.COUNTS})
-
-    @property
-    def denied(self) -> frozenset[Trait]:
-        return CURVATURES | {Trait.INCREASING}
-
-    @property
-    def monge(self) -> bool:
-        """True: the loss is a convex function of ``fp - fn``."""
-        return True
-
-    @property
-    def affine(self) -> bool:
-        """True: the loss depends on the number predicted, and not on which decisions are."""
-        return True
-
-    @property
-    def diluted(self) -> bool:
-        """True, as the class says."""
-        return True
+    traits = frozenset({Trait.COUNTS})
+    denied = CURVATURES | {Trait.INCREASING}
+    monge = True
+    """True: the loss is a convex function of ``fp - fn``."""
+    affine = True
+    """True: the loss depends on the number predicted, and not on which decisions are."""
+    diluted = True
+    """True, as the class says."""
 
     @property
     def curvature(self) -> Curvature:
@@ -216,6 +198,9 @@ class QMeasure(CountLoss):
     """
 
     beta: float = 1.0
+    traits = frozenset({Trait.COUNTS})
+    diluted = True
+    """True: both scores grow with right decisions."""
 
     def __post_init__(self) -> None:
         as_factor(self.beta, "beta")
@@ -229,10 +214,6 @@ class QMeasure(CountLoss):
         """The score c of the decisions, in the shape of the counts."""
 
     @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset({Trait.COUNTS})
-
-    @property
     def denied(self) -> frozenset[Trait]:
         return CURVATURES | {Trait.INCREASING}
 
@@ -243,11 +224,6 @@ class QMeasure(CountLoss):
     def ceiling(self) -> Ceiling:
         """A bound from the least score of each kind."""
         return ceiling_of_q(self.score, self.beta)
-
-    @property
-    def diluted(self) -> bool:
-        """True: both scores grow with right decisions."""
-        return True
 
 
 @final

@@ -11,7 +11,6 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Ints, Values, as_count
 from setwise.core.loss import Loss
 from setwise.core.rankings import Rankings, Swaps
-from setwise.core.terms import Trait
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.sorting import sort_falling
 
@@ -76,14 +75,7 @@ class RocArea(Loss):
 
     name: ClassVar[str] = "auc"
     reads: ClassVar = "scores"
-
-    @classmethod
-    def examples(cls, p: int) -> "list[RocArea]":
-        return [RocArea()]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset()
+    traits = frozenset()
 
     def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
         ranked = ScoreRuns.of(batch, predictions)
@@ -119,14 +111,7 @@ class AveragePrecision(Loss):
 
     name: ClassVar[str] = "average_precision"
     reads: ClassVar = "scores"
-
-    @classmethod
-    def examples(cls, p: int) -> "list[AveragePrecision]":
-        return [AveragePrecision()]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset()
+    traits = frozenset()
 
     def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
         ranked = ScoreRuns.of(batch, predictions)
@@ -178,6 +163,7 @@ class NDCG(Loss):
 
     name: ClassVar[str] = "ndcg"
     reads: ClassVar = "scores"
+    traits = frozenset()
 
     def __post_init__(self) -> None:
         if self.k is not None:
@@ -186,10 +172,6 @@ class NDCG(Loss):
     @classmethod
     def examples(cls, p: int) -> "list[NDCG]":
         return [NDCG(), NDCG(1), NDCG(3)]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset()
 
     def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
         ranked = ScoreRuns.of(batch, predictions)

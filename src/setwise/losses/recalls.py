@@ -33,32 +33,16 @@ class MCC(CountLoss):
     """
 
     name: ClassVar[str] = "mcc"
+    traits = frozenset({Trait.INCREASING, Trait.COUNTS})
+    denied = CURVATURES
+    affine = True
+    """True: at a given number predicted the root is a constant, and ``tp tn - fp fn = p tp - (tp + fp) P``."""
+    diluted = True
+    """True: the coefficient grows with tp, and so with tn.
 
-    @classmethod
-    def examples(cls, p: int) -> "list[MCC]":
-        return [MCC()]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset({Trait.INCREASING, Trait.COUNTS})
-
-    @property
-    def denied(self) -> frozenset[Trait]:
-        return CURVATURES
-
-    @property
-    def affine(self) -> bool:
-        """True: at a given number predicted the root is a constant, and ``tp tn - fp fn = p tp - (tp + fp) P``."""
-        return True
-
-    @property
-    def diluted(self) -> bool:
-        """True: the coefficient grows with tp, and so with tn.
-
-        Its numerator A has the derivative tn by tp. Where A > 0 this is at least ``A / tp``, and the root grows by at
-        most its own share ``1 / tp``. Where A <= 0 the numerator grows and the root does not fall.
-        """
-        return True
+    Its numerator A has the derivative tn by tp. Where A > 0 this is at least ``A / tp``, and the root grows by at
+    most its own share ``1 / tp``. Where A <= 0 the numerator grows and the root does not fall.
+    """
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         tp, tn = P - fn, N - fp
@@ -144,23 +128,15 @@ class GMean(CountLoss):
     """
 
     name: ClassVar[str] = "g_mean"
+    traits = frozenset({Trait.INCREASING, Trait.COUNTS})
+    denied = CURVATURES
+    diluted = True
+    """True: both recalls grow with right decisions. A class that was absent comes in with the recall 1."""
+    monge = True
+    """True: the product has one factor that falls with fn and one that falls with fp.
 
-    @classmethod
-    def examples(cls, p: int) -> "list[GMean]":
-        return [GMean()]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset({Trait.INCREASING, Trait.COUNTS})
-
-    @property
-    def denied(self) -> frozenset[Trait]:
-        return CURVATURES
-
-    @property
-    def diluted(self) -> bool:
-        """True: both recalls grow with right decisions. A class that was absent comes in with the recall 1."""
-        return True
+    So the mixed differences of the product are not negative, and those of the loss not positive.
+    """
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         positive, negative = recalls(fn, fp, P, N)
@@ -168,12 +144,6 @@ class GMean(CountLoss):
         # Tables of counts are large, so no more arrays are made.
         out = found if np.ndim(found) else None
         return np.subtract(1.0, np.sqrt(found, out=out), out=out)
-
-    @property
-    def monge(self) -> bool:
-        """True: the product has one factor that falls with fn and one that falls with fp."""
-        # So the mixed differences of the product are not negative, and those of the loss not positive.
-        return True
 
     @property
     def curvature(self) -> Curvature:
@@ -201,34 +171,18 @@ class HMean(CountLoss):
     """
 
     name: ClassVar[str] = "h_mean"
-
-    @classmethod
-    def examples(cls, p: int) -> "list[HMean]":
-        return [HMean()]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset({Trait.INCREASING, Trait.COUNTS})
-
-    @property
-    def denied(self) -> frozenset[Trait]:
-        return CURVATURES
-
-    @property
-    def diluted(self) -> bool:
-        """True: both recalls grow with right decisions. A class that was absent comes in with the recall 1."""
-        return True
+    traits = frozenset({Trait.INCREASING, Trait.COUNTS})
+    denied = CURVATURES
+    diluted = True
+    """True: both recalls grow with right decisions. A class that was absent comes in with the recall 1."""
+    monge = True
+    """True: the mixed derivative of the harmonic mean of a and b, ``4 a b / (a + b)^3``, is not negative."""
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         positive, negative = recalls(fn, fp, P, N)
         total = positive + negative
         # If both recalls are 0, the product is 0 too, and any divisor gives the loss 1.
         return 1.0 - 2.0 * positive * negative / np.where(total > 0, total, 1.0)
-
-    @property
-    def monge(self) -> bool:
-        """True: the mixed derivative of the harmonic mean of a and b, ``4 a b / (a + b)^3``, is not negative."""
-        return True
 
     @property
     def curvature(self) -> Curvature:

@@ -6,18 +6,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.batch import Batch, Sets
+from setwise.core.batch import Batch
 from setwise.core.checks import Values, as_count, as_number
 from setwise.core.loss import CountLoss
 from setwise.core.terms import Trait
 from setwise.kernels.segments import count_true
 from setwise.kernels.sorting import sort_falling
-
-
-def check_size(k: int, batch: Batch, loss: object) -> None:
-    """Raise ValueError for sets of fewer than k decisions."""
-    if (batch.sizes < k).any():
-        raise ValueError(f"{loss!r} fits sets of {k} decisions or more; got one of {int(batch.sizes.min())}.")
 
 
 def hits(fn: Values, fp: Values, P: Values, k: Values | float) -> Values:
@@ -29,33 +23,56 @@ def hits(fn: Values, fp: Values, P: Values, k: Values | float) -> Values:
     return (P - fn) * k / np.maximum(np.maximum(P - fn + fp, k), 1.0)
 
 
-def of_largest(loss: CountLoss, batch: Sets, scores: NDArray[Any]) -> Values:
-    """The loss of every set, (n,), if the decisions of the largest scores are predicted positive.
+class LossAtTop(CountLoss):
+    """A loss of the decisions of the largest scores, which are predicted positive; increasing in the counts.
 
-    Their number is that of :meth:`CountLoss.predicted`. Decisions with equal scores share the last places:
-    the counts are the expected ones if a random choice is made among them.
+    Their number is that of :meth:`CountLoss.predicted`. Decisions with equal scores share the last places: the counts
+    are the expected ones if a random choice is made among them.
     """
-    loss.check(batch)
-    P, N = batch.count(1), batch.count(0)
-    predicted = loss.predicted(P, N)
-    assert predicted is not None
-    # The score at the last place that is predicted positive divides each set.
-    items, _, _, _ = sort_falling(scores, batch.truth, batch.offsets)
-    last = batch.offsets[:-1] + np.maximum(predicted.astype(np.int64) - 1, 0)
-    threshold = scores[items[last]][batch.owners]
-    # All decisions above it are predicted, and of those equal to it the share that fits.
-    above, equal = scores > threshold, scores == threshold
-    n_above, n_equal = (count_true(mask, batch.offsets).astype(np.float64) for mask in (above, equal))
-    share = np.clip(predicted - n_above, 0.0, n_equal) / n_equal
-    tp = count_true(above & batch.truth, batch.offsets) + share * count_true(equal & batch.truth, batch.offsets)
-    # Where none is predicted, the first score was taken for the last place.
-    tp = np.where(predicted > 0, tp, 0.0)
-    return loss.of_counts(P - tp, predicted - tp, P, N)
+
+    reads: ClassVar = "scores"
+    traits = frozenset({Trait.INCREASING, Trait.COUNTS})
+
+    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
+        self.check(batch)
+        P, N = batch.count(1), batch.count(0)
+        predicted = self.predicted(P, N)
+        assert predicted is not None
+        # The score at the last place that is predicted positive divides each set.
+        items, _, _, _ = sort_falling(predictions, batch.truth, batch.offsets)
+        last = batch.offsets[:-1] + np.maximum(predicted.astype(np.int64) - 1, 0)
+        threshold = predictions[items[last]][batch.owners]
+        # All decisions above it are predicted, and of those equal to it the share that fits.
+        above, equal = predictions > threshold, predictions == threshold
+        n_above, n_equal = (count_true(mask, batch.offsets).astype(np.float64) for mask in (above, equal))
+        share = np.clip(predicted - n_above, 0.0, n_equal) / n_equal
+        tp = count_true(above & batch.truth, batch.offsets) + share * count_true(equal & batch.truth, batch.offsets)
+        # Where none is predicted, the first score was taken for the last place.
+        tp = np.where(predicted > 0, tp, 0.0)
+        return self.of_counts(P - tp, predicted - tp, P, N)
+
+
+@dataclass(frozen=True)
+class LossAtK(LossAtTop):
+    """One that predicts k decisions of each set."""
+
+    k: int
+
+    def __post_init__(self) -> None:
+        as_count(self.k, "k")
+
+    def check(self, batch: Batch) -> None:
+        if (batch.sizes < self.k).any():
+            raise ValueError(f"{self!r} fits sets of {self.k} decisions or more; got one of {int(batch.sizes.min())}.")
+
+    def predicted(self, P: Values, N: Values) -> Values:
+        """The number k for each set, (n,)."""
+        return np.full(len(P), float(self.k))
 
 
 @final
 @dataclass(frozen=True)
-class PrecisionAtK(CountLoss):
+class PrecisionAtK(LossAtK):
     """``1 - tp / k`` if k decisions are predicted positive: the share of negatives among the k largest scores.
 
     The loss reads scores, and is in [0, 1]. Decisions with equal scores share the last places. Where a set has fewer
@@ -82,40 +99,20 @@ class PrecisionAtK(CountLoss):
     0.5
     """
 
-    k: int
-
     name: ClassVar[str] = "precision_at_k"
-    reads: ClassVar = "scores"
-
-    def __post_init__(self) -> None:
-        as_count(self.k, "k")
 
     @classmethod
     def examples(cls, p: int) -> "list[PrecisionAtK]":
         return [PrecisionAtK(1), PrecisionAtK((p + 1) // 2)]
 
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset({Trait.INCREASING, Trait.COUNTS})
-
-    def check(self, batch: Batch) -> None:
-        check_size(self.k, batch, self)
-
-    def predicted(self, P: Values, N: Values) -> Values:
-        """The number k for each set, (n,)."""
-        return np.full(len(P), float(self.k))
-
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         # A labeling that predicts another number is given a loss too, so that tables of counts are whole.
         return 1.0 - hits(fn, fp, P, self.k) / self.k
 
-    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
-        return of_largest(self, batch, predictions)
-
 
 @final
 @dataclass(frozen=True)
-class RecallAtK(CountLoss):
+class RecallAtK(LossAtK):
     """``1 - tp / P`` if k decisions are predicted positive: the share of positives not among the k largest scores.
 
     The loss reads scores, and is in [0, 1]. Where a set has more than k positives, it cannot be 0. Equal scores and
@@ -142,42 +139,26 @@ class RecallAtK(CountLoss):
     [0.5, 0.5, 0.0]
     """
 
-    k: int
     zero_division: float = 1.0
 
     name: ClassVar[str] = "recall_at_k"
-    reads: ClassVar = "scores"
 
     def __post_init__(self) -> None:
-        as_count(self.k, "k")
+        super().__post_init__()
         as_number(self.zero_division, "zero_division", low=0.0, high=1.0)
 
     @classmethod
     def examples(cls, p: int) -> "list[RecallAtK]":
         return [RecallAtK(1), RecallAtK((p + 1) // 2, zero_division=0.5)]
 
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset({Trait.INCREASING, Trait.COUNTS})
-
-    def check(self, batch: Batch) -> None:
-        check_size(self.k, batch, self)
-
-    def predicted(self, P: Values, N: Values) -> Values:
-        """The number k for each set, (n,)."""
-        return np.full(len(P), float(self.k))
-
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         found = hits(fn, fp, P, self.k) / np.maximum(P, 1.0)
         return 1.0 - np.where(P > 0, found, self.zero_division)
 
-    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
-        return of_largest(self, batch, predictions)
-
 
 @final
 @dataclass(frozen=True)
-class BreakEven(CountLoss):
+class BreakEven(LossAtTop):
     """``fn / P`` where as many decisions are predicted positive as there are positives; in [0, 1].
 
     At this number precision equals recall, so the loss is 1 - the precision-recall break-even point (PRBEP). It reads
@@ -199,15 +180,6 @@ class BreakEven(CountLoss):
     """
 
     name: ClassVar[str] = "break_even"
-    reads: ClassVar = "scores"
-
-    @classmethod
-    def examples(cls, p: int) -> "list[BreakEven]":
-        return [BreakEven()]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset({Trait.INCREASING, Trait.COUNTS})
 
     def predicted(self, P: Values, N: Values) -> Values:
         """The number of positives of each set, (n,)."""
@@ -217,6 +189,3 @@ class BreakEven(CountLoss):
         found = hits(fn, fp, P, P) / np.maximum(P, 1.0)
         # Without positives nothing may be predicted, and a labeling that does so anyway has the loss 1.
         return 1.0 - np.where(P > 0, found, np.where(fp > 0, 0.0, 1.0))
-
-    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
-        return of_largest(self, batch, predictions)

@@ -82,6 +82,9 @@ class Energies(Batch):
     array([ 1. ,  0.5, -0.5])
     """
 
+    n_labels = 2
+    """The number of labels of a decision: two."""
+
     def __init__(
         self, terms: Sequence[Sequence[BaseFunction]], labels: ArrayLike, offsets: Ints, target: Values | None = None
     ) -> None:
@@ -133,11 +136,6 @@ class Energies(Batch):
         each = [(*functions, ModularFunction(-row)) for row in q]
         n_scores = len(q) * (p + len(functions) + 1)
         return cls(each, np.full(q.size, -1, np.int8), np.arange(len(q) + 1) * p, np.zeros(n_scores))
-
-    @property
-    def n_labels(self) -> int:
-        """The number of labels of a decision: two."""
-        return 2
 
     @property
     def n_terms(self) -> int:

@@ -154,14 +154,11 @@ class Overlap(FlipCosts):
     threshold: float = 0.5
     factor: float = 1.0
     binary: ClassVar[bool] = True
+    most = 1.0
 
     def __post_init__(self) -> None:
         as_number(self.threshold, "threshold", low=0.0, high=1.0, open_low=True)
         as_factor(self.factor)
-
-    @property
-    def most(self) -> float:
-        return 1.0
 
     def check(self, batch: Batch) -> None:
         if not isinstance(batch, Boxes):

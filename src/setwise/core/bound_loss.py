@@ -300,25 +300,17 @@ def flip_back(sets: Sets, bound_loss: BoundLoss) -> BoundLoss:
     terms: list[Term] = []
     for term in bound_loss.terms:
         if isinstance(term, Counts):
-            # The columns are the coefficients of 1, fn and fp.
-            exchanged = (
-                None if term.quotient is None else (term.quotient[0][:, [0, 2, 1]], term.quotient[1][:, [0, 2, 1]])
-            )
             formulas = tuple((c, _exchanged(f)) for c, f in term.formulas)
-            ceilings, curvatures = term.ceilings, term.curvatures
-            terms.append(
-                replace(
-                    term,
-                    formulas=formulas,
-                    P=term.N,
-                    N=term.P,
-                    quotient=exchanged,
-                    ceilings=None if ceilings is None else tuple((c, _exchanged_ceiling(f)) for c, f in ceilings),
-                    curvatures=None
-                    if curvatures is None
-                    else tuple((c, _exchanged_curvature(f)) for c, f in curvatures),
-                )
-            )
+            ceilings, curvatures, quotient = term.ceilings, term.curvatures, term.quotient
+            if quotient is not None:
+                # The columns are the coefficients of 1, fn and fp.
+                quotient = quotient[0][:, [0, 2, 1]], quotient[1][:, [0, 2, 1]]
+            if ceilings is not None:
+                ceilings = tuple((c, _exchanged_ceiling(f)) for c, f in ceilings)
+            if curvatures is not None:
+                curvatures = tuple((c, _exchanged_curvature(f)) for c, f in curvatures)
+            exchanged = replace(term, formulas=formulas, ceilings=ceilings, curvatures=curvatures, quotient=quotient)
+            terms.append(replace(exchanged, P=term.N, N=term.P))
         elif isinstance(term, SetFunction):
             terms.append(_flipped_function(term))
         else:

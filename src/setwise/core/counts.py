@@ -171,10 +171,13 @@ class Counts(MistakesTerm):
         return fn, count_true(wrong, batch.offsets) - fn
 
     def values(self, batch: Sets, labels: NDArray[Any]) -> Values:
-        fn, fp = self.counts(batch, labels)
-        out = self.of(fn, fp)
+        return self._allowed(*self.counts(batch, labels))
+
+    def _allowed(self, fn: Values, fp: Values, at: Any = slice(None)) -> Values:
+        """The value at given counts, -inf where another number must be predicted positive."""
+        out = self.of(fn, fp, at)
         # ``P - fn`` true positives and ``fp`` false ones are what the labeling predicts to be positive.
-        return out if self.predicted is None else np.where(self.P - fn + fp == self.predicted, out, -np.inf)
+        return out if self.predicted is None else np.where(self.P[at] - fn + fp == self.predicted[at], out, -np.inf)
 
     def at_empty(self, batch: Sets) -> Values:
         return self.origin
@@ -216,12 +219,7 @@ class Counts(MistakesTerm):
             # Rounded sums of areas may leave the range of the totals, outside of which the formula is not defined.
             fn = np.maximum(none[owners] - found, 0.0)
             fp = np.minimum(running_sums(np.where(orders.labels, 0.0, area), orders.offsets), self.N[owners])
-        out = self.of(fn, fp, owners)
-        return (
-            out
-            if self.predicted is None
-            else np.where(self.P[owners] - fn + fp == self.predicted[owners], out, -np.inf)
-        )
+        return self._allowed(fn, fp, owners)
 
     def scaled(self, factor: float) -> "Counts":
         return replace(
@@ -230,9 +228,7 @@ class Counts(MistakesTerm):
             quotient=None if self.quotient is None else (factor * self.quotient[0], self.quotient[1]),
             linear=None if self.linear is None else factor * self.linear,
             ceilings=None if self.ceilings is None else tuple((factor * c, most) for c, most in self.ceilings),
-            curvatures=None
-            if self.curvatures is None
-            else tuple((factor * c, curvature) for c, curvature in self.curvatures),
+            curvatures=None if self.curvatures is None else tuple((factor * c, own) for c, own in self.curvatures),
         )
 
     def merged(self, other: Term) -> Term | None:
@@ -243,6 +239,7 @@ class Counts(MistakesTerm):
         # counts.
         if any(x is not None for x in (self.predicted, other.predicted, self.linear, other.linear)):
             return None
+        own, curvatures = self.curvatures, other.curvatures
         return replace(
             self,
             formulas=self.formulas + other.formulas,
@@ -252,9 +249,7 @@ class Counts(MistakesTerm):
             affine=True if self.affine and other.affine else None,
             diluted=True if self.diluted and other.diluted else None,
             ceilings=None if self.ceilings is None or other.ceilings is None else self.ceilings + other.ceilings,
-            curvatures=None
-            if self.curvatures is None or other.curvatures is None
-            else self.curvatures + other.curvatures,
+            curvatures=None if curvatures is None or own is None else own + curvatures,
         )
 
     def take(self, batch: Batch, parts: Ints) -> "Counts":

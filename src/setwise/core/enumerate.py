@@ -116,17 +116,11 @@ def objectives(bound_loss: BoundLoss, scores: ArrayLike, rows: NDArray[np.int64]
 
 def traits(loss: Loss, y: ArrayLike, tolerance: float = 1e-9) -> frozenset[Trait]:
     """Those of increasing, submodular, supermodular and modular that hold for this ground truth; O(2^p p^2)."""
-    values = table(loss, y)
-    found = {Trait.INCREASING, Trait.SUBMODULAR, Trait.SUPERMODULAR, Trait.MODULAR}
+    found = frozenset(SHAPES)
     # First differences of either sign decide monotonicity, mixed second differences decide the curvature.
-    for gain, bend in _differences(values, len(np.asarray(y))):
-        if (gain < -tolerance).any():
-            found.discard(Trait.INCREASING)
-        if (bend > tolerance).any():
-            found -= {Trait.SUBMODULAR, Trait.MODULAR}
-        if (bend < -tolerance).any():
-            found -= {Trait.SUPERMODULAR, Trait.MODULAR}
-    return frozenset(found)
+    for gain, bend in _differences(table(loss, y), len(np.asarray(y))):
+        found &= _shapes(gain, bend, tolerance)
+    return found
 
 
 def _differences(values: Values, p: int) -> Iterator[tuple[Values, Values]]:

@@ -7,7 +7,7 @@ import numpy as np
 from setwise.core.checkpoint import FitState
 from setwise.core.checks import Ints, Values
 from setwise.core.exceptions import BrokenPromise
-from setwise.core.risk import Bundle, CuttingPlane, PartPlanes, Risk
+from setwise.core.risk import CuttingPlane, PartPlanes, Risk
 
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 """The rounding of a sum in floating point, relative to the sum of its absolute terms."""
@@ -29,7 +29,11 @@ class CheckedRisk(Risk):
     def __init__(self, inner: Risk, C: float, earlier: FitState | None = None) -> None:
         self.inner, self.C, self._seen = inner, C, _PlaneHistory(inner.size)
         self._passes, self._earlier = 0, earlier
+        self.n_parts, self.convex, self.floors = inner.n_parts, inner.convex, inner.floors
+        self.iterations = 0 if earlier is None else len(earlier.records)
         self._bundle = None if earlier is None else earlier.bundle
+        of_parts = self._bundle is not None and not self._bundle.whole
+        self.part_planes = self._bundle if of_parts else inner.part_planes
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -37,39 +41,14 @@ class CheckedRisk(Risk):
         return self.inner.size
 
     @property
-    def n_parts(self) -> int:  # type: ignore[override]
-        """The number of parts of the risk."""
-        return self.inner.n_parts
-
-    @property
     def lower(self) -> Values | None:  # type: ignore[override]
         """The lower bounds of the weights of the risk."""
         return self.inner.lower
 
     @property
-    def floors(self) -> Values | None:  # type: ignore[override]
-        """The lower bounds of the parts of the risk."""
-        return self.inner.floors
-
-    @property
     def planes(self) -> tuple[CuttingPlane, ...]:  # type: ignore[override]
         """The planes that are known of the risk."""
         return self.inner.planes if self._bundle is None else (*self.inner.planes, *self._bundle.cuts)
-
-    @property
-    def part_planes(self) -> Bundle | None:  # type: ignore[override]
-        """The planes that are known of the parts of the risk."""
-        return self.inner.part_planes if self._bundle is None or self._bundle.whole else self._bundle
-
-    @property
-    def iterations(self) -> int:  # type: ignore[override]
-        """The number of iterations behind these planes."""
-        return 0 if self._earlier is None else len(self._earlier.records)
-
-    @property
-    def convex(self) -> bool:  # type: ignore[override]
-        """Whether the risk is convex."""
-        return self.inner.convex
 
     def cut(self, w: Values, tol: float = 0.0) -> CuttingPlane:
         cut = self._made(w) or self.inner.cut(w, tol)

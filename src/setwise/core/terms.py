@@ -407,9 +407,52 @@ class OneMistake(Term):
         return self
 
 
+@dataclass(frozen=True, eq=False)
+class GroupsTerm(Term):
+    """A sum over groups of decisions of each set, as regions or paths.
+
+    Parameters
+    ----------
+    members : (entries,) int64, the decisions of all groups, group by group, and those in the order of the sets
+    starts : (B + 1,) int64; group b holds ``members[starts[b]:starts[b+1]]``
+    owners : (B,) int64, rising: the set of each group
+    """
+
+    members: Ints
+    starts: Ints
+    owners: Ints
+
+    def _check_members(self, batch: Batch, group: str, fewest: int, order: str) -> None:
+        """Raise ValueError for members, starts and owners that do not fit the batch; a group has ``fewest`` members."""
+        entries, groups = len(self.members), len(self.owners)
+        if self.starts.shape != (groups + 1,) or self.starts[0] != 0 or self.starts[-1] != entries:
+            raise ValueError(f"starts must rise from 0 to {entries}, one for each of {groups} {group}s and one more.")
+        if (np.diff(self.starts) < fewest).any() or (np.diff(self.owners) < 0).any():
+            raise ValueError(order)
+        if entries and (self.members.min() < 0 or self.members.max() >= batch.total):
+            raise ValueError(f"members must be decisions 0..{batch.total - 1}.")
+        if (batch.owners[self.members] != np.repeat(self.owners, np.diff(self.starts))).any():
+            raise ValueError(f"members must be of the set that owns their {group}.")
+
+    def _taken(self, batch: Batch, parts: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        """The groups of the chosen sets, and the members, starts and owners of these."""
+        ends = np.searchsorted(self.owners, np.arange(len(batch) + 1))
+        counts = np.diff(ends)[parts]
+        owners = np.repeat(np.arange(len(parts)), counts)
+        empty = np.zeros(0, np.int64)
+        if not len(owners):
+            return empty, empty, np.zeros(1, np.int64), empty
+        before = np.concatenate(([0], np.cumsum(counts)[:-1]))
+        chosen = np.repeat(ends[parts] - before, counts) + np.arange(len(owners))
+        moved = chosen_offsets(parts, batch.offsets)[:-1] - batch.offsets[parts]
+        starts = chosen_offsets(chosen, self.starts)
+        members = self.members[segments(chosen, self.starts)] + np.repeat(moved[owners], np.diff(starts))
+        return chosen, members, starts, owners
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class RegionCounts(Term):
+class RegionCounts(GroupsTerm):
     """``sum_b f_b(number of the decisions of region b that have label 1)`` over the regions of each set.
 
     Regions share no decisions. A value -inf of ``f_b`` forbids that number.
@@ -422,9 +465,6 @@ class RegionCounts(Term):
     tables : (entries + B,) the values of ``f_b`` at 0..n_b, region by region
     """
 
-    members: Ints
-    starts: Ints
-    owners: Ints
     tables: Values
 
     @property
@@ -433,19 +473,12 @@ class RegionCounts(Term):
         return self.starts + np.arange(len(self.starts))
 
     def check(self, batch: Batch) -> None:
+        self._check_members(batch, "region", 0, "starts and owners must not fall.")
         entries, regions = len(self.members), len(self.owners)
-        if self.starts.shape != (regions + 1,) or self.starts[0] != 0 or self.starts[-1] != entries:
-            raise ValueError(f"starts must rise from 0 to {entries}, one for each of {regions} regions and one more.")
-        if (np.diff(self.starts) < 0).any() or (np.diff(self.owners) < 0).any():
-            raise ValueError("starts and owners must not fall.")
         if self.tables.shape != (entries + regions,) or not (self.tables < np.inf).all():
             raise ValueError(f"tables must hold {entries + regions} numbers below inf; got shape {self.tables.shape}.")
         if len(np.unique(self.members)) < entries:
             raise ValueError("members must be different decisions: regions share none.")
-        if entries and (self.members.min() < 0 or self.members.max() >= batch.total):
-            raise ValueError(f"members must be decisions 0..{batch.total - 1}.")
-        if (batch.owners[self.members] != np.repeat(self.owners, np.diff(self.starts))).any():
-            raise ValueError("members must be of the set that owns their region.")
 
     def counts(self, labels: NDArray[Any]) -> Ints:
         """The number of members of each region that have label 1, (B,)."""
@@ -466,17 +499,9 @@ class RegionCounts(Term):
         return None
 
     def take(self, batch: Batch, parts: Ints) -> "RegionCounts":
-        ends = np.searchsorted(self.owners, np.arange(len(batch) + 1))
-        first, counts = ends[parts], np.diff(ends)[parts]
-        owners = np.repeat(np.arange(len(parts)), counts)
-        chosen = np.repeat(first - np.concatenate(([0], np.cumsum(counts)[:-1])), counts) + np.arange(counts.sum())
-        if not len(chosen):
-            empty = np.zeros(0, np.int64)
-            return RegionCounts(empty, np.zeros(1, np.int64), empty, np.zeros(0))
-        moved = chosen_offsets(parts, batch.offsets)[:-1] - batch.offsets[parts]
-        starts = chosen_offsets(chosen, self.starts)
-        members = self.members[segments(chosen, self.starts)] + np.repeat(moved[owners], np.diff(starts))
-        return RegionCounts(members, starts, owners, self.tables[segments(chosen, self.table_starts)])
+        chosen, members, starts, owners = self._taken(batch, parts)
+        tables = self.tables[segments(chosen, self.table_starts)] if len(chosen) else np.zeros(0)
+        return RegionCounts(members, starts, owners, tables)
 
     def allowed(self, batch: Batch) -> Term | None:
         if (self.tables > -np.inf).all():
@@ -546,7 +571,7 @@ class MisplacedPairs(Term):
 
 @final
 @dataclass(frozen=True, eq=False)
-class PathOrders(Term):
+class PathOrders(GroupsTerm):
     """``sum_k costs_k [the labels along path k are not 1, .., 1, 0, .., 0]`` over the paths of each set (HOL Eq. 8).
 
     Paths may share decisions; a path passes none twice.
@@ -559,25 +584,15 @@ class PathOrders(Term):
     costs : (paths,), above 0
     """
 
-    members: Ints
-    starts: Ints
-    owners: Ints
     costs: Values
 
     def check(self, batch: Batch) -> None:
-        entries, paths = len(self.members), len(self.owners)
-        if self.starts.shape != (paths + 1,) or self.starts[0] != 0 or self.starts[-1] != entries:
-            raise ValueError(f"starts must rise from 0 to {entries}, one for each of {paths} paths and one more.")
-        if (np.diff(self.starts) < 1).any() or (np.diff(self.owners) < 0).any():
-            raise ValueError("starts must rise, and owners must not fall.")
+        self._check_members(batch, "path", 1, "starts must rise, and owners must not fall.")
+        paths = len(self.owners)
         if self.costs.shape != (paths,) or not ((self.costs > 0) & (self.costs < np.inf)).all():
             raise ValueError(f"costs must be {paths} finite numbers above 0, one for each path.")
-        if entries and (self.members.min() < 0 or self.members.max() >= batch.total):
-            raise ValueError(f"members must be decisions 0..{batch.total - 1}.")
-        lengths = np.diff(self.starts)
-        if (batch.owners[self.members] != np.repeat(self.owners, lengths)).any():
-            raise ValueError("members must be of the set that owns their path.")
-        if len(np.unique(np.repeat(np.arange(paths), lengths) * batch.total + self.members)) < entries:
+        own = np.repeat(np.arange(paths), np.diff(self.starts))
+        if len(np.unique(own * batch.total + self.members)) < len(self.members):
             raise ValueError("members must be different decisions along each path.")
 
     def values(self, batch: Batch, labels: NDArray[Any]) -> Values:
@@ -598,17 +613,7 @@ class PathOrders(Term):
         return None
 
     def take(self, batch: Batch, parts: Ints) -> "PathOrders":
-        ends = np.searchsorted(self.owners, np.arange(len(batch) + 1))
-        counts = np.diff(ends)[parts]
-        owners = np.repeat(np.arange(len(parts)), counts)
-        if not len(owners):
-            empty = np.zeros(0, np.int64)
-            return PathOrders(empty, np.zeros(1, np.int64), empty, np.zeros(0))
-        before = np.concatenate(([0], np.cumsum(counts)[:-1]))
-        chosen = np.repeat(ends[parts] - before, counts) + np.arange(len(owners))
-        starts = chosen_offsets(chosen, self.starts)
-        moved = chosen_offsets(parts, batch.offsets)[:-1] - batch.offsets[parts]
-        members = self.members[segments(chosen, self.starts)] + np.repeat(moved[owners], np.diff(starts))
+        chosen, members, starts, owners = self._taken(batch, parts)
         return PathOrders(members, starts, owners, self.costs[chosen])
 
     def zero(self, batch: Batch) -> "Precedence":

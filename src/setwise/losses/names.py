@@ -65,8 +65,8 @@ def form_of(name: str, kind: type[Loss]) -> str | None:
     usual = _usual(kind)
     if _hidden(kind):
         return None
-    needed = "".join(f":{field.name}" for field in usual if is_needed(field))
-    others = [field.name for field in usual if not is_needed(field)]
+    needed = "".join(f":{field.name}" for field in usual if _needed(field))
+    others = [field.name for field in usual if not _needed(field)]
     return name + needed + "".join(f"[:{other}" for other in others) + "]" * len(others)
 
 
@@ -146,7 +146,7 @@ def _refuse_missing(name: str, kind: type[Loss], given: list[str]) -> None:
     if hidden:
         raise ValueError(f"loss {name!r} needs {', '.join(hidden)}, which text cannot give; make it in Python.")
     named = {word.split("=")[0].strip() for word in given if "=" in word}
-    needed = [field.name for field in _usual(kind) if is_needed(field)]
+    needed = [field.name for field in _usual(kind) if _needed(field)]
     if any(field not in named for field in needed[len(given) - len(named) :]):
         raise ValueError(f"loss {name!r} needs {', '.join(needed)}; write {form_of(name, kind)}.")
 
@@ -158,11 +158,10 @@ def _usual(kind: Any) -> list[Field[Any]]:
 
 def _hidden(kind: Any) -> list[str]:
     """The parameters that a loss needs and that text cannot give: arrays and functions."""
-    return [field.name for field in fields(kind) if _reader(field.type) is None and is_needed(field)]
+    return [field.name for field in fields(kind) if _reader(field.type) is None and _needed(field)]
 
 
-def is_needed(field: Field[Any]) -> bool:
-    """Whether a field has no default."""
+def _needed(field: Field[Any]) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 

@@ -73,18 +73,9 @@ class Boxes(Flips):
         self.cells = tuple(np.ascontiguousarray(places // self.stride) for places in self.points)
         super().__init__(as_lists(truths, n, "truths"), np.full(n, 4), np.array([len(p) + 1 for p in self.points]))
         self.difficult = tuple(
-            self._as_boxes(i, given, f"difficult[{i}]") for i, given in enumerate(as_lists(difficult, n, "difficult"))
+            as_boxes(given, f"difficult[{i}]", shape)
+            for i, (given, shape) in enumerate(zip(as_lists(difficult, n, "difficult"), self.shapes, strict=True))
         )
-
-    def _as_boxes(self, i: int, given: Any, name: str) -> Ints:
-        """Boxes (k, 4) of an image."""
-        found = as_array(given, name)
-        if found.size == 0:
-            return np.zeros((0, 4), np.int64)
-        if found.ndim != 2 or found.shape[1] != 4 or found.dtype.kind not in "iu":
-            raise ValueError(f"{name} must be whole numbers of shape (k, 4); got {found.dtype} of shape {found.shape}.")
-        self.check_labels(i, found, name)
-        return found.astype(np.int64)
 
     @property
     def largest(self) -> Ints:
@@ -175,6 +166,14 @@ class Overlap(FlipCosts):
         return np.concatenate([batch.truths[i], batch.difficult[i]])
 
 
+def as_boxes(boxes: Any, name: str, shape: Any) -> Ints:
+    """Boxes (k, 4) inside an image, each of one pixel or more."""
+    found = as_whole(boxes, name, 4, "k")
+    if len(found):
+        check_boxes(found, shape, name)
+    return found
+
+
 def check_boxes(boxes: Ints, shape: Any, name: str) -> None:
     """Raise ValueError for boxes (k, 4), k >= 1, that are not inside an image or hold no pixel."""
     top, left, bottom, right = boxes.T
@@ -198,22 +197,33 @@ def as_shapes(shapes: Any) -> Ints:
 
 def as_points(points: Any, name: str, shape: Any) -> Ints:
     """Rows and columns (m, 2) of the points of an image."""
-    found, (height, width) = as_array(points, name), (int(side) for side in shape)
-    if found.size == 0:
-        return np.zeros((0, 2), np.int64)
-    if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
-        raise ValueError(f"{name} must be whole numbers of shape (m, 2); got {found.dtype} of shape {found.shape}.")
-    if found.min() < 0 or found[:, 0].max() >= height or found[:, 1].max() >= width:
+    found, (height, width) = as_whole(points, name, 2, "m"), (int(side) for side in shape)
+    if len(found) and (found.min() < 0 or found[:, 0].max() >= height or found[:, 1].max() >= width):
         raise ValueError(f"{name} must lie in 0..{height - 1} and 0..{width - 1}; got {shown(found.tolist())}.")
+    return found
+
+
+def as_whole(values: Any, name: str, width: int, count: str) -> Ints:
+    """Rows of whole numbers, (m, width); nothing at all is no rows."""
+    found = as_array(values, name)
+    if found.size == 0 and found.ndim:
+        return np.zeros((0, width), np.int64)
+    if found.ndim != 2 or found.shape[1] != width or found.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must be whole numbers of shape ({count}, {width}); got {found.dtype} of shape {found.shape}."
+        )
+    if found.dtype.kind == "u" and found.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} must fit int64; got {found.max()}.")
+    # A copy, for the numbers were checked once and are read without further checks.
     return np.array(found, np.int64, order="C")
 
 
-def as_lists(lists: Any, n: int, name: str) -> list[Any]:
-    """One list for each of n images; None stands for n empty ones."""
+def as_lists(lists: Any, n: int, name: str, what: str = "arrays, one for each image") -> list[Any]:
+    """One list for each of n inputs; None stands for n empty ones."""
     if lists is None:
         return [()] * n
     if not isinstance(lists, list | tuple) or len(lists) != n:
-        raise ValueError(f"{name} must be a list of {n} arrays, one for each image; got {shown(lists)}.")
+        raise ValueError(f"{name} must be a list of {n} {what}; got {shown(lists)}.")
     return list(lists)
 
 
@@ -292,25 +302,11 @@ def search(
     """
     if not np.maximum(scores, 0.0).sum() > floor:
         return WindowSearchResult(np.zeros((0, 4), np.int64), np.zeros(0), 0, 0, "bound")
-    flipped = points.width < points.height
-    if not flipped:
-        return _search(points, scores, boxes, limits, floor, count, overlap, budget)
-    turned = Points(points.width, points.height, points.cells[:, ::-1], points.stride)
-    found = _search(turned, scores, boxes[:, SWAPPED], limits, floor, count, overlap, budget)
-    return found._replace(windows=found.windows[:, SWAPPED])
-
-
-def _search(
-    points: Points,
-    scores: Array,
-    boxes: Array,
-    limits: Array,
-    floor: float,
-    count: int,
-    overlap: float,
-    budget: int | None,
-) -> WindowSearchResult:
-    """:func:`search` in images that are not higher than wide."""
+    # The fewer lines are the rows.
+    if points.width < points.height:
+        turned = Points(points.width, points.height, points.cells[:, ::-1], points.stride)
+        found = search(turned, scores, boxes[:, SWAPPED], limits, floor, count, overlap, budget)
+        return found._replace(windows=found.windows[:, SWAPPED])
     rows, columns = lines(points.height, points.stride), lines(points.width, points.stride)
     cells, h, w = np.ascontiguousarray(points.cells), len(rows) - 1, len(columns) - 1
     boxes, limits = np.ascontiguousarray(boxes, np.int64), np.ascontiguousarray(limits, np.float64)
@@ -318,8 +314,7 @@ def _search(
     usual = h * (h + 1) // 2 * w // STEPS_OF_A_SET
     allowed = (usual if usual >= FEWEST_SETS else 0) if budget is None else budget
     allowed = 0 if count > 1 and overlap == 1.0 else min(allowed * count, MOST_SETS)
-    first, sums, visited, known = np.zeros((0, 4), np.int64), np.zeros(0), 0, np.full(4, -1)
-    best, method = floor, "row pairs"
+    first, sums, visited, known, best = np.zeros((0, 4), np.int64), np.zeros(0), 0, np.full(4, -1), floor
     if allowed:
         positive, negative = grid_sums(cells, scores, h, w, 1), grid_sums(cells, scores, h, w, -1)
         first, sums, visited, closed, known, best = subwindows_above(
@@ -334,12 +329,12 @@ def _search(
     # If a window is known that may be the last one, only a better one matters.
     known_last = left == 1 and known[0] >= 0
     both, low = grid_sums(cells, scores, h, w, 0), best if known_last else floor
-    found, values, searches = windows_above(both, rows, columns, boxes, limits, low, left, overlap)
-    if known_last and not len(found):
-        found, values = known[None], np.array([best])
+    windows, values, searches = windows_above(both, rows, columns, boxes, limits, low, left, overlap)
+    if known_last and not len(windows):
+        windows, values = known[None], np.array([best])
     if len(first):
-        found, values = np.concatenate([first, found]), np.concatenate([sums, values])
-    return WindowSearchResult(_pixels(found, rows, columns), values, visited, searches, method)
+        windows, values = np.concatenate([first, windows]), np.concatenate([sums, values])
+    return WindowSearchResult(_pixels(windows, rows, columns), values, visited, searches, "row pairs")
 
 
 def _pixels(windows: Array, rows: Array, columns: Array) -> Array:

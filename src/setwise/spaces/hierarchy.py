@@ -71,13 +71,9 @@ class Hierarchy(Space):
             raise ValueError(f"parents must have no cycle; got {shown(error.args[1])}.") from None
         object.__setattr__(self, "parents", found)
 
-    @property
-    def names(self) -> tuple[Hashable, ...]:
-        return tuple(self.places)
-
     @cached_property
-    def places(self) -> dict[Hashable, int]:
-        return {label: j for j, label in enumerate(_named(self.parents))}
+    def names(self) -> tuple[Hashable, ...]:
+        return tuple(_named(self.parents))
 
     @cached_property
     def ancestors(self) -> Bools:

@@ -49,7 +49,7 @@ def label_precision(space: Space, Y: Any, predictions: Any, average: str = "rows
     0.5
     """
     both, predicted, true = _sizes(space, Y, predictions, average)
-    return _mean(both, predicted, (predicted == 0) & (true == 0), average)
+    return mean_share(both, predicted, predicted + true == 0, average)
 
 
 def label_recall(space: Space, Y: Any, predictions: Any, average: str = "rows") -> float:
@@ -86,7 +86,7 @@ def label_recall(space: Space, Y: Any, predictions: Any, average: str = "rows") 
     0.75
     """
     both, predicted, true = _sizes(space, Y, predictions, average)
-    return _mean(both, true, (predicted == 0) & (true == 0), average)
+    return mean_share(both, true, predicted + true == 0, average)
 
 
 def label_f1(space: Space, Y: Any, predictions: Any, average: str = "rows") -> float:
@@ -126,7 +126,7 @@ def label_f1(space: Space, Y: Any, predictions: Any, average: str = "rows") -> f
     (1.0, 0.0)
     """
     both, predicted, true = _sizes(space, Y, predictions, average)
-    return _mean(2 * both, predicted + true, (predicted == 0) & (true == 0), average)
+    return mean_share(2 * both, predicted + true, predicted + true == 0, average)
 
 
 def mean_average_precision(space: Space, Y: Any, scores: Any) -> float:
@@ -197,7 +197,7 @@ def _sizes(space: Space, Y: Any, predictions: Any, average: str) -> tuple[Ints, 
     return (true & predicted).sum(axis=1), predicted.sum(axis=1), true.sum(axis=1)
 
 
-def _mean(part: Ints, whole: Ints, empty: Bools, average: str) -> float:
-    """The mean of ``part / whole``; 0/0 is 1 for rows that are ``empty``, and 0 otherwise."""
-    undefined = np.where(empty & (average == "rows"), 1.0, 0.0)
+def mean_share(part: Ints, whole: Ints, empty: Bools, average: str) -> float:
+    """The mean of ``part / whole``; 0/0 is 1 for rows or images that are ``empty``, and else, as where pooled, 0."""
+    undefined = np.where(empty & (average != "pooled"), 1.0, 0.0)
     return float(np.where(whole > 0, part / np.maximum(whole, 1), undefined).mean())

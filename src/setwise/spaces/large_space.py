@@ -117,6 +117,14 @@ def as_numbers(label: Any, width: int, name: str, what: str) -> Ints:
     return found.astype(np.int64)
 
 
+def as_labels_of(Y: Any, widths: list[int], what: str) -> list[Ints]:
+    """The right labels of inputs, each as whole numbers (width,) of its input; refusals say ``what`` they are."""
+    return [
+        as_written([as_numbers(y, width, f"Y[{i}]", what) for y in rows], width, f"Y[{i}]")
+        for i, (rows, width) in enumerate(zip(as_right(Y, len(widths)), widths, strict=True))
+    ]
+
+
 def as_written(rows: list[Ints], width: int, name: str) -> Ints:
     """Distinct labels as int64 (m, width)."""
     found = np.array(rows, dtype=np.int64).reshape(-1, width)

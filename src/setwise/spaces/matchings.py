@@ -15,7 +15,7 @@ from setwise.inference.single_labels import Falling, RankedMaximizer, farther, s
 from setwise.kernels.sequences import best_assignments
 from setwise.models.joint_labels import ModelWithConstant
 from setwise.models.rows import RowModel
-from setwise.spaces.large_space import LargeSpace, as_arrays, as_numbers, as_right, as_written, named, offsets_of
+from setwise.spaces.large_space import LargeSpace, as_arrays, as_labels_of, named, offsets_of
 from setwise.spaces.sequences import as_truths
 
 
@@ -124,10 +124,7 @@ class Matchings(LargeSpace):
                     f"X[{i}] must have a column for each row, so n <= m; got {x.shape[0]} x {x.shape[1]}. Exchange "
                     "rows and columns, or add columns that stand for no partner."
                 )
-        truths = [
-            as_written([as_numbers(y, len(x), f"Y[{i}]", "columns") for y in rows], len(x), f"Y[{i}]")
-            for i, (rows, x) in enumerate(zip(as_right(Y, len(arrays)), arrays, strict=True))
-        ]
+        truths = as_labels_of(Y, [len(x) for x in arrays], "columns")
         offsets = offsets_of([x.shape[0] * x.shape[1] for x in arrays])
         rows = np.concatenate([x.reshape(-1, x.shape[2]) for x in arrays])
         features = ModelWithConstant(RowModel(rows, offsets, intercept=0.0), offsets, constant)

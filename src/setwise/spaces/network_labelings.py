@@ -20,7 +20,7 @@ from setwise.inference.single_labels import Falling, RankedMaximizer, farther, s
 from setwise.kernels.segments import segment_sums
 from setwise.models.joint_labels import ModelWithConstant
 from setwise.models.networks import GraphModel
-from setwise.spaces.large_space import LargeSpace, as_numbers, as_right, as_written, named, offsets_of
+from setwise.spaces.large_space import LargeSpace, as_labels_of, named, offsets_of
 from setwise.spaces.sequences import as_truths
 from setwise.spaces.spaces import members
 
@@ -132,10 +132,7 @@ class NetworkLabelings(LargeSpace):
 
     def bind(self, X: Any, Y: Any = None, constant: float = 1.0) -> tuple[Labelings, Features]:
         graphs = _as_graphs(X)
-        truths = [
-            as_written([as_numbers(y, len(x), f"Y[{i}]", "labels") for y in rows], len(x), f"Y[{i}]")
-            for i, (rows, x) in enumerate(zip(as_right(Y, len(graphs)), graphs, strict=True))
-        ]
+        truths = as_labels_of(Y, [len(x) for x in graphs], "labels")
         networks = self._networks(graphs)
         nodes, edges = (np.concatenate(parts) for parts in zip(*((x.X, x.Z) for x in graphs), strict=True))
         model = GraphModel(nodes, edges, networks, intercept=0.0)

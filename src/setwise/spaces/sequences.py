@@ -24,6 +24,7 @@ from setwise.kernels.segments import chosen_offsets
 from setwise.kernels.sequences import best_by_distance, best_sequences
 from setwise.models.joint_labels import ModelWithConstant
 from setwise.models.rows import check_rows
+from setwise.spaces.boxes import as_lists
 from setwise.spaces.large_space import LargeSpace, as_arrays, as_right, as_written, named, offsets_of
 from setwise.spaces.spaces import as_distinct, code_of, members
 
@@ -101,11 +102,7 @@ def as_lengths(lengths: Any, name: str) -> Ints:
 
 def as_truths(truths: Any, n: int) -> list[Any]:
     """One list of right labels for each of n inputs; None stands for none at all."""
-    if truths is None:
-        return [()] * n
-    if not isinstance(truths, list | tuple) or len(truths) != n:
-        raise ValueError(f"truths must be a list of {n} arrays of labels, one for each input; got {shown(truths)}.")
-    return list(truths)
+    return as_lists(truths, n, "truths", "arrays of labels, one for each input")
 
 
 @final

@@ -47,10 +47,10 @@ class Space(ABC):
     def kappa(self) -> Values | None:
         """The features of the labels, (p, q); None for the identity, where labels share nothing."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def places(self) -> dict[Hashable, int]:
         """The column of each label."""
+        return {label: j for j, label in enumerate(self.names)}
 
     def __len__(self) -> int:
         return len(self.names)
@@ -190,10 +190,6 @@ class FiniteSpace(Space):
     @property
     def kappa(self) -> Values | None:
         return None if self.features is None else self.features
-
-    @cached_property
-    def places(self) -> dict[Hashable, int]:
-        return {label: j for j, label in enumerate(self.labels)}
 
 
 def as_distinct(labels: Any, name: str) -> tuple[Hashable, ...]:

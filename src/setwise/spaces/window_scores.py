@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.checks import Bools, Ints, Values, as_array, as_choice, as_count, as_number, as_reals, shown
+from setwise.core.checks import Ints, Values, as_array, as_choice, as_count, as_number, as_reals, shown
 from setwise.kernels.windows import match_windows
+from setwise.spaces.label_scores import mean_share
 
 AVERAGES = ("pooled", "images")
 RECALLS = np.linspace(0.0, 1.0, 101)
@@ -53,7 +54,7 @@ def window_precision(Y: Any, predictions: Any, threshold: float = 0.5, average: 
     0.0
     """
     found, predicted, true = _numbers(Y, predictions, threshold, average)
-    return _mean(found, predicted, (predicted == 0) & (true == 0), average)
+    return mean_share(found, predicted, predicted + true == 0, average)
 
 
 def window_recall(Y: Any, predictions: Any, threshold: float = 0.5, average: str = "pooled") -> float:
@@ -87,7 +88,7 @@ def window_recall(Y: Any, predictions: Any, threshold: float = 0.5, average: str
     0.5
     """
     found, predicted, true = _numbers(Y, predictions, threshold, average)
-    return _mean(found, true, (predicted == 0) & (true == 0), average)
+    return mean_share(found, true, predicted + true == 0, average)
 
 
 def window_f1(Y: Any, predictions: Any, threshold: float = 0.5, average: str = "pooled") -> float:
@@ -122,7 +123,7 @@ def window_f1(Y: Any, predictions: Any, threshold: float = 0.5, average: str = "
     0.5
     """
     found, predicted, true = _numbers(Y, predictions, threshold, average)
-    return _mean(2 * found, predicted + true, (predicted == 0) & (true == 0), average)
+    return mean_share(2 * found, predicted + true, predicted + true == 0, average)
 
 
 def window_average_precision(
@@ -213,12 +214,6 @@ def _numbers(Y: Any, predictions: Any, threshold: float, average: str) -> tuple[
     ).T
     found, seen, real = numbers.sum(axis=1, keepdims=True) if average == "pooled" else numbers
     return found, seen, real
-
-
-def _mean(part: Ints, whole: Ints, empty: Bools, average: str) -> float:
-    """The mean of ``part / whole``; 0/0 is 1 for images that are ``empty``, and 0 otherwise."""
-    undefined = np.where(empty & (average == "images"), 1.0, 0.0)
-    return float(np.where(whole > 0, part / np.maximum(whole, 1), undefined).mean())
 
 
 def _same(true: list[Ints], other: list[Ints], name: str) -> None:

@@ -12,7 +12,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Ints, Values, as_array, as_count, as_kind, as_number, shown
 from setwise.core.inference import Solution
 from setwise.models.rows import RowModel
-from setwise.spaces.boxes import LARGEST_SIDE, Boxes, ByWindows, as_lists, check_boxes
+from setwise.spaces.boxes import LARGEST_SIDE, Boxes, ByWindows, as_boxes, as_lists, as_whole
 from setwise.spaces.large_space import LargeSpace, Scored, named
 
 
@@ -51,7 +51,7 @@ class WordImage:
     def __post_init__(self) -> None:
         for name in ("height", "width"):
             object.__setattr__(self, name, as_count(getattr(self, name), name, high=LARGEST_SIDE))
-        points = _whole(self.points, "points", 3, "m")
+        points = as_whole(self.points, "points", 3, "m")
         rows, columns, _ = points.T
         if len(points) and (points.min() < 0 or rows.max() >= self.height or columns.max() >= self.width):
             raise ValueError(
@@ -63,10 +63,7 @@ class WordImage:
 
     def boxes(self, boxes: Any, name: str) -> Ints:
         """``boxes`` as int64 (k, 4) inside this image; raises ValueError for others."""
-        found = _whole(boxes, name, 4, "k")
-        if len(found):
-            check_boxes(found, (self.height, self.width), name)
-        return found
+        return as_boxes(boxes, name, (self.height, self.width))
 
 
 @final
@@ -189,18 +186,3 @@ def _lists(Y: Any, images: list[WordImage]) -> list[Any]:
     """Y as one array for each image; an iterable that is not a list becomes one."""
     given = list(Y) if isinstance(Y, np.ndarray) and Y.ndim == 3 else Y
     return as_lists(given, len(images), "Y")
-
-
-def _whole(values: Any, name: str, width: int, count: str) -> Ints:
-    """Rows of whole numbers, (m, width); nothing at all is no rows."""
-    found = as_array(values, name)
-    if found.size == 0 and found.ndim:
-        return np.zeros((0, width), np.int64)
-    if found.ndim != 2 or found.shape[1] != width or found.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name} must be whole numbers of shape ({count}, {width}); got {found.dtype} of shape {found.shape}."
-        )
-    if found.dtype.kind == "u" and found.max() > np.iinfo(np.int64).max:
-        raise ValueError(f"{name} must fit int64; got {found.max()}.")
-    # A copy, for the numbers were checked once and are read without further checks.
-    return np.array(found, np.int64, order="C")

@@ -277,8 +277,7 @@ class Sets(Batch):
         # The kernels index decisions by int32.
         if len(labels) > np.iinfo(np.int32).max:
             raise ValueError(f"labels must be at most 2^31 - 1; got {len(labels)} of them.")
-        object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "offsets", as_offsets(self.offsets, len(labels)))
+        self.__dict__.update(labels=labels, offsets=as_offsets(self.offsets, len(labels)))
         if self.compared is not None:
             self._check_compared(self.compared)
         if self.totals is not None:
@@ -508,8 +507,7 @@ class Classes(Batch):
     def __post_init__(self) -> None:
         as_count(self.k, "k", low=2, high=LARGEST_LABEL + 1)
         labels = as_codes(self.labels, self.k)
-        object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "offsets", as_offsets(self.offsets, len(labels)))
+        self.__dict__.update(labels=labels, offsets=as_offsets(self.offsets, len(labels)))
 
     @classmethod
     def single(cls, y: ArrayLike, k: int, name: str = "y_true") -> "Classes":

@@ -97,9 +97,7 @@ class Network(Batch):
         # The kernels index nodes and arcs by int32.
         if max(len(labels), 2 * len(edges)) > np.iinfo(np.int32).max:
             raise ValueError(f"a batch holds up to 2^31 - 1 nodes and 2^30 edges; got {len(labels)} and {len(edges)}.")
-        object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "offsets", as_offsets(offsets, len(labels)))
-        object.__setattr__(self, "edges", edges)
+        self.__dict__.update(labels=labels, offsets=as_offsets(offsets, len(labels)), edges=edges)
         if len(edges):
             self._check_edges(edges)
 

@@ -41,8 +41,7 @@ class Rankings(Batch):
         labels = as_array(self.labels, "labels")
         if labels.dtype != np.bool_ or labels.ndim != 1:
             raise ValueError(f"labels must be bool of shape (total,); got {labels.dtype} of shape {labels.shape}.")
-        object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "offsets", as_offsets(self.offsets, len(labels)))
+        self.__dict__.update(labels=labels, offsets=as_offsets(self.offsets, len(labels)))
 
     @classmethod
     def of(cls, sets: Any, loss: object) -> "Rankings":

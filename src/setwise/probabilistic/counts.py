@@ -5,7 +5,7 @@ cross-entropy of a bag's proportion and its mean probability.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from scipy.special import expit, log_expit, xlogy
@@ -75,23 +75,15 @@ class Bags:
         for term in mistakes:
             held |= (term.costs == -np.inf) & (batch.labels >= 0)
         fixed = np.where(held, batch.truth, 0.0)
-        region = regions[0] if regions else None
-        inside = np.zeros(batch.total, dtype=bool)
-        if region is not None:
-            inside[region.members] = True
         # Decisions that are neither fixed nor in a region make a bag of each set, of which any number is allowed.
-        free = np.flatnonzero(~held & ~inside)
+        rest = ~held
+        for region in regions:
+            rest[region.members] = False
+        free = np.flatnonzero(rest)
         sizes = np.bincount(batch.owners[free], minlength=len(batch))
         owners = np.flatnonzero(sizes)
         every = free, sizes[owners], np.zeros(len(owners), np.int64), sizes[owners], owners, np.arange(len(owners))
-        parts: list[tuple[Ints, ...]] = [every]
-        if region is not None:
-            parts.append(_runs(region))
-        return cls._joined(fixed, parts)
-
-    @classmethod
-    def _joined(cls, fixed: Values, parts: list[tuple[Ints, ...]]) -> "Bags":
-        """Two lists of runs as one; each has members, their numbers by run, low, high, owners of bags, and bags."""
+        parts: list[tuple[Ints, ...]] = [every, *map(_runs, regions)]
         members, widths, low, high, owners = (np.concatenate([part[k] for part in parts]) for k in range(5))
         bags = np.concatenate([part[5] + (len(parts[0][4]) if k else 0) for k, part in enumerate(parts)])
         first = np.searchsorted(bags, np.arange(len(owners)))
@@ -100,7 +92,7 @@ class Bags:
 
 
 def _runs(region: RegionCounts) -> tuple[Ints, ...]:
-    """The ranges of allowed numbers of each region, as the parts of :meth:`Bags._joined`."""
+    """The ranges of allowed numbers of each region: members, numbers of them, low, high, owners of bags, and bags."""
     allowed, begins = region.tables == 0.0, region.table_starts
     first, last = allowed.copy(), allowed.copy()
     # A range begins where the number before it is not allowed, or is that of another region.
@@ -114,8 +106,22 @@ def _runs(region: RegionCounts) -> tuple[Ints, ...]:
     return members, widths[bags], begin - begins[bags], end - begins[bags], region.owners, bags
 
 
+class BagEvaluator(Evaluator):
+    """A function of the scores of bags, which a bound loss of the values 0 and -inf tells."""
+
+    batch: Sets
+
+    def __init__(self, bound_loss: BoundLoss) -> None:
+        as_kind(bound_loss, "bound_loss", BoundLoss, "CountRange(1).bind(sets).zero()")
+        self.bound_loss, self.bags = bound_loss, Bags.of(bound_loss, type(self).__name__)
+        self.batch = bound_loss.batch  # type: ignore[assignment]
+
+    def take(self, parts: Ints) -> Self:
+        return type(self)(self.bound_loss.take(parts))
+
+
 @final
-class AllowedPartition(Evaluator):
+class AllowedPartition(BagEvaluator):
     """``log sum_y exp <s, y>`` over the labelings y that a bound loss allows. Convex.
 
     The gradient is the mean of y, the posterior marginals of independent decisions given that y is allowed. Both are
@@ -145,13 +151,6 @@ class AllowedPartition(Evaluator):
     (array([3.]), array([0.333, 0.333, 0.333]))
     """
 
-    batch: Sets
-
-    def __init__(self, bound_loss: BoundLoss) -> None:
-        as_kind(bound_loss, "bound_loss", BoundLoss, "CountRange(1).bind(sets).zero()")
-        self.bound_loss, self.bags = bound_loss, Bags.of(bound_loss, "AllowedPartition")
-        self.batch = bound_loss.batch  # type: ignore[assignment]
-
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         s, bags = np.asarray(scores, dtype=np.float64), self.bags
         each, means = np.empty(len(bags.low)), np.empty(len(bags.members))
@@ -169,9 +168,6 @@ class AllowedPartition(Evaluator):
         values = np.logaddexp.reduceat(each, np.searchsorted(bags, np.arange(len(self.bags.owners))))
         means *= np.repeat(np.exp(each - values[bags]), np.diff(self.bags.starts))
         return values
-
-    def take(self, parts: Ints) -> "AllowedPartition":
-        return AllowedPartition(self.bound_loss.take(parts))
 
     def __repr__(self) -> str:
         return f"the log-partition function of {self.bound_loss!r}"
@@ -231,7 +227,7 @@ LEAST = 1e-300
 
 
 @final
-class BagDivergence(Evaluator):
+class BagDivergence(BagEvaluator):
     """``sum over bags of m KL(R || mean of sigmoid(s_i)) + logistic losses of known labels``. Not convex.
 
     R is the share of positives that is nearest to the mean among those from the least to the largest number that the
@@ -260,14 +256,11 @@ class BagDivergence(Evaluator):
     array([0.125])
     """
 
-    batch: Sets
     convex = False
     floor = 0.0
 
     def __init__(self, bound_loss: BoundLoss) -> None:
-        as_kind(bound_loss, "bound_loss", BoundLoss, "CountRange(1).bind(sets).zero()")
-        self.bound_loss, self.bags = bound_loss, Bags.of(bound_loss, "BagDivergence")
-        self.batch = bound_loss.batch  # type: ignore[assignment]
+        super().__init__(bound_loss)
         bags = self.bags
         first = np.searchsorted(bags.bags, np.arange(len(bags.owners)))
         last = np.searchsorted(bags.bags, np.arange(len(bags.owners)), side="right") - 1
@@ -295,9 +288,6 @@ class BagDivergence(Evaluator):
             np.add.at(values, self.bags.owners, np.maximum(each, 0.0))
             gradient[self._members] = np.repeat(S / rest - R / mean, sizes) * of_ones * of_zeros
         return Evaluation(values, gradient.astype(scores.dtype), values, np.ones(len(values), dtype=bool))
-
-    def take(self, parts: Ints) -> "BagDivergence":
-        return BagDivergence(self.bound_loss.take(parts))
 
     def __repr__(self) -> str:
         return f"the divergence of bags of {self.bound_loss!r}"

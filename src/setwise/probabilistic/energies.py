@@ -22,7 +22,7 @@ from setwise.core.networks import Graphs
 from setwise.core.pages import LIKELIHOOD
 from setwise.inference.auto import Auto
 from setwise.inference.max_flow import FlowNetwork, MaxFlow, attracting, wirings
-from setwise.kernels.max_flow import new_forest
+from setwise.kernels.max_flow import arcs_of, new_forest
 from setwise.kernels.sampling import perturbed_cuts
 from setwise.kernels.threads import map_units
 from setwise.probabilistic.base_functions import BaseFunction, CutNetwork, ModularFunction, as_rows, wiring_of
@@ -237,6 +237,18 @@ class Source(NamedTuple):
         """The noise of set ``i``, (samples, size)."""
         return noise_of(self.kind, self.seed, int(self.units[i]), 0, self.samples, size, True)
 
+    def cuts(
+        self, i: int, network: Any, capacities: Values, unary: Values, first: int, last: int
+    ) -> tuple[float, Ints, Ints]:
+        """Of some samples of set ``i``: the sum of the maxima, how often labels are 1, and how often arcs are cut."""
+        p, values = len(unary), np.empty(last - first)
+        ones, apart = np.zeros(p, np.int64), np.zeros(len(capacities), np.int64)
+        perturbed_cuts(
+            network, new_forest(network, p), capacities, unary, np.zeros((0, p)), self.kind, self.seed, self.units[i],
+            first, True, np.zeros(p), values, np.empty(len(values)), ones, apart,
+        )  # fmt: skip
+        return float(values.sum()), ones, apart
+
 
 class Means(NamedTuple):
     """Means over samples: of the maxima, (n,), of upper bounds of them, and of phi, (n_scores,); and what is exact."""
@@ -314,20 +326,15 @@ class _GraphMaxima(_SampleMaxima):
     def _run(self, scores: Values, source: Source, i: int, first: int, last: int) -> tuple[float, Values]:
         p, wires = int(self.batch.sizes[i]), self._wires[i]
         own = scores[self.batch.score_offsets[i] : self.batch.score_offsets[i + 1]]
-        unary, edges = own[:p], attracting(own, own[p:])
-        forest = new_forest(wires.network, p)
+        edges = attracting(own, own[p:])
         # Each arc has the number of its edge, from 1 on.
-        owners, capacities = np.zeros(len(forest.capacities)), np.zeros(len(forest.capacities))
+        owners, capacities = np.zeros((2, arcs_of(wires.network, p)))
         wires.place(np.arange(1, len(edges) + 1, dtype=np.float64), owners)
         wires.place(edges, capacities)
-        values, ones, apart = np.empty(last - first), np.zeros(p, np.int64), np.zeros(len(capacities), np.int64)
-        perturbed_cuts(
-            wires.network, forest, capacities, unary, np.zeros((0, p)), source.kind, source.seed, source.units[i],
-            first, True, np.zeros(p), values, np.empty(last - first), ones, apart,
-        )  # fmt: skip
+        value, ones, apart = source.cuts(i, wires.network, capacities, own[:p], first, last)
         differ = np.bincount(owners.astype(np.int64), apart, len(edges) + 1)[1:]
         # Cuts count what edges lose.
-        return float(values.sum() + (last - first) * edges.sum()), np.concatenate([ones, last - first - differ])
+        return float(value + (last - first) * edges.sum()), np.concatenate([ones, last - first - differ])
 
 
 @final
@@ -352,22 +359,15 @@ class _EnergyMaxima(_SampleMaxima):
         if wiring is None:
             found = [model.minimizer(model.scores + z) for z in source.of(i, p)[first:last]]
             rows = np.array([one.labels for one in found])
-            return -sum(one.value for one in found), _phi(rows.sum(axis=0), model.base_values(rows).sum(axis=0))
-        forest, count = new_forest(wiring.network, p), last - first
-        values, ones, apart = np.empty(count), np.zeros(p, np.int64), np.zeros(len(forest.capacities), np.int64)
-        perturbed_cuts(
-            wiring.network, forest, model.weights @ wiring.capacities, model.scores, np.zeros((0, p)), source.kind,
-            source.seed, source.units[i], first, True, np.zeros(p), values, np.empty(count), ones, apart,
-        )  # fmt: skip
+            ones, functions = rows.sum(axis=0), model.base_values(rows).sum(axis=0)
+            return -sum(one.value for one in found), np.concatenate([ones, -functions])
+        capacities = model.weights @ wiring.capacities
+        value, ones, apart = source.cuts(i, wiring.network, capacities, model.scores, first, last)
         functions = wiring.capacities @ apart
         for k, one in enumerate(model.terms):
             if isinstance(one, ModularFunction):
                 functions[k] = one.slopes @ ones
-        return float(values.sum()), _phi(ones, functions)
-
-
-def _phi(ones: Any, functions: Any) -> Values:
-    return np.concatenate([ones, -functions])
+        return value, np.concatenate([ones, -functions])
 
 
 @final

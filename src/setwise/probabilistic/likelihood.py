@@ -66,7 +66,6 @@ class PerturbedPartition(Evaluator):
         return f"the perturbed likelihood of {type(self.batch).__name__}"
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class PerturbedLikelihood(Surrogate):
     """``A_logistic(s) - <s, phi(y)>``, the negative log-likelihood by perturb-and-MAP, with frozen noise (LSM Eq. 5).
@@ -184,7 +183,7 @@ EXAMPLE = "Energies.hidden([Cut.grid(5, 5)], observed)"
 
 @final
 @dataclass(frozen=True, eq=False)
-class HiddenLikelihood(Surrogate):
+class HiddenLikelihood(PerturbedLikelihood):
     """``-log p(x) = A(t) + sum_d log(1 + exp(c q_d)) - A(t + c q)`` of observations of hidden labels (LSM 4.4).
 
     A label y_d is seen with ``p(x_d | y_d) ~ exp(c q_d y_d)``: for q of -1 and 1 it is seen flipped with the
@@ -214,14 +213,7 @@ class HiddenLikelihood(Surrogate):
     5.6
     """
 
-    samples: int = 20
-    noise: str = "logistic"
-    random_state: int | np.random.Generator | None = 0
-
     name: ClassVar[str] = "hidden_likelihood"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_bound", PerturbedLikelihood(self.samples, self.noise, self.random_state))
 
     def on(self, batch: Any) -> Evaluator:
         as_kind(batch, "batch", Energies, EXAMPLE)
@@ -229,8 +221,7 @@ class HiddenLikelihood(Surrogate):
             raise Refusal(
                 f"HiddenLikelihood refuses these Energies: they hold no observations. Use {EXAMPLE}.", LIKELIHOOD
             )
-        bound: PerturbedLikelihood = self.__dict__["_bound"]
-        with_labels = bound.on(batch)
+        with_labels = super().on(batch)
         return Difference(_UnobservedPartition(with_labels, batch), with_labels)
 
 

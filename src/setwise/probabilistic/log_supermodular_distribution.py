@@ -99,13 +99,7 @@ class LogSupermodularDistribution:
                 DISTRIBUTIONS,
             )
         constant = as_number(self.constant, "constant")
-        for name, value in (
-            ("terms", terms),
-            ("unary", unary.copy()),
-            ("weights", weights.copy()),
-            ("constant", constant),
-        ):
-            object.__setattr__(self, name, value)
+        self.__dict__.update(terms=terms, unary=unary.copy(), weights=weights.copy(), constant=constant)
 
     @property
     def total(self) -> int:

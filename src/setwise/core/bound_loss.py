@@ -4,6 +4,7 @@ Seen from one ground truth a loss is a set function of the mistakes. A loss of b
 with k labels, where one label is set against all others.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, final
@@ -17,7 +18,7 @@ from setwise.core.checks import Bools, Ints, Values, as_array, as_factor, as_kin
 from setwise.core.counts import Ceiling, Counts, Curvature, Formula
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import LOSSES, SUMS
-from setwise.core.terms import SHAPES, Mistakes, MistakesTerm, SetFunction, Term, Trait
+from setwise.core.terms import SHAPES, CostsTerm, Mistakes, MistakesTerm, SetFunction, Term, Trait
 from setwise.kernels.segments import class_costs, segment_sums
 
 
@@ -111,9 +112,8 @@ class BoundLoss:
         if given.shape != (self.batch.total,) or given.dtype.kind not in "biu":
             raise ValueError(f"labels must be whole numbers ({self.batch.total},); got {given.dtype} {given.shape}.")
         if given.dtype != np.bool_ and ((given < 0) | (given > self.batch.largest)).any():
-            raise ValueError(
-                f"labels must be in the range of those of {type(self.batch).__name__}; got {shown(given)}."
-            )
+            kind = type(self.batch).__name__
+            raise ValueError(f"labels must be in the range of those of {kind}; got {shown(given)}.")
         return given
 
     @property
@@ -177,11 +177,9 @@ class BoundLoss:
         kinds = {Trait.COUNTS, Trait.CARDINALITY} if same else {Trait.COUNTS}
         if counts is not None:
             return replace(counts, promises=self.traits | (counts.promises & kinds), linear=linear, quotient=None)
-        P, N = self.batch.count(1), self.batch.count(0)
+        P, N, traits = self.batch.count(1), self.batch.count(0), self.traits | kinds
         # The mixed differences of a linear function are 0, so it has the Monge property.
-        return Counts(
-            (), P, N, self.traits | kinds, linear=linear, monge=True, affine=True, diluted=True, curvatures=()
-        )
+        return Counts((), P, N, traits, linear=linear, monge=True, affine=True, diluted=True, curvatures=())
 
     def __add__(self, other: object) -> "BoundLoss":
         if not isinstance(other, BoundLoss):
@@ -343,44 +341,31 @@ def _exchanged_curvature(curvature: Curvature) -> Curvature:
 
 def _flipped_function(term: SetFunction) -> SetFunction:
     """The set function of the same mistakes, computed on the flipped sets."""
-    value, gain, marginal = term.value, term.gain, term.marginal
+    gain = term.gain
+
+    def of_flipped(function: Callable[[Sets, Bools], Values]) -> Callable[[Sets, Bools], Values]:
+        return lambda sets, mistakes: function(flipped(sets), mistakes)
 
     def flipped_gain(sets: Sets, orders: Orders) -> Values:
         assert gain is not None
         return gain(flipped(sets), Orders(orders.items, ~orders.labels, orders.offsets))
 
-    def flipped_marginal(sets: Sets, mistakes: Bools) -> Values:
-        assert marginal is not None
-        return marginal(flipped(sets), mistakes)
-
-    return replace(
-        term,
-        value=lambda sets, mistakes: value(flipped(sets), mistakes),
-        gain=None if gain is None else flipped_gain,
-        marginal=None if marginal is None else flipped_marginal,
-    )
+    marginal = None if term.marginal is None else of_flipped(term.marginal)
+    return replace(term, value=of_flipped(term.value), gain=None if gain is None else flipped_gain, marginal=marginal)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class LabelCosts(Term):
+class LabelCosts(CostsTerm):
     """``sum_i costs[i, y_i]``: each label of each decision has a cost of its own; ``costs`` (total, k)."""
-
-    costs: Values
 
     traits = frozenset(SHAPES)
 
     def values(self, batch: Batch, labels: NDArray[Any]) -> Values:
         return segment_sums(np.take_along_axis(self.costs, labels[:, None], axis=1)[:, 0], batch.offsets)
 
-    def scaled(self, factor: float) -> "LabelCosts":
-        return LabelCosts(factor * self.costs)
-
     def merged(self, other: Term) -> Term | None:
         return LabelCosts(self.costs + other.costs) if isinstance(other, LabelCosts) else None
-
-    def take(self, batch: Batch, parts: Ints) -> "LabelCosts":
-        return LabelCosts(self.costs[batch.decisions(parts)])
 
     def zero(self, batch: Batch) -> "LabelCosts":
         return LabelCosts(np.where(self.costs > 0, -np.inf, 0.0))

@@ -221,11 +221,7 @@ class Checkpoint:
         OSError : if nothing can be written there
         """
         path, resume = Path(self.path), as_flag(resume, "resume")
-        about = (
-            {}
-            if about is None
-            else {name: as_text(text, name) for name, text in as_mapping(about, "about", "texts").items()}
-        )
+        wanted = {} if about is None else {n: as_text(t, n) for n, t in as_mapping(about, "about", "texts").items()}
         if not behind(path).parent.is_dir():
             raise FileNotFoundError(f"checkpoint must be a file in a folder that exists; got {in_line(str(path))}.")
         if path.exists() and not path.is_file():
@@ -240,11 +236,11 @@ class Checkpoint:
                     "name."
                 )
             arrays = read_sealed(path)
-            refuse_others(in_line(path.name), {n: str(arrays[f"{ABOUT}{n}"]) for n in _below(arrays, ABOUT)}, about)
+            refuse_others(in_line(path.name), {n: str(arrays[f"{ABOUT}{n}"]) for n in _below(arrays, ABOUT)}, wanted)
         # A place where nothing can be written shows before the work, not after it.
         part_of(path).touch()
         part_of(path).unlink()
-        arrays |= {f"{ABOUT}{name}": np.array(text) for name, text in about.items()}
+        arrays |= {f"{ABOUT}{name}": np.array(text) for name, text in wanted.items()}
         return OpenCheckpoint(_CheckpointFile(path, float(self.every), arrays), WORK)
 
 
@@ -414,9 +410,7 @@ class FitState:
         found |= {"learner": np.array(learner), "C": np.array(repr(float(C)))}
         found |= {"status": np.array(self.status), "tol": np.array(float(self.tol))}
         if self.bundle is not None:
-            held = self.bundle
-            found |= {"offsets": held.offsets, "slopes": held.slopes, "roundings": held.roundings}
-            found["whole"] = np.array(held.whole)
+            found |= {name: np.asarray(value) for name, value in vars(self.bundle).items()}
         return found
 
     @classmethod
@@ -446,16 +440,15 @@ class FitState:
     @classmethod
     def _read(cls, arrays: Arrays, risk: Risk) -> Self:
         d, bundle = risk.size, None
-        records = np.asarray(arrays["records"])
         if "slopes" in arrays:
             slopes, whole = arrays["slopes"], bool(arrays["whole"])
             t = len(slopes) if whole else risk.n_parts
-            each = (_numbers(arrays[name], (t,)) for name in ("offsets", "roundings"))
-            offsets, roundings = each
+            offsets, roundings = (_numbers(arrays[name], (t,)) for name in ("offsets", "roundings"))
             bundle = Bundle(offsets, _numbers(slopes, (t, d)), roundings, whole)
         bounds = np.asarray(arrays["bounds"], dtype=np.float64)
         if bounds.shape != (4,) or np.isnan(bounds).any() or not np.isfinite(bounds[[0, 3]]).all():
             raise ValueError
+        records = arrays["records"]
         w, history = _numbers(arrays["w"], (d,)), _numbers(records, (len(records), FIELDS), finite=False)
         return cls(w, bounds, history, bundle, str(arrays["status"]), float(arrays["tol"]))
 

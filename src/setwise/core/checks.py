@@ -129,17 +129,19 @@ LARGEST_LABEL = (1 << 16) - 1
 
 def as_labels(y: ArrayLike, name: str = "y_true") -> Bools:
     """``y`` as a flat bool array; its values must be 0/1 (or False/True), shape (p,), p >= 1."""
-    labels = as_array(y, name)
-    if labels.ndim != 1 or labels.size == 0:
-        raise ValueError(f"{name} must have shape (p,) with p >= 1; got shape {labels.shape}.")
-    return as_bools(labels, name)
+    return as_bools(_flat(as_array(y, name), name), name)
+
+
+def _flat(values: NDArray[Any], name: str) -> NDArray[Any]:
+    """``values``, which must be one or more in a flat array."""
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"{name} must have shape (p,) with p >= 1; got shape {values.shape}.")
+    return values
 
 
 def as_class_labels(y: ArrayLike, name: str = "y_true") -> Ints:
     """``y`` as a flat int64 array of labels 0, 1, 2, ..., shape (p,), p >= 1."""
-    labels = as_array(y, name)
-    if labels.ndim != 1 or labels.size == 0:
-        raise ValueError(f"{name} must have shape (p,) with p >= 1; got shape {labels.shape}.")
+    labels = _flat(as_array(y, name), name)
     # Floats are taken too if all of them are whole, because class labels are often read from files as floats.
     whole = labels.dtype.kind in "biuf" and np.isfinite(labels).all() and not (labels != np.floor(labels)).any()
     if not whole or labels.min() < 0 or labels.max() > LARGEST_LABEL:
@@ -190,9 +192,7 @@ def as_areas(areas: ArrayLike, name: str = "areas") -> Values:
 
 def as_weights(weights: ArrayLike, name: str = "weights") -> Values:
     """``weights`` as a float64 array of shape (p,), finite and not negative, which is read-only."""
-    out = as_reals(weights, name)
-    if out.ndim != 1 or out.size == 0:
-        raise ValueError(f"{name} must have shape (p,) with p >= 1; got shape {out.shape}.")
+    out = _flat(as_reals(weights, name), name)
     if (out < 0).any():
         raise ValueError(f"{name} must be finite and not negative; got {out[out < 0][0]:g}.")
     # If no weight exceeds this, no sum of weights can overflow.

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,15 +130,26 @@ class MistakesTerm(Term):
         return out
 
 
+@dataclass(frozen=True, eq=False)
+class CostsTerm(Term):
+    """A term that holds a cost of each decision, or of each of its labels: ``costs`` (total,) or (total, k)."""
+
+    costs: Values
+
+    def scaled(self, factor: float) -> Self:
+        return type(self)(factor * self.costs)
+
+    def take(self, batch: Batch, parts: Ints) -> Self:
+        return type(self)(self.costs[batch.decisions(parts)])
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class Mistakes(MistakesTerm):
+class Mistakes(CostsTerm, MistakesTerm):
     """``sum_(i in A) costs_i``: a modular term, in which each mistake has a cost of its own.
 
     ``costs`` has shape (total,); -inf forbids a mistake.
     """
-
-    costs: Values
 
     @cached_property
     def traits(self) -> frozenset[Trait]:
@@ -167,14 +178,8 @@ class Mistakes(MistakesTerm):
         missed = np.repeat(self.values(batch, np.zeros(batch.total, dtype=bool)), orders.sizes)
         return missed - found + alarms
 
-    def scaled(self, factor: float) -> "Mistakes":
-        return Mistakes(factor * self.costs)
-
     def merged(self, other: Term) -> Term | None:
         return Mistakes(self.costs + other.costs) if isinstance(other, Mistakes) else None
-
-    def take(self, batch: Batch, parts: Ints) -> "Mistakes":
-        return Mistakes(self.costs[batch.decisions(parts)])
 
     def allowed(self, batch: Batch) -> "Mistakes | None":
         forbidden = self.costs == -np.inf
@@ -354,10 +359,8 @@ class MaximumOfSums(Term):
 
 @final
 @dataclass(frozen=True, eq=False)
-class LargestCost(MistakesTerm):
+class LargestCost(CostsTerm, MistakesTerm):
     """``max_(i in A) costs_i``, and 0 for no mistake: increasing and submodular. ``costs`` (total,) are 0 or above."""
-
-    costs: Values
 
     traits = frozenset({Trait.INCREASING, Trait.SUBMODULAR})
 
@@ -375,12 +378,6 @@ class LargestCost(MistakesTerm):
     def marginals(self, batch: Sets, labels: NDArray[Any]) -> Values:
         more = np.maximum(self.costs - self.values(batch, labels)[batch.owners], 0.0)
         return np.where(batch.mistakes(labels), 0.0, more)
-
-    def scaled(self, factor: float) -> "LargestCost":
-        return LargestCost(factor * self.costs)
-
-    def take(self, batch: Batch, parts: Ints) -> "LargestCost":
-        return LargestCost(self.costs[batch.decisions(parts)])
 
     def zero(self, batch: Batch) -> Mistakes:
         return Mistakes(np.where(self.costs > 0, -np.inf, 0.0))

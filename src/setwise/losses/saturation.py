@@ -12,7 +12,7 @@ from setwise.core.checks import Bools, Values, as_factor, as_number, as_weights
 from setwise.core.counts import Counts, Formula
 from setwise.core.enumerate import shapes_of_sequence
 from setwise.core.loss import CountLoss, Loss
-from setwise.core.terms import CURVATURES, SHAPES, Mistakes, SetFunction, Term, Trait
+from setwise.core.terms import CURVATURES, SHAPES, Mistakes, SetFunction, Trait
 from setwise.kernels.segments import differences, running_sums, segment_sums
 from setwise.losses.functions import check_weights, example_weights, weights_repr
 
@@ -80,9 +80,8 @@ class CappedLoss(Loss):
         if Trait.MODULAR in self.traits:
             return BoundLoss(batch, (Mistakes(weights[batch.places]),))
         if Trait.CARDINALITY in self.traits:
-            return BoundLoss(
-                batch, (Counts(((1.0, self._of_counts),), batch.count(1), batch.count(0), self.traits, diluted=True),)
-            )
+            formulas = ((1.0, self._of_counts),)
+            return BoundLoss(batch, (Counts(formulas, batch.count(1), batch.count(0), self.traits, diluted=True),))
         return BoundLoss(batch, (SetFunction(self._values, self.traits, self._gains, self._marginals),))
 
     def _of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
@@ -169,19 +168,10 @@ class SaturatingLoss(Loss):
     def _bind(self, batch: Sets) -> BoundLoss:
         # These are the traits of the first part alone; the sum is a modular term of its own.
         promises = frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE})
-        terms: tuple[Term, ...] = (
-            Counts(
-                ((1.0, self._of_counts),),
-                batch.count(1),
-                batch.count(0),
-                promises,
-                diluted=True,
-                curvatures=((1.0, self._curvature),),
-            ),
-        )
-        if self.weights is not None:
-            terms = (*terms, Mistakes(np.asarray(self.weights)[batch.places]))
-        return BoundLoss(batch, terms)
+        formulas, curvatures = ((1.0, self._of_counts),), ((1.0, self._curvature),)
+        term = Counts(formulas, batch.count(1), batch.count(0), promises, diluted=True, curvatures=curvatures)
+        costs = () if self.weights is None else (Mistakes(np.asarray(self.weights)[batch.places]),)
+        return BoundLoss(batch, (term, *costs))
 
     def _of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         # ``expm1`` keeps the digits of a small exponent, which ``1 - exp`` would lose.

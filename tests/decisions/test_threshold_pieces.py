@@ -46,7 +46,7 @@ def test_no_threshold_has_a_smaller_loss(seed, p, levels, pieces, gathered, bins
     edges = np.sort(rng.integers(0, p + 1, pieces - 1))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(threshold_pieces, "GATHERED", gathered)
-        patch.setattr(threshold_pieces, "BINS", bins)
+        patch.setattr("setwise.decisions.levels.BINS", bins)
         found = searched(loss, truth, scores, edges)
     wanted = best_threshold(truth, scores, loss)
     assert found.loss == pytest.approx(wanted.loss, abs=1e-12)

@@ -55,7 +55,7 @@ def scores_of(kind, p, rng):
 )
 def test_the_number_of_swapped_pairs(kind, sent, monkeypatch):
     monkeypatch.setattr(threshold_pieces, "SENT", sent)
-    monkeypatch.setattr("setwise.decisions.threshold_pieces.BINS", 16)
+    monkeypatch.setattr("setwise.decisions.levels.BINS", 16)
     rng = np.random.default_rng(0)
     for _ in range(25):
         p = int(rng.integers(1, 60))

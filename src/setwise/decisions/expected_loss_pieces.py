@@ -89,11 +89,12 @@ class LeastExpectedLossInPieces:
         if formula.modular:
             return (yield from self._by_weights(formula))
         if formula.fraction is not None:
-            return (yield from self._by_levels(formula, levels))
+            none = float(np.exp(sum((yield no_positives)))) if levels.means.sum() < CERTAIN else 0.0
+            return (yield from self._by_bounds(formula, LevelBounds(formula, none), levels))
         if p <= MOST:
             return self._here(together((yield RangeQuestion(0.0, 1.0))))
         if formula.without_costs.diluted:
-            return (yield from self._by_blocks(formula, levels))
+            return (yield from self._by_bounds(formula, BlockBounds(formula), levels))
         raise Refusal(
             f"a decision for {self.loss!r} is refused for {p} probabilities in several places, at most {MOST}: no "
             "bounds from their sums are known.",
@@ -130,32 +131,20 @@ class LeastExpectedLossInPieces:
         size = together((yield RangeQuestion(0.5, 0.5))).above
         return self._decided((0.5, 0, size), value, value)
 
-    def _by_levels(self, formula: Formula, levels: Levels) -> Talk[DecisionInPieces]:
-        """The decision for a quotient of counts."""
-        none = float(np.exp(sum((yield no_positives)))) if levels.means.sum() < CERTAIN else 0.0
-        bounds = LevelBounds(formula, none)
-        while True:
-            lower, upper = bounds.at(*levels.ends, *levels.rests)
-            inside, wanted = bounds.inside(levels), float(upper.min()) - self.tol
-            open_ = (levels.counts > 1) & (inside < wanted)
-            # Between ends that are not known well enough themselves, nothing inside need be better known.
-            clear = open_ & ((lower[:-1] >= wanted) | (lower[1:] >= wanted))
-            if not clear.any() or levels.counts[open_].sum() <= GATHERED:
-                break
-            levels = yield from refined(levels, clear)
-        return (yield from self._around(formula, bounds, levels, open_))
-
-    def _by_blocks(self, formula: Formula, levels: Levels) -> Talk[DecisionInPieces]:
-        """The decision for another loss, at the end of a level."""
-        bounds = BlockBounds(formula)
+    def _by_bounds(self, formula: Formula, bounds: AnyBounds, levels: Levels) -> Talk[DecisionInPieces]:
+        """The decision by bounds at levels, which become finer where they must; those of blocks stay at their ends."""
         while True:
             lower, upper = bounds.at(*levels.ends, *levels.rests)
             wanted = float(upper.min()) - self.tol
             open_ = (levels.counts > 1) & (bounds.inside(levels) < wanted)
+            # Between ends that are not known well enough themselves, nothing inside need be better known.
             clear = open_ & ((lower[:-1] >= wanted) | (lower[1:] >= wanted))
-            if not clear.any():
-                return (yield from self._at_end(formula, bounds, levels, int(upper.argmin())))
+            if not clear.any() or (isinstance(bounds, LevelBounds) and levels.counts[open_].sum() <= GATHERED):
+                break
             levels = yield from refined(levels, clear)
+        if isinstance(bounds, LevelBounds):
+            return (yield from self._around(formula, bounds, levels, open_))
+        return (yield from self._at_end(formula, bounds, levels, int(upper.argmin())))
 
     def _around(self, formula: Formula, bounds: LevelBounds, levels: Levels, open_: Bools) -> Talk[DecisionInPieces]:
         """The decision where only numbers at ends of levels and inside those that are ``open_`` may be best."""

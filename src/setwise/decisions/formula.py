@@ -10,7 +10,7 @@ from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Values
-from setwise.core.counts import Counts, Quotient
+from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Combination, CountLoss, Loss
 from setwise.core.pages import DECISIONS_REFUSE
@@ -113,17 +113,12 @@ class Formula:
             odd = int(sizes[(sizes < low) | (sizes > high)][0])
             raise ValueError(f"labels must predict {low} decisions of each set for this loss; got {odd} of them.")
 
-    @property
-    def quotient(self) -> Quotient | None:
-        """The coefficients (p+1, 3) of 1, fn, fp in the numerator and in the denominator, for each P; or None."""
-        return self.counts.quotient
-
     @cached_property
     def affine_beside_misses(self) -> bool:
         """Whether at given k and fn the loss is affine in tp, but for P = 0, as it is for Jaccard."""
-        if self.quotient is None or self.size < 2:
+        if self.counts.quotient is None or self.size < 2:
             return False
-        top, bottom = self.quotient[0][1:], self.quotient[1][1:]
+        top, bottom = (part[1:] for part in self.counts.quotient)
         # With P = tp + fn and fp = k - tp, the denominator must not depend on tp, and the numerator only linearly.
         constant = all((np.diff(part[:, 1:], axis=0) == 0).all() for part in (top, bottom))
         flat = (np.diff(bottom[:, 0]) == bottom[1:, 2]).all() and (np.diff(top[:, 0], 2) == 0).all()
@@ -132,9 +127,10 @@ class Formula:
     @cached_property
     def fraction(self) -> "Fraction | None":
         """The loss as a quotient of linear functions of P, fn and fp, but for P = 0; None if it is not one."""
-        if self.quotient is None or self.size < 2:
+        if self.counts.quotient is None or self.size < 2:
             return None
-        return Fraction.of(self.quotient[0][1:], self.quotient[1][1:], self.first + 1)
+        top, bottom = self.counts.quotient
+        return Fraction.of(top[1:], bottom[1:], self.first + 1)
 
     @cached_property
     def largest(self) -> float:
@@ -150,6 +146,11 @@ class Fraction:
 
     top: Values
     bottom: Values
+
+    def without_positives(self, k: Values) -> Values:
+        """The quotient where nothing is positive and k are predicted; 0/0 is taken for 0."""
+        top, bottom = (part[0] + part[3] * k for part in (self.top, self.bottom))
+        return np.asarray(top / np.where(bottom > 0.0, bottom, 1.0))
 
     @classmethod
     def of(cls, top: Values, bottom: Values, first: int = 1) -> "Fraction | None":

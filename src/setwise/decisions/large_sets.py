@@ -116,9 +116,46 @@ class HeadDistributions:
         return numbers, np.where(inside, self.data[np.where(inside, places, 0)], 0.0)
 
 
+class BySizes(DecisionRule):
+    """``min_k`` of the expected loss of predicting the k most probable decisions, with a bound of the minimum.
+
+    Attributes
+    ----------
+    formula : the loss
+    """
+
+    formula: Formula
+
+    @abstractmethod
+    def least(self, q: Values, cuts: Ints) -> tuple[int, float, float]:
+        """The best number k among ``cuts`` (c,), rising, its expected loss, and a lower bound of the least one.
+
+        The probabilities (p,) fall.
+        """
+
+    def decide(self, q: Values) -> SetDecisions:
+        order, ordered = falling(q)
+        sizes, values, bounds = np.empty(len(q), dtype=np.int64), np.empty(len(q)), np.empty(len(q))
+        every = np.arange(q.shape[1] + 1)
+        for i, row in enumerate(ordered):
+            sizes[i], values[i], bounds[i] = self.least(row, every)
+        return SetDecisions(of_first(order, sizes), values, bounds)
+
+    def cut(self, q: Values, order: Ints, cuts: Ints) -> tuple[int, float]:
+        return self.least(np.ascontiguousarray(q[order]), cuts)[:2]
+
+    def expect(self, q: Values, labels: Bools) -> Values:
+        self.formula.check_labels(labels)
+        return np.array([self.value(x[y], x[~y]) for x, y in zip(q, labels, strict=True)])
+
+    def value(self, top: Values, rest: Values) -> float:
+        """The expected loss of predicting the decisions with the probabilities ``top``, and not those with ``rest``."""
+        return expected(self.formula, count_of(top), count_of(rest), len(top))
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class ByWindow(DecisionRule):
+class ByWindow(BySizes):
     """``min_k E f(k, tp, fn)``, where the k most probable decisions are predicted, up to a mass of 1e-15.
 
     Where f is affine in tp at given k and P, all k together cost O(p sqrt(p)), by the sums over the first k decisions
@@ -127,26 +164,11 @@ class ByWindow(DecisionRule):
 
     formula: Formula
 
-    def decide(self, q: Values) -> SetDecisions:
-        order, ordered = falling(q)
-        sizes, values = np.empty(len(q), dtype=np.int64), np.empty(len(q))
-        for i, row in enumerate(ordered):
-            sizes[i], values[i] = self._least(row, np.arange(len(row) + 1))
-        return SetDecisions(of_first(order, sizes), values, values)
-
-    def cut(self, q: Values, order: Ints, cuts: Ints) -> tuple[int, float]:
-        return self._least(np.ascontiguousarray(q[order]), cuts)
-
-    def expect(self, q: Values, labels: Bools) -> Values:
-        self.formula.check_labels(labels)
-        rows = zip(q, labels, strict=True)
-        return np.array([expected(self.formula, count_of(x[y]), count_of(x[~y]), int(y.sum())) for x, y in rows])
-
-    def _least(self, q: Values, cuts: Ints) -> tuple[int, float]:
-        """The best number predicted among ``cuts``, and its expected loss, for probabilities (p,) that fall."""
+    def least(self, q: Values, cuts: Ints) -> tuple[int, float, float]:
         low, high = self.formula.numbers
         if low == high:
-            return low, expected(self.formula, count_of(q[:low]), count_of(q[low:]), low)
+            value = self.value(q[:low], q[low:])
+            return low, value, value
         if self.formula.counts.affine:
             values = self._by_positives(q)
         elif self.formula.affine_beside_misses:
@@ -154,7 +176,7 @@ class ByWindow(DecisionRule):
         else:
             values = self._by_both(q, cuts)
         best = int(cuts[values[cuts].argmin()])
-        return best, float(values[best])
+        return best, float(values[best]), float(values[best])
 
     def _by_positives(self, q: Values) -> Values:
         """All p + 1 expected losses ``sum_s a_ks Pr(P = s) + b_ks E[tp; P = s]`` where f is ``a + b tp``."""
@@ -206,7 +228,8 @@ class ByWindow(DecisionRule):
                 fn, bottom = rest.window(p - k, _reach(reach, spread[1][k]), means[-1] - means[k])
                 lower[a : a + step] = self._over(k.astype(np.float64), tp, top, fn, bottom)
             if reach < np.inf:
-                best = self._exact(q, int(alive[lower.argmin()]))
+                size = int(alive[lower.argmin()])
+                best = self.value(q[:size], q[size:])
                 alive = alive[lower <= best * (1.0 + 1e-12)]
         out[alive] = lower
         return out
@@ -230,12 +253,9 @@ class ByWindow(DecisionRule):
             found, _ = bound_of_interval(curved, number, 0, top, after)
             lower[i] = max(0.0, found - lost) + float(costs[min(max(cheapest, k), last)])
         i = int(lower.argmin())
-        best = min(self._exact(q, int(k)) for k in cuts[np.searchsorted(cuts, (edges[i], edges[i + 1] - 1))])
+        best = min(self.value(q[:k], q[k:]) for k in cuts[np.searchsorted(cuts, (edges[i], edges[i + 1] - 1))])
         keep = lower <= best * (1.0 + 1e-12)
         return cuts[keep[np.searchsorted(edges, cuts, side="right") - 1]]
-
-    def _exact(self, q: Values, k: int) -> float:
-        return expected(self.formula, count_of(q[:k]), count_of(q[k:]), k)
 
     def _over(self, k: Values, tp: Ints, top: Values, fn: Ints, bottom: Values) -> Values:
         """``sum_(t, f) top[k, t] bottom[k, f] f(k, t, f)`` for each k."""
@@ -294,40 +314,6 @@ def along_misses(formula: Formula, k: Values, means: Values, none: Values, fn: V
     return np.asarray(out)
 
 
-class BySizes(DecisionRule):
-    """``min_k`` of the expected loss of predicting the k most probable decisions, with a bound of the minimum.
-
-    Attributes
-    ----------
-    formula : the loss
-    """
-
-    formula: Formula
-
-    @abstractmethod
-    def least(self, q: Values, cuts: Ints) -> tuple[int, float, float]:
-        """The best number k among ``cuts`` (c,), rising, its expected loss, and a lower bound of the least one.
-
-        The probabilities (p,) fall.
-        """
-
-    def decide(self, q: Values) -> SetDecisions:
-        order, ordered = falling(q)
-        sizes, values, bounds = np.empty(len(q), dtype=np.int64), np.empty(len(q)), np.empty(len(q))
-        every = np.arange(q.shape[1] + 1)
-        for i, row in enumerate(ordered):
-            sizes[i], values[i], bounds[i] = self.least(row, every)
-        return SetDecisions(of_first(order, sizes), values, bounds)
-
-    def cut(self, q: Values, order: Ints, cuts: Ints) -> tuple[int, float]:
-        return self.least(np.ascontiguousarray(q[order]), cuts)[:2]
-
-    def expect(self, q: Values, labels: Bools) -> Values:
-        self.formula.check_labels(labels)
-        rows = zip(q, labels, strict=True)
-        return np.array([expected(self.formula, count_of(x[y]), count_of(x[~y]), int(y.sum())) for x, y in rows])
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class BySums(BySizes):
@@ -349,7 +335,7 @@ class BySums(BySizes):
         # The expected loss falls up to this number and grows after it, so the best cut is next to it.
         after = int(np.searchsorted(cuts, low))
         near = [low] if cuts[after] == low else [int(k) for k in cuts[after - 1 : after + 1]]
-        values = [expected(self.formula, count_of(q[:k]), count_of(q[k:]), k) for k in near]
+        values = [self.value(q[:k], q[k:]) for k in near]
         best = int(np.argmin(values))
         return near[best], values[best], values[best]
 
@@ -398,19 +384,14 @@ class ByMoments(BySizes):
         lower, _, guess = (x[cuts] for x in self._bounds(q))
         # The best guess is near the best; then the numbers of least bound decide.
         best = int(guess.argmin())
-        value = self._value(q, int(cuts[best]))
-        lower[best] = value
+        lower[best] = value = self.value(q[: cuts[best]], q[cuts[best] :])
         for i in np.argsort(lower, kind="stable"):
             if lower[i] >= value - self.tol:
                 break
-            lower[i] = self._value(q, int(cuts[i]))
+            lower[i] = self.value(q[: cuts[i]], q[cuts[i] :])
             if lower[i] < value:
                 best, value = int(i), float(lower[i])
         return int(cuts[best]), value, min(value, float(lower.min()))
-
-    def _value(self, q: Values, k: int) -> float:
-        """The expected loss of predicting the first k."""
-        return expected(self.formula, count_of(q[:k]), count_of(q[k:]), k)
 
     def _bounds(self, q: Values) -> tuple[Values, Values, Values]:
         """Lower and upper bounds of the expected losses of predicting the first k, k = 0..p, and guesses of them."""
@@ -427,6 +408,5 @@ class ByMoments(BySizes):
         k, zero = np.arange(self.formula.size + 1.0), np.zeros(self.formula.size + 1)
         fraction = self.formula.fraction
         assert fraction is not None
-        top, bottom = (part[0] + part[3] * k for part in (fraction.top, fraction.bottom))
-        largest = max(self.formula.largest, float((top / np.where(bottom > 0.0, bottom, 1.0)).max()))
+        largest = max(self.formula.largest, float(fraction.without_positives(k).max()))
         return self.formula.of(zero, k, zero), largest, ROUNDING * largest

@@ -5,16 +5,16 @@ of probabilities is known one by one, or is equal ones.
 """
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import reduce
-from typing import Any, NamedTuple, TypeVar, final
+from typing import Any, NamedTuple, Self, TypeVar, final
 
 import numpy as np
 
 from setwise.core.attributes import cached_property
 from setwise.core.checks import Bools, Ints, Values
 from setwise.decisions.distributions import TINY, CountRuns, CountSplits, Pmf, convolved, count_of, tail_of, trimmed
-from setwise.decisions.formula import Formula
+from setwise.decisions.formula import Formula, Fraction
 from setwise.decisions.large_sets import ROUNDING, bound_of_interval, expected
 from setwise.kernels.histograms import Chances, chances
 from setwise.surrogates.pieces.counts import new_edges
@@ -118,23 +118,52 @@ def summed(counts: list[Pmf]) -> Pmf:
     return trimmed(convolved(summed(counts[:middle]), summed(counts[middle:])))
 
 
-@final
 @dataclass(frozen=True, eq=False)
-class Levels:
-    """Ranges of probabilities that do not overlap, downwards, but that equal ones may be divided.
+class NumberRanges:
+    """Ranges of numbers that do not overlap, downwards, but that equal ones may be divided.
 
     Parameters
     ----------
-    counts : (k,) int64, the numbers of probabilities, at least 1
-    means, variances : (k,) the sums of q and of q (1 - q)
-    least, most : (k,) the least and the largest probability
+    counts : (k,) or (k, classes) int64, how many numbers are in each, at least 1
+    least, most : (k,) the least and the largest of them
     """
 
     counts: Ints
-    means: Values
-    variances: Values
     least: Values
     most: Values
+
+    def take(self, where: Any) -> Self:
+        """The chosen ranges."""
+        return replace(self, **{one.name: getattr(self, one.name)[where] for one in fields(self)})
+
+    def joined(self, other: Self) -> Self:
+        """The ranges of both, which do not overlap."""
+        both = {one.name: [getattr(self, one.name), getattr(other, one.name)] for one in fields(self)}
+        found = replace(self, **{name: np.concatenate(parts) for name, parts in both.items()})
+        # Of equal largest ones a range that goes on downwards comes last.
+        return found.take(np.lexsort((-found.least, -found.most)))
+
+    def new_bins(self) -> tuple[Values, Bools]:
+        """Rising edges of new bins in the ranges, and which bins are those; others lie between two ranges."""
+        parts = max(BINS // len(self.least), 4)
+        pairs = zip(self.least[::-1].tolist(), self.most[::-1].tolist(), strict=True)
+        edges = [new_edges(low, high, parts, np.empty(0)) for low, high in pairs]
+        asked = np.concatenate([np.arange(len(each)) < len(each) - 1 for each in edges])
+        return np.concatenate(edges), asked[:-1]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Levels(NumberRanges):
+    """Ranges of probabilities.
+
+    Parameters
+    ----------
+    means, variances : (k,) the sums of q and of q (1 - q)
+    """
+
+    means: Values
+    variances: Values
 
     @classmethod
     def of(cls, answers: Sequence[Chances], asked: Bools | None = None) -> "Levels":
@@ -143,11 +172,7 @@ class Levels:
         least = np.min([one.least for one in answers], axis=0)[::-1]
         most = np.max([one.most for one in answers], axis=0)[::-1]
         some = (counts > 0) & (True if asked is None else asked[::-1])
-        return cls(counts[some], means[some], variances[some], least[some], most[some])
-
-    @property
-    def _columns(self) -> tuple[Ints, Values, Values, Values, Values]:
-        return self.counts, self.means, self.variances, self.least, self.most
+        return cls(counts[some], least[some], most[some], means[some], variances[some])
 
     @property
     def settled(self) -> Bools:
@@ -166,22 +191,11 @@ class Levels:
         columns = self.means, self.variances
         return tuple(np.append(np.cumsum(each[::-1])[::-1], 0.0) for each in columns)  # type: ignore[return-value]
 
-    def take(self, where: Any) -> "Levels":
-        """The chosen ranges."""
-        return Levels(*(each[where] for each in self._columns))
-
-    def joined(self, other: "Levels") -> "Levels":
-        """The ranges of both, which do not overlap."""
-        columns = [np.concatenate(both) for both in zip(self._columns, other._columns, strict=True)]
-        # Of equal largest ones a range that goes on downwards comes last.
-        order = np.lexsort((-columns[3], -columns[4]))
-        return Levels(*(each[order] for each in columns))
-
     def divided(self, parts: int) -> "Levels":
         """Settled ranges, each in up to so many ranges of about the same number."""
         sizes = [np.diff(np.arange(0, min(parts, n) + 1) * n // min(parts, n)) for n in self.counts.tolist()]
         counts, q = np.concatenate(sizes), np.repeat(self.least, [len(each) for each in sizes])
-        return Levels(counts, counts * q, counts * (q * (1.0 - q)), q, q)
+        return Levels(counts, q, q, counts * q, counts * (q * (1.0 - q)))
 
 
 def refined(levels: Levels, where: Bools) -> Talk[Levels]:
@@ -192,11 +206,8 @@ def refined(levels: Levels, where: Bools) -> Talk[Levels]:
         rest = rest.joined(levels.take(even).divided(max(BINS // int(even.sum()), 4)))
     if not len(chosen.counts):
         return rest
-    parts = max(BINS // len(chosen.counts), 4)
-    ranges = zip(chosen.least[::-1].tolist(), chosen.most[::-1].tolist(), strict=True)
-    edges = [new_edges(low, high, parts, np.empty(0)) for low, high in ranges]
-    asked = np.concatenate([np.arange(len(each)) < len(each) - 1 for each in edges])
-    return rest.joined(Levels.of((yield BinQuestion(np.concatenate(edges))), asked[:-1]))
+    edges, asked = chosen.new_bins()
+    return rest.joined(Levels.of((yield BinQuestion(edges)), asked))
 
 
 @final
@@ -252,9 +263,7 @@ class LevelBounds:
         self, a: Ints, hit: Values, spread: Values, between: Values, within: Values, miss: Values, rest: Values
     ) -> tuple[Values, Values]:
         """The lower bounds, and how far the losses may be above them where nothing is between."""
-        fraction = self.formula.fraction
-        assert fraction is not None
-        k, (t, d) = a.astype(np.float64), (fraction.top, fraction.bottom)
+        k, (t, d) = a.astype(np.float64), (self._fraction.top, self._fraction.bottom)
         with np.errstate(all="ignore"):
             top, bottom = (x[0] + x[3] * k for x in (t, d))
             # The slopes of A and D along tp_a, m and fn_b.
@@ -276,26 +285,23 @@ class LevelBounds:
         """The chance that nothing is positive, times the difference of the loss there from A / D."""
         if self.none == 0.0:
             return 0.0 * k
-        quotient = np.maximum(self._without_positives(k), 0.0)
+        quotient = np.maximum(self._fraction.without_positives(k), 0.0)
         loss = self.formula.of(0.0 * k, k, 0.0 * k)
         return np.asarray(self.none * (loss - quotient))
 
-    def _without_positives(self, k: Values) -> Values:
-        """A / D where nothing is positive and k are predicted; 0/0 is taken for 0."""
-        fraction = self.formula.fraction
-        assert fraction is not None
-        top, bottom = (x[0] + x[3] * k for x in (fraction.top, fraction.bottom))
-        return np.asarray(top / np.where(bottom > 0.0, bottom, 1.0))
+    @property
+    def _fraction(self) -> Fraction:
+        assert self.formula.fraction is not None
+        return self.formula.fraction
 
     @cached_property
     def largest(self) -> float:
         """The largest loss: that of labelings without a right decision, monotone in P >= 1, or that at P = 0."""
-        fraction, p = self.formula.fraction, float(self.formula.size)
-        assert fraction is not None
+        fraction, p = self._fraction, float(self.formula.size)
         P = np.array([1.0, p])
         top, bottom = (x[0] + x[1] * P + x[2] * P + x[3] * (p - P) for x in (fraction.top, fraction.bottom))
         k = np.array([0.0, 1.0, p])
-        found = [*(top / bottom), *self._without_positives(k)]
+        found = [*(top / bottom), *fraction.without_positives(k)]
         if self.formula.first == 0:
             found += list(self.formula.of(0.0 * k, k, 0.0 * k))
         return float(max(found))
@@ -446,7 +452,8 @@ class BlockBounds:
     def inside(self, levels: Levels) -> Values:
         """Lower bounds for all numbers between the two ends of each level, (k,)."""
         (k, hit, spread), (miss, rest) = levels.ends, levels.rests
-        out, (missed, alarm), p = np.full(len(levels.counts), np.inf), self._costs, self.formula.size
+        out, p = np.full(len(levels.counts), np.inf), self.formula.size
+        missed, alarm = self.formula.costs or (0.0, 0.0)
         for i in np.flatnonzero(levels.counts > 1).tolist():
             a, n = int(k[i]), int(levels.counts[i])
             few = 2.0 * levels.means[i] <= n
@@ -463,36 +470,25 @@ class BlockBounds:
             tp, fn = (size, hit[i], spread[i]), (p - size, miss[i], rest[i])
             lower[i] = self._least(size, 0, _larger(*tp), _smaller(*fn))
             upper[i] = self._most(size, _smaller(*tp), _larger(*fn))
-        missed, alarm = self._costs
+        missed, alarm = self.formula.costs or (0.0, 0.0)
         costs = missed * miss + alarm * (k - hit)
         return lower + costs, upper + costs
 
     def _least(self, number: int, most: int, top: CountRuns, rest: CountRuns) -> float:
         """The mean of the least losses of the blocks."""
-        return max(bound_of_interval(self._curved, number, most, top, rest)[0] - self._rounding, 0.0)
+        found, _ = bound_of_interval(self.formula.without_costs, number, most, top, rest)
+        return max(found - self._rounding, 0.0)
 
     def _most(self, size: int, top: CountRuns, rest: CountRuns) -> float:
         """The mean of the largest losses of the blocks."""
-        tp, fn = top.low[:, None], rest.high[None, :]
-        values = self._curved.of_rights(tp, fn, size - tp, self.formula.size - size - fn)
+        tp, fn, curved = top.low[:, None], rest.high[None, :], self.formula.without_costs
+        values = curved.of_rights(tp, fn, size - tp, self.formula.size - size - fn)
         found = float(top.mass @ values @ rest.mass)
-        return found + (1.0 - float(top.mass.sum() * rest.mass.sum())) * self._largest + self._rounding
+        return found + (1.0 - float(top.mass.sum() * rest.mass.sum())) * curved.largest + self._rounding
 
     @cached_property
-    def _curved(self) -> Formula:
-        return self.formula.without_costs
-
-    @cached_property
-    def _largest(self) -> float:
-        return self._curved.largest
-
-    @property
     def _rounding(self) -> float:
-        return BLOCK_ROUNDING * self._largest
-
-    @cached_property
-    def _costs(self) -> tuple[float, float]:
-        return self.formula.costs or (0.0, 0.0)
+        return BLOCK_ROUNDING * self.formula.without_costs.largest
 
 
 def _larger(n: int, mean: float, variance: float) -> CountRuns:

@@ -271,13 +271,11 @@ class MapSearch:
         fraction, p = self.formula.fraction, self.formula.size
         assert fraction is not None
         k, zero, nothing = np.arange(p + 1.0), np.zeros(p + 1), np.zeros(len(self.columns))
-        top, bottom = (part[0] + part[3] * k for part in (fraction.top, fraction.bottom))
-        without = self.formula.of(zero, k, zero)
         if p <= EVALUATED:
             empty = self.rule.expect(self.columns, np.zeros(self.columns.shape, dtype=bool))
         else:
             empty = self.every.losses(nothing, nothing)
-        return empty, 1.0 - self.chances, without - top / np.where(bottom > 0.0, bottom, 1.0)
+        return empty, 1.0 - self.chances, self.formula.of(zero, k, zero) - fraction.without_positives(k)
 
 
 FEW = 10

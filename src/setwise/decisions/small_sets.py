@@ -162,29 +162,27 @@ class ByTable(DecisionRule):
         starts = np.concatenate(([0], np.cumsum([cell.size for cell in cells[:-1]])))
         return np.concatenate([cell.ravel() for cell in cells]), starts
 
-    def misses_cost(self) -> bool:
-        """Whether at each k and P the loss grows with fn, so that the k most probable decisions are the best k."""
+    @property
+    def _cells(self) -> tuple[list[Values], float]:
+        """The values at all (tp, fn) for each k that may be predicted, and the largest size of any."""
         table, starts = self._table
         p, (low, high) = self.formula.size, self.formula.numbers
-        slack = 1e-12 * float(np.abs(table[np.isfinite(table)]).max())
-        for k in range(low, high + 1):
-            cell = table[starts[k] : starts[k] + (k + 1) * (p - k + 1)].reshape(k + 1, p - k + 1)
-            # From (tp, fn) to (tp - 1, fn + 1) the number of positives does not change.
-            if (cell[:-1, 1:] < cell[1:, :-1] - slack).any():
-                return False
-        return True
+        largest = float(np.abs(table[np.isfinite(table)]).max())
+        cells = (table[starts[k] : starts[k] + (k + 1) * (p - k + 1)] for k in range(low, high + 1))
+        return [cell.reshape(k + 1, -1) for k, cell in enumerate(cells, start=low)], largest
+
+    def misses_cost(self) -> bool:
+        """Whether at each k and P the loss grows with fn, so that the k most probable decisions are the best k."""
+        cells, largest = self._cells
+        # From (tp, fn) to (tp - 1, fn + 1) the number of positives does not change.
+        return not any((cell[:-1, 1:] < cell[1:, :-1] - 1e-12 * largest).any() for cell in cells)
 
     def affine(self) -> bool:
         """Whether at each k and P the loss is affine in tp."""
-        table, starts = self._table
-        p, (low, high) = self.formula.size, self.formula.numbers
-        slack = 1e-11 * float(np.abs(table[np.isfinite(table)]).max())
-        for k in range(low, high + 1):
-            cell = table[starts[k] : starts[k] + (k + 1) * (p - k + 1)].reshape(k + 1, p - k + 1)
-            # From tp - 1 to tp and to tp + 1, with as many positives in all.
-            if (np.abs(cell[:-2, 2:] - 2.0 * cell[1:-1, 1:-1] + cell[2:, :-2]) > slack).any():
-                return False
-        return True
+        cells, largest = self._cells
+        # From tp - 1 to tp and to tp + 1, with as many positives in all.
+        bends = (np.abs(cell[:-2, 2:] - 2.0 * cell[1:-1, 1:-1] + cell[2:, :-2]) for cell in cells)
+        return not any((bend > 1e-11 * largest).any() for bend in bends)
 
     def decide(self, q: Values) -> SetDecisions:
         order, ordered = falling(q)

@@ -15,10 +15,10 @@ from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE, THRESHOLDS_REFUSE
 from setwise.core.surrogate import Dialogue
 from setwise.core.terms import Trait
+from setwise.decisions.levels import NumberRanges
 from setwise.decisions.thresholds import SortedDecisions, Sweep, Threshold
 from setwise.kernels.histograms import Histograms
 from setwise.kernels.thresholds import EQUAL
-from setwise.surrogates.pieces.counts import new_edges
 from setwise.surrogates.pieces.margins import Bins, Margins
 
 GATHERED = 1 << 14
@@ -27,27 +27,14 @@ GATHERED = 1 << 14
 MOST = 1 << 22
 """Of losses that may fall with a further mistake all scores are asked for, up to this number."""
 
-BINS = 1024
-"""About how many bins a question asks about."""
-
 SCORES = 1.0, 1.0
 """The signs with which questions are about scores, and not about margins."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Segments:
-    """Ranges of scores that do not overlap, downwards: their least and largest score, and how many of each class.
-
-    Parameters
-    ----------
-    least, most : (k,) scores
-    counts : (k, 2) the numbers of negatives and positives, not both 0
-    """
-
-    least: Values
-    most: Values
-    counts: Ints
+class Segments(NumberRanges):
+    """Ranges of scores, with the numbers (k, 2) of their negatives and positives."""
 
     @classmethod
     def of(cls, answers: list[Histograms], asked: Bools | None = None) -> "Segments":
@@ -56,7 +43,7 @@ class Segments:
         least = np.min([each.least for each in answers], axis=(0, 1))[::-1]
         most = np.max([each.most for each in answers], axis=(0, 1))[::-1]
         some = (counts.sum(axis=1) > 0) & (True if asked is None else asked[::-1])
-        return cls(least[some], most[some], counts[some])
+        return cls(counts[some], least[some], most[some])
 
     @classmethod
     def of_scores(cls, answers: list[list[Values]]) -> "Segments":
@@ -65,17 +52,7 @@ class Segments:
         scores, places = np.unique(np.concatenate(classes), return_inverse=True)
         labels = np.repeat([0, 1], [len(each) for each in classes])
         counts = np.bincount(2 * np.ravel(places) + labels, minlength=2 * len(scores)).reshape(-1, 2)
-        return cls(scores[::-1], scores[::-1], counts[::-1])
-
-    def take(self, where: Any) -> "Segments":
-        """The chosen segments."""
-        return Segments(self.least[where], self.most[where], self.counts[where])
-
-    def joined(self, other: "Segments") -> "Segments":
-        """The segments of both, which do not overlap."""
-        order = np.argsort(-np.concatenate([self.most, other.most]), kind="stable")
-        both = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("least", "most", "counts"))
-        return Segments(*(each[order] for each in both))
+        return cls(counts[::-1], scores[::-1], scores[::-1])
 
 
 @final
@@ -132,7 +109,7 @@ class ThresholdInPieces:
             if size <= GATHERED or not self.increasing:
                 known = Segments.of_scores((yield scores_question(chosen, size)))
             else:
-                edges, asked = new_bins(chosen)
+                edges, asked = chosen.new_bins()
                 known = Segments.of((yield bins_question(edges)), asked)
             segments = segments.take(~unknown).joined(known)
 
@@ -181,15 +158,6 @@ def scores_question(segments: Segments, size: int) -> Margins:
     return Margins(np.stack([edges] * 2), np.array([size] * 2), SCORES)
 
 
-def new_bins(segments: Segments) -> tuple[Values, Bools]:
-    """Rising edges of new bins in the segments, and which bins are those; others lie between two segments."""
-    parts = max(BINS // len(segments.least), 4)
-    pairs = zip(segments.least[::-1].tolist(), segments.most[::-1].tolist(), strict=True)
-    edges = [new_edges(low, high, parts, np.empty(0)) for low, high in pairs]
-    asked = np.concatenate([np.arange(len(each)) < len(each) - 1 for each in edges])
-    return np.concatenate(edges), asked[:-1]
-
-
 SENT = 1 << 22
 """About so many scores are sent at a time."""
 
@@ -209,7 +177,7 @@ def twice_swapped() -> Dialogue[int]:
         large = _mixed(segments) & ((sizes > SENT) | (len(sizes) == 1))
         if not large.any():
             break
-        edges, asked = new_bins(segments.take(large))
+        edges, asked = segments.take(large).new_bins()
         segments = segments.take(~large).joined(Segments.of((yield bins_question(edges)), asked))
     found = _twice(segments.counts, segments.least == segments.most)
     for part in _groups(segments.counts.sum(axis=1), np.flatnonzero(_mixed(segments))):

@@ -6,8 +6,8 @@ from scipy.stats import t as student
 from cases import waves
 from setwise.core.batch import Sets
 from setwise.decisions import best_threshold, bootstrap_threshold
-from setwise.decisions.resampling import DecisionResampling, SetResampling, counts_of, resampling
-from setwise.decisions.thresholds import bound, sweep_all
+from setwise.decisions.resampling import counts_of, reweighted
+from setwise.decisions.thresholds import bound, losses_by_set, sweep_all
 from setwise.kernels.thresholds import weighted_counts, weighted_mean_along
 from setwise.losses import (
     MCC,
@@ -38,15 +38,13 @@ def test_the_losses_of_a_resample_are_those_of_its_decisions(loss):
         y, scores = sample(rng, 12, ties=i % 2 == 0)
         bound_loss = bound(loss, Sets.single(y), "test")
         order = sweep_all(bound_loss, scores).order
-        drawn = resampling(loss, bound_loss, order)
-        assert isinstance(drawn, DecisionResampling)
         weights = rng.multinomial(12, np.full(12, 1 / 12))
         chosen = np.repeat(np.arange(12), weights)
         P = np.array([order.labels[chosen].sum()])
-        losses, start = drawn._losses(counts_of(loss, P, 12 - P), 0, weights)
+        found = reweighted(order, counts_of(loss, P, 12 - P), 0, weights)
         predicted = np.arange(12)[None, :] < np.arange(13)[:, None]
         truth = [loss(order.labels[chosen], row[chosen]) for row in predicted]
-        np.testing.assert_allclose(np.append(start, losses), truth, atol=1e-12)
+        np.testing.assert_allclose(np.append(found.start, found.losses), truth, atol=1e-12)
 
 
 def test_the_losses_of_resampled_sets_are_means_over_them():
@@ -56,10 +54,8 @@ def test_the_losses_of_resampled_sets_are_means_over_them():
     for loss in (EarlyDetection(), FBeta()):
         bound_loss = bound(loss, sets, "test")
         order = sweep_all(bound_loss, scores).order
-        found = resampling(loss, bound_loss, order)
-        assert isinstance(found, SetResampling)
         weights = np.array([0.5, 0.0, 0.25, 0.25])
-        along = weighted_mean_along(found.losses, found.start, found.owners, found.places, weights)
+        along = weighted_mean_along(*losses_by_set(bound_loss, order), weights)
         truth = [weights @ bound_loss.values(scores >= t) for t in order.scores]
         np.testing.assert_allclose(along, truth, atol=1e-12)
 

@@ -114,19 +114,13 @@ class Share:
             found &= self.sets.p_values(at) <= level + SLACK
         return found
 
-    def sure_down_to(self, level: float) -> Bools:
+    def sure_before_failure(self, level: float, *, from_last: bool) -> Bools:
         """The cuts before the first one that fails, (m+1,); for a share that falls, or stays, from cut to cut.
 
-        The test of the first cut at which the share is too low rejects with at most the probability ``level``.
+        The test of the first cut at which the share is too low rejects with at most the probability ``level``. For a
+        share that rises from cut to cut they begin ``from_last``.
         """
-        return self._before_first_failure(self.cuts, level)
-
-    def sure_up_to(self, level: float) -> Bools:
-        """The same from the last cut on, for a share that rises from cut to cut."""
-        return self._before_first_failure(self.cuts[::-1], level)
-
-    def _before_first_failure(self, cuts: Ints, level: float) -> Bools:
-        found = np.zeros(len(self.right), dtype=bool)
+        found, cuts = np.zeros(len(self.right), dtype=bool), self.cuts[::-1] if from_last else self.cuts
         passed = self.passes(cuts, level)
         found[cuts[: len(passed) if passed.all() else int(passed.argmin())]] = True
         return found

@@ -258,10 +258,9 @@ CLASSES = {"recall": "positive", "specificity": "negative"}
 """The class whose decisions a share counts."""
 
 
-def as_floors(floor: Any) -> tuple[Floor, ...]:
-    """``floor`` as one floor or more."""
-    if isinstance(floor, Floor):
-        return (floor,)
-    if not isinstance(floor, Sequence) or not floor or not all(isinstance(one, Floor) for one in floor):
+def as_requests(floor: Any) -> tuple[FloorRequest, ...]:
+    """``floor`` as requests of one floor or more."""
+    given = [floor] if isinstance(floor, Floor) else floor
+    if not isinstance(given, Sequence) or not given or not all(isinstance(one, Floor) for one in given):
         raise TypeError(f"floor must be a Floor or a list of them, as Floor('recall', 0.9); got {shown(floor)}.")
-    return tuple(floor)
+    return tuple(FloorRequest.of(one) for one in given)

@@ -53,28 +53,23 @@ class ScoredLabelMatrix:
             raise ValueError(f"scores must have shape {shape}, one per decision; got shape {given.shape}.")
         return cls(rows, as_scores(given.ravel(), rows.total).reshape(shape))
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The numbers n of rows and p of columns."""
-        return len(self.rows), int(self.rows.sizes[0])
-
     @cached_property
     def sets(self) -> Sets:
         """The batch in which each column is one set."""
-        n, p = self.shape
+        n, p = self.scores.shape
         return Sets(np.ascontiguousarray(self.rows.labels.reshape(n, p).T).ravel(), n * np.arange(p + 1))
 
     @cached_property
     def order(self) -> SortedDecisions:
         """The decisions of each column in falling order of their scores; O(n p log n)."""
-        return SortedDecisions.each(self.sets, np.ascontiguousarray(self.scores.T).ravel())
+        return SortedDecisions.of(self.sets, np.ascontiguousarray(self.scores.T).ravel())
 
     @cached_property
     def places(self) -> Ints:
         """The places of the decisions of :attr:`order` in the flat matrix, row by row, (m,)."""
-        n, p = self.shape
+        n, p = self.scores.shape
         column, row = np.divmod(self.order.items.astype(np.int64), n)
-        return row * p + column
+        return np.asarray(row * p + column)
 
     def labels(self, thresholds: Values) -> Bools:
         """The labels that thresholds (p,) predict, (n, p)."""
@@ -90,7 +85,7 @@ def best_of_rows(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float,
 
     The best common threshold is the start. Then each column in turn is swept while the others stay.
     """
-    n, p = columns.shape
+    n, p = columns.scores.shape
     bound_loss = bound(loss, columns.rows, "label_thresholds")
     common = sweep_all(bound_loss, columns.scores.ravel()).best()[0]
     thresholds, value = np.full(p, common.threshold), common.loss
@@ -318,7 +313,7 @@ def best_of_pool(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float,
     elif counts.quotient is not None and not pool.cost.start.any() and not pool.cost.along.any():
         cuts, exact = _of_quotient(pool, counts.quotient[0][0], counts.quotient[1][0]), True
     else:
-        cuts, exact = _one_by_one(pool, counts), columns.shape[1] == 1
+        cuts, exact = _one_by_one(pool, counts), columns.scores.shape[1] == 1
     return columns.order.between(cuts), float(pool.value(cuts)), exact
 
 

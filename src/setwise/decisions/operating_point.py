@@ -13,7 +13,7 @@ from setwise.core.batch import Sets
 from setwise.core.checks import Bools, Ints, Values
 from setwise.core.loss import Loss
 from setwise.decisions.fixed_sequence import SetSums, Share
-from setwise.decisions.floors import SHARES, SIDES, SLACK, Floor, FloorRequest, UnmetFloor, as_floors, share, together
+from setwise.decisions.floors import SHARES, SIDES, SLACK, Floor, FloorRequest, UnmetFloor, as_requests, share, together
 from setwise.decisions.thresholds import SortedDecisions, Sweep, as_sets, bound, sweep_all
 from setwise.kernels.thresholds import falling_counts
 
@@ -93,7 +93,7 @@ def constrained_threshold(
     >>> round(point.threshold, 2), round(point.loss, 2), round(point.recall, 2)
     (0.7, 0.2, 0.67)
     """
-    sets, floors = as_sets(y), together(tuple(FloorRequest.of(one) for one in as_floors(floor)))
+    sets, floors = as_sets(y), together(as_requests(floor))
     swept = sweep_all(bound(loss, sets, "constrained_threshold"), scores)
     cuts = CutCounts.of(swept.order, sets)
     return cuts.best(np.append(swept.start, swept.losses), cuts.meeting(floors), floors)
@@ -101,8 +101,7 @@ def constrained_threshold(
 
 def kept_at(y: ArrayLike | Sets, scores: ArrayLike, floor: Floor | Sequence[Floor], thresholds: ArrayLike) -> Bools:
     """Whether the floors are met at each of some thresholds, as :func:`constrained_threshold` asks for it."""
-    sets, floors = as_sets(y), together(tuple(FloorRequest.of(one) for one in as_floors(floor)))
-    cuts = CutCounts.of(SortedDecisions.together(sets, scores), sets)
+    floors, cuts = together(as_requests(floor)), CutCounts.of_scores(y, scores)
     met = np.logical_and.reduce([cuts.met(asked.floor) for asked in floors])
     return np.asarray(met[cuts.order.cuts_at(np.asarray(thresholds, dtype=np.float64))])
 
@@ -114,12 +113,12 @@ def nearest_threshold(
 
     For floors that no threshold meets; the arguments are those of :func:`constrained_threshold`.
     """
-    sets, floors = as_sets(y), tuple(FloorRequest.of(one) for one in as_floors(floor))
+    sets, floors = as_sets(y), as_requests(floor)
     swept = sweep_all(bound(loss, sets, "nearest_threshold"), scores)
     cuts = CutCounts.of(swept.order, sets)
     values = np.array([one.floor.values(cuts.tp, cuts.fp, cuts.P, cuts.N) for one in floors])
     short = np.max([[one.floor.least] for one in floors] - values, axis=0)
-    short = np.where(cuts.apart, short, np.inf)
+    short = np.where(cuts.order.apart, short, np.inf)
     point = cuts.best(np.append(swept.start, swept.losses), short <= short.min() + SLACK, floors)
     at = values[:, cuts.order.cuts_at(np.array([point.threshold]))[0]]
     return replace(point, reached=tuple(one.of_share(value) for one, value in zip(floors, at.tolist(), strict=True)))
@@ -162,10 +161,9 @@ def precision_at_recall(
     (0.25, 0.75, 1.0)
     """
     floor = FloorRequest.least("recall", recall, confidence)
-    sets = as_sets(y)
-    cuts = CutCounts.of(SortedDecisions.together(sets, scores), sets)
+    cuts = CutCounts.of_scores(y, scores)
     loss = 1.0 - share(cuts.tp, cuts.tp + cuts.fp)
-    return cuts.best(loss, cuts.least(loss, cuts.meeting((floor,))), (floor,), cuts.P - cuts.tp)
+    return cuts.best(loss, cuts.meeting((floor,)), (floor,), cuts.P - cuts.tp)
 
 
 def recall_at_precision(
@@ -293,11 +291,10 @@ def recall_at_alarm_rate(
 
 
 def _most_recall(y: ArrayLike | Sets, scores: ArrayLike, floor: FloorRequest, caller: str) -> OperatingPoint:
-    sets = as_sets(y)
-    cuts = CutCounts.of(SortedDecisions.together(sets, scores), sets)
+    cuts = CutCounts.of_scores(y, scores)
     Floor("recall", 0.0).check(cuts.P, cuts.N, f"the recall that {caller} makes largest")
     loss = 1.0 - share(cuts.tp, np.full(len(cuts.tp), cuts.P))
-    return cuts.best(loss, cuts.least(loss, cuts.meeting((floor,))), (floor,), cuts.fp)
+    return cuts.best(loss, cuts.meeting((floor,)), (floor,), cuts.fp)
 
 
 @final
@@ -309,14 +306,12 @@ class CutCounts:
     ----------
     order : one segment of decisions in falling order of their scores
     tp, fp : (m+1,) the numbers of positives and negatives among the predicted
-    apart : (m+1,) whether the k-th score and the next one differ, so that a threshold lies between them
     owners : (m,) the set of each decision; None for one set, whose decisions are independent
     """
 
     order: SortedDecisions
     tp: Values
     fp: Values
-    apart: Bools
     owners: Ints | None
 
     @classmethod
@@ -324,14 +319,14 @@ class CutCounts:
         """The counts along an order of one segment."""
         positives = np.count_nonzero(order.labels)
         fn, fp = falling_counts(order.labels, order.offsets, np.array([positives]))
-        s = order.scores
-        return cls(
-            order,
-            np.append(0.0, positives - fn),
-            np.append(0.0, fp),
-            np.concatenate([[True], s[1:] != s[:-1], [True]])[: len(s) + 1],
-            np.searchsorted(sets.offsets, order.items, side="right") if len(sets) > 1 else None,
-        )
+        owners = np.searchsorted(sets.offsets, order.items, side="right") if len(sets) > 1 else None
+        return cls(order, np.append(0.0, positives - fn), np.append(0.0, fp), owners)
+
+    @classmethod
+    def of_scores(cls, y: ArrayLike | Sets, scores: ArrayLike) -> CutCounts:
+        """The counts along the order of all decisions together."""
+        sets = as_sets(y)
+        return cls.of(SortedDecisions.of(sets, scores, together=True), sets)
 
     @property
     def P(self) -> float:  # noqa: N802
@@ -356,17 +351,17 @@ class CutCounts:
     def met(self, floor: Floor) -> Bools:
         """The cuts that meet a floor, any of which may be picked, (m+1,)."""
         if floor.confidence is None or floor.least in (0.0, 1.0) or not len(self.order.labels):
-            return np.asarray(floor.met(self.tp, self.fp, self.P, self.N) & self.apart)
+            return np.asarray(floor.met(self.tp, self.fp, self.P, self.N) & self.order.apart)
         along = self.along(floor)
         side = SIDES[floor.measure]
         if side == "both":
             return along.sure_in_walks(floor.level)
-        return along.sure_up_to(floor.level) if side == "low" else along.sure_down_to(floor.level)
+        return along.sure_before_failure(floor.level, from_last=side == "low")
 
     def along(self, floor: Floor) -> Share:
         """The share of a floor at all cuts, and over which sets."""
         right, whole = SHARES[floor.measure](self.tp, self.fp, self.P, self.N)
-        return Share(right, whole, np.flatnonzero(self.apart), floor.least, self._over_sets(floor))
+        return Share(right, whole, self.order.allowed, floor.least, self._over_sets(floor))
 
     def _over_sets(self, floor: Floor) -> SetSums | None:
         if self.owners is None:
@@ -390,7 +385,7 @@ class CutCounts:
 
     def _unmet(self, floors: tuple[FloorRequest, ...], met: list[Bools]) -> UnmetFloor:
         # The first floor that fails together with those before it is named, with what they leave to it.
-        left, first = self.apart, 0
+        left, first = self.order.apart, 0
         while (left & met[first]).any():
             left, first = left & met[first], first + 1
         asked = floors[first]
@@ -431,15 +426,14 @@ class CutCounts:
         """Whether a floor is sure at cuts that were tested in turn, so that no bound at one cut alone tells it."""
         return floor.confidence is not None and (self.owners is not None or SIDES[floor.measure] == "both")
 
-    def least(self, loss: Values, allowed: Bools) -> Bools:
-        """The allowed cuts of the least loss."""
-        return np.asarray(allowed & (loss == loss[allowed].min()))
-
     def best(
         self, loss: Values, allowed: Bools, floors: tuple[FloorRequest, ...], then: Values | None = None
     ) -> OperatingPoint:
-        """The allowed cut of the least loss, or of the least ``then`` where all allowed ones have the least loss."""
-        key = np.where(allowed, loss if then is None else then, np.inf)
+        """The allowed cut of the least loss, and of those with the least one that of the least ``then``."""
+        if then is None:
+            key = np.where(allowed, loss, np.inf)
+        else:
+            key = np.where(allowed & (loss == loss[allowed].min()), then, np.inf)
         found = Sweep(self.order, key[1:], key[:1]).best()[0]
         k = int(self.order.cuts_at(np.array([found.threshold]))[0])
         tp, fp = self.tp[k : k + 1], self.fp[k : k + 1]

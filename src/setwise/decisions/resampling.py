@@ -6,7 +6,6 @@ sample less than the best threshold does.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
@@ -51,21 +50,14 @@ class Resample:
         return float(chosen.between(cut)[0]), float(chosen.at(losses, start, cut)[0])
 
 
-class Resampling(ABC):
-    """A way to draw resamples."""
-
-    @abstractmethod
-    def draw(self, n: int, rng: np.random.Generator) -> Iterator[Resample]:
-        """Draw n resamples, one after another; O(m) each."""
-
-
-def resampling(loss: Loss, bound_loss: BoundLoss, order: SortedDecisions) -> Resampling:
-    """Resampling of whole sets where there are several, and of the decisions of a single one."""
+def resamples(
+    loss: Loss, bound_loss: BoundLoss, order: SortedDecisions, n: int, rng: np.random.Generator
+) -> Iterator[Resample]:
+    """So many resamples, O(m) each: of whole sets where there are several, and of the decisions of a single one."""
     sets = bound_loss.batch
     assert isinstance(sets, Sets)
     if len(sets) > 1:
-        losses, start, owners, places = losses_by_set(bound_loss, order)
-        return SetResampling(order, losses, start, owners, places)
+        return _of_sets(bound_loss, order, n, rng)
     if not len(order.items):
         raise ValueError("y must hold a known label; got none.")
     if bound_loss.counts is None or bound_loss.counts.areas is not None or sets.totals is not None:
@@ -74,57 +66,40 @@ def resampling(loss: Loss, bound_loss: BoundLoss, order: SortedDecisions) -> Res
             "decisions have no places. Give several sets, which are resampled as a whole.",
             HOW_SURE,
         )
-    return DecisionResampling(order, loss)
+    return _of_decisions(loss, order, n, rng)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class DecisionResampling(Resampling):
+def _of_decisions(loss: Loss, order: SortedDecisions, n: int, rng: np.random.Generator) -> Iterator[Resample]:
     """Resamples of the decisions of one set, drawn with replacement, for a loss of counts."""
-
-    order: SortedDecisions
-    loss: Loss
-
-    def draw(self, n: int, rng: np.random.Generator) -> Iterator[Resample]:  # noqa: D102
-        m, positive = len(self.order.items), np.flatnonzero(self.order.labels)
-        negative = np.flatnonzero(~self.order.labels)
-        # First how many positives are drawn, then which: the loss is bound to all resamples at once.
-        P = rng.binomial(m, len(positive) / m, n)
-        counts, weights = counts_of(self.loss, P, m - P), np.zeros(m, dtype=np.int64)
-        for b in range(n):
-            for places, many in ((positive, P[b]), (negative, m - P[b])):
-                drawn = rng.integers(len(places), size=many) if many else np.zeros(0, np.int64)
-                weights[places] = np.bincount(drawn, minlength=len(places))
-            yield Resample(Sweep(self.order, *self._losses(counts, b, weights)), weights > 0)
-
-    def _losses(self, counts: Counts, b: int, weights: Ints) -> tuple[Values, Values]:
-        """The losses of one resample, and that where none is predicted."""
-        at, labels, missed = slice(b, b + 1), self.order.labels, float(counts.P[b])
-        start = counts.of(counts.P[at], np.zeros(1), at)
-        if counts.quotient is not None:
-            top, bottom = counts.quotient
-            return weighted_quotient(labels, weights, missed, top[b], bottom[b], counts.origin[b]), start
-        return counts.of(*weighted_counts(labels, weights, missed), at), start
+    m, classes = len(order.items), (np.flatnonzero(order.labels), np.flatnonzero(~order.labels))
+    # First how many positives are drawn, then which: the loss is bound to all resamples at once.
+    P = rng.binomial(m, len(classes[0]) / m, n)
+    counts, weights = counts_of(loss, P, m - P), np.zeros(m, dtype=np.int64)
+    for b in range(n):
+        for places, many in zip(classes, (P[b], m - P[b]), strict=True):
+            drawn = rng.integers(len(places), size=many) if many else np.zeros(0, np.int64)
+            weights[places] = np.bincount(drawn, minlength=len(places))
+        yield Resample(reweighted(order, counts, b, weights), weights > 0)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class SetResampling(Resampling):
-    """Resamples of whole sets, drawn with replacement; the arrays are those of :func:`losses_by_set`."""
+def reweighted(order: SortedDecisions, counts: Counts, b: int, weights: Ints) -> Sweep:
+    """The losses at all cut points if each decision counts so often, where ``counts`` has the loss at place b."""
+    at, labels, missed = slice(b, b + 1), order.labels, float(counts.P[b])
+    start = counts.of(counts.P[at], np.zeros(1), at)
+    if counts.quotient is None:
+        return Sweep(order, counts.of(*weighted_counts(labels, weights, missed), at), start)
+    top, bottom = counts.quotient
+    return Sweep(order, weighted_quotient(labels, weights, missed, top[b], bottom[b], counts.origin[b]), start)
 
-    order: SortedDecisions
-    losses: Values
-    start: Values
-    owners: Ints
-    places: Ints
 
-    def draw(self, n: int, rng: np.random.Generator) -> Iterator[Resample]:  # noqa: D102
-        size = len(self.start)
-        for _ in range(n):
-            weights = np.bincount(rng.integers(size, size=size), minlength=size) / size
-            along = weighted_mean_along(self.losses, self.start, self.owners, self.places, weights)
-            sweep = Sweep(self.order, along, np.array([weights @ self.start]))
-            yield Resample(sweep, weights[self.owners] > 0)
+def _of_sets(bound_loss: BoundLoss, order: SortedDecisions, n: int, rng: np.random.Generator) -> Iterator[Resample]:
+    """Resamples of whole sets, drawn with replacement."""
+    losses, start, owners, places = losses_by_set(bound_loss, order)
+    size = len(start)
+    for _ in range(n):
+        weights = np.bincount(rng.integers(size, size=size), minlength=size) / size
+        along = weighted_mean_along(losses, start, owners, places, weights)
+        yield Resample(Sweep(order, along, np.array([weights @ start])), weights[owners] > 0)
 
 
 def counts_of(loss: Loss, P: Ints, N: Ints) -> Counts:
@@ -255,7 +230,7 @@ def bootstrap_curve(
     # The last cut is that of the best threshold.
     cuts = order.cuts_at(np.append(at, best.threshold))
     found, gains, losses = np.empty(n_resamples), np.empty(n_resamples), np.empty((n_resamples, len(cuts)))
-    for b, resample in enumerate(resampling(loss, bound_loss, order).draw(n_resamples, rng)):
+    for b, resample in enumerate(resamples(loss, bound_loss, order, n_resamples, rng)):
         found[b], least = resample.best()
         losses[b] = np.append(resample.sample.start, resample.sample.losses)[cuts]
         gains[b] = here[order.cuts_at(found[b : b + 1])[0]] - least
@@ -337,7 +312,7 @@ def bagged_threshold(
     order, losses = swept.order, np.append(swept.start, swept.losses)
     if not len(order.items):
         return swept.best()[0]
-    drawn = resampling(loss, bound_loss, order).draw(n_resamples, rng)
+    drawn = resamples(loss, bound_loss, order, n_resamples, rng)
     thresholds, least = np.array([resample.best() for resample in drawn]).T
     cuts, allowed, best = order.cuts_at(thresholds), order.allowed, swept.best()[0]
     bagged = int(allowed[np.abs(allowed - cuts.mean()).argmin()])

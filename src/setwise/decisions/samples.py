@@ -136,10 +136,8 @@ class _SampleLoss:
         low, high = self.formula.numbers
         order = np.argsort(-(self.w @ self.truths), kind="stable")
         s, tp = self.truths.sum(axis=1).astype(np.float64), np.zeros(len(self.w))
-        out, step = (
-            [np.atleast_1d(self.formula.at(0.0, tp, s) @ self.w)] if low == 0 else [],
-            max(1, SAMPLE_CELLS // len(s)),
-        )
+        out = [np.atleast_1d(self.formula.at(0.0, tp, s) @ self.w)] if low == 0 else []
+        step = max(1, SAMPLE_CELLS // len(s))
         for a in range(0, high, step):
             hits = tp + np.cumsum(self.truths[:, order[a : min(a + step, high)]].T, axis=0)
             k, tp = np.arange(a + 1.0, a + 1.0 + len(hits)), hits[-1]
@@ -231,12 +229,10 @@ class _SampleLoss:
             return np.asarray(self.w * self.formula.at(number, inside, s - inside))
 
         out = np.full(len(labels), np.inf)
-        if k < p:
-            one, none = at(k + 1.0, tp + 1.0), at(k + 1.0, tp)
-            out = np.where(labels, out, y.T @ one + (1.0 - y).T @ none)
-        if k > 0:
-            one, none = at(k - 1.0, tp - 1.0), at(k - 1.0, tp)
-            out = np.where(labels, y.T @ one + (1.0 - y).T @ none, out)
+        for more, there in ((1.0, k < p), (-1.0, k > 0)):
+            if there:
+                one, none = at(k + more, tp + more), at(k + more, tp)
+                out = np.where(labels == (more < 0.0), y.T @ one + (1.0 - y).T @ none, out)
         return out
 
 

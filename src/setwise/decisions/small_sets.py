@@ -216,11 +216,11 @@ BLOCK = 1 << 22
 """So many numbers are held at once."""
 
 
-def probabilities_of_all(q: Values) -> Values:
-    """``Pr(y)`` of every labeling y, (n, 2^p) for probabilities (n, p); bit i of the column says whether y_i = 1."""
-    out = np.ones((len(q), 1))
-    for column in q.T[:, :, None]:
-        out = np.concatenate([out * (1.0 - column), out * column], axis=1)
+def products_over_bits(zeros: Values, ones: Values) -> Values:
+    """The products over i of ``ones`` (n, p) where bit i of the column is 1, and of ``zeros`` elsewhere, (n, 2^p)."""
+    out = np.ones((len(ones), 1))
+    for off, on in zip(zeros.T[:, :, None], ones.T[:, :, None], strict=True):
+        out = np.concatenate([out * off, out * on], axis=1)
     return out
 
 
@@ -265,7 +265,7 @@ class ByEnumeration(_EnumerationRule):
         return np.column_stack([bound_loss.values(np.tile(h, len(every))) for h in every])
 
     def expectations(self, q: Values) -> Values:
-        return probabilities_of_all(q) @ self._table
+        return products_over_bits(1.0 - q, q) @ self._table
 
 
 @final
@@ -287,9 +287,7 @@ class ByMistakes(_EnumerationRule):
 
     def expectations(self, q: Values) -> Values:
         # The transform of independent bits is a product: 1 - 2 q_i for each bit in the index.
-        signs = np.ones((len(q), 1))
-        for column in q.T[:, :, None]:
-            signs = np.concatenate([signs, signs * (1.0 - 2.0 * column)], axis=1)
+        signs = products_over_bits(np.ones_like(q), 1.0 - 2.0 * q)
         return _walsh_hadamard(signs * self._transformed) / float(1 << self.size)
 
 

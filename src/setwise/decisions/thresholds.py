@@ -66,19 +66,12 @@ class SortedDecisions:
     offsets: Ints
 
     @classmethod
-    def each(cls, sets: Sets, scores: ArrayLike) -> SortedDecisions:
-        """Every set as a segment of its own; O(p log p)."""
+    def of(cls, sets: Sets, scores: ArrayLike, *, together: bool = False) -> SortedDecisions:
+        """Every set as a segment of its own, or all sets ``together`` as one segment; O(total log total)."""
         kept, labels, values, offsets = _known(sets, as_scores(scores, sets.total))
-        items, labels, values, _ = sort_falling(values, labels, offsets)
-        return cls(items if kept is None else kept[items], labels, values, offsets)
-
-    @classmethod
-    def together(cls, sets: Sets, scores: ArrayLike) -> SortedDecisions:
-        """All sets as one segment; O(total log total)."""
-        kept, labels, values, _ = _known(sets, as_scores(scores, sets.total))
-        whole = np.array([0, len(values)], dtype=np.int64)
-        items, labels, values, _ = sort_falling(values, labels, whole)
-        return cls(items if kept is None else kept[items], labels, values, whole)
+        segments = np.array([0, len(values)], dtype=np.int64) if together else offsets
+        items, labels, values, _ = sort_falling(values, labels, segments)
+        return cls(items if kept is None else kept[items], labels, values, segments)
 
     def segment(self, i: int) -> SortedDecisions:
         """One segment alone."""
@@ -103,10 +96,15 @@ class SortedDecisions:
         """The negative scores, which rise."""
         return -self.scores
 
+    @cached_property
+    def apart(self) -> Bools:
+        """The cuts of the only segment that do not separate equal scores, none and all included, (m+1,)."""
+        return np.asarray(np.append(np.inf, self.scores) != np.append(self.scores, -np.inf))
+
     @property
     def allowed(self) -> Ints:
-        """The cuts of the only segment that do not separate equal scores, none and all included; they rise."""
-        return np.flatnonzero(np.append(np.inf, self.scores) != np.append(self.scores, -np.inf))
+        """The numbers of these cuts, which rise."""
+        return np.flatnonzero(self.apart)
 
     def between(self, cuts: Ints) -> Values:
         """The threshold of one cut of each segment, (n,)."""
@@ -199,10 +197,11 @@ def sweep_each(bound_loss: BoundLoss, order: SortedDecisions) -> Sweep:
 
 def sweep_all(bound_loss: BoundLoss, scores: ArrayLike) -> Sweep:
     """The mean loss of all sets at the cut points of all their scores; O(total log total) for a loss of counts."""
-    sets = _sets_of(bound_loss)
+    sets = bound_loss.batch
+    assert isinstance(sets, Sets)
+    order = SortedDecisions.of(sets, scores, together=True)
     if len(sets) == 1:
-        return sweep_each(bound_loss, SortedDecisions.each(sets, scores))
-    order = SortedDecisions.together(sets, scores)
+        return sweep_each(bound_loss, order)
     losses, start, owners, places = losses_by_set(bound_loss, order)
     with np.errstate(over="ignore"):
         along, none = mean_along(losses, start, owners, places), np.array([start.mean()])
@@ -222,11 +221,6 @@ def losses_by_set(bound_loss: BoundLoss, order: SortedDecisions) -> tuple[Values
     each = Orders(np.empty_like(order.items), np.empty_like(order.labels), offsets)
     each.items[places], each.labels[places] = order.items, order.labels
     return _losses(bound_loss, each), losses_of_none(bound_loss), owners, places
-
-
-def _sets_of(bound_loss: BoundLoss) -> Sets:
-    assert isinstance(bound_loss.batch, Sets)
-    return bound_loss.batch
 
 
 def _known(sets: Sets, scores: Floats) -> tuple[NDArray[np.int32] | None, Bools, Floats, Ints]:

@@ -9,7 +9,7 @@ from setwise.core.checks import Bools, Values, as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import FLOORS
 from setwise.decisions import Floor, OperatingPoint, UnmetFloor, constrained_threshold
-from setwise.decisions.floors import SLACK, FloorRequest, together
+from setwise.decisions.floors import SLACK, as_requests, together
 from setwise.decisions.operating_point import kept_at, nearest_threshold
 from setwise.decisions.task import Task
 from setwise.estimators.selection.strategies import Evidence, Rule, SingleThreshold, Strategy, ThresholdRule
@@ -135,7 +135,7 @@ class FlooredThreshold(Strategy):
     def check(self, truth: Any) -> None:
         """Raise ValueError if there are so few positive rows that not even labels without a mistake keep the floors."""
         P = float(np.sum(truth))
-        for asked in together(tuple(FloorRequest.of(floor) for floor in self.floors)):
+        for asked in together(as_requests(self.floors)):
             floor = asked.floor
             best = float(floor.values(np.array([P]), np.zeros(1), P, 0.0)[0])
             if best < floor.least - SLACK:

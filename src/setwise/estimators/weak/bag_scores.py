@@ -71,15 +71,6 @@ def share_right(right: Bools, known: Bools, sample_weight: Any) -> float:
     return float(np.average(right[known], weights=weight[known] / weight[known].max()))
 
 
-def refuse_weights(sample_weight: Any) -> None:
-    """Refuse weights of rows where no label of a row is known."""
-    if sample_weight is not None:
-        raise ValueError(
-            "sample_weight must be None where score is given no known label in y: it weighs rows with known labels, "
-            "and the log-likelihood is that of whole bags."
-        )
-
-
 def mean_log_likelihood(bags: Bagging, ranges: Ranges, scores: Values) -> float:
     """The mean over bags, and over classes, of ``log Pr(what is known)``, for log-odds (n,), or (n, k).
 
@@ -92,7 +83,7 @@ def mean_log_likelihood(bags: Bagging, ranges: Ranges, scores: Values) -> float:
         if ((low == 0) & (high == bags.sizes)).all():
             continue
         held = Knowledge.of(bags, np.full(len(s), -1, dtype=np.int8), low, high)
-        values.append(-CountLikelihood(held.loss).on(held.sets)(s[held.order]).values.mean())
+        values.append(-held.likelihood(s[held.order]).values.mean())
     if not values:
         raise ValueError(
             "score must be given labels y, or counts, proportions, at_least or between of bags; got none that is known."
@@ -106,11 +97,6 @@ def threshold_for(loss: Loss, scores: Values) -> float:
     The rows are one set of independent decisions with these log-odds, and no label is read. A threshold never separates
     equal rows. Up to 4096 rows no other one has a smaller expected loss; for more the search ends within 1e-3 of a
     bound of the least one, or after a fixed amount of work. Between the last positive and the first negative row it is
-    halfway; where all rows are positive, or none is, it is -inf or inf. Raises what :func:`check_decidable` raises.
+    halfway; where all rows are positive, or none is, it is -inf or inf. Raises what :func:`rule_of_cuts` raises.
     """
     return best_cut(rule_of_cuts(loss, len(scores)), expit(scores), scores)[0]
-
-
-def check_decidable(loss: Loss, n: int) -> None:
-    """Raise Refusal for a loss without a best threshold of n rows that can be found, whatever their scores."""
-    rule_of_cuts(loss, n)

@@ -251,46 +251,48 @@ TOTAL = 1e-6
 @final
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Values of bags as they were given, checked: (bags,) each, or (bags, k) with a column for each class, or None.
+    """Values of bags as they were given, checked: (bags,) each, or (bags, k) with a column for each class.
 
     Attributes
     ----------
     bags : the rows of each bag
-    counts, proportions, at_least : numbers or shares of positives, NaN where nothing is known
-    between : (bags, 2) the least and the largest number
+    values : those that were given, by name, NaN where nothing is known: "counts", "proportions" and "at_least" are
+        numbers or shares of positives, and "between" (bags, 2) the least and the largest number
     """
 
     bags: Bagging
-    counts: Values | None
-    proportions: Values | None
-    at_least: Values | None
-    between: Values | None
+    values: dict[str, Values]
 
     @classmethod
     def of(
         cls, bags: Bagging, counts: Any, proportions: Any, at_least: Any, between: Any, classes: int | None = None
     ) -> "Ranges":
         """The values that a user gives, for so many classes if that is known; None says nothing."""
-        columns = {"counts": counts, "proportions": proportions}
-        found = {name: None if v is None else by_bag(v, name, bags, classes=classes) for name, v in columns.items()}
-        found["at_least"] = None if at_least is None else by_bag(at_least, "at_least", bags)
-        pairs = None if between is None else by_bag(between, "between", bags, wide=True)
+        user = {"counts": counts, "proportions": proportions, "at_least": at_least, "between": between}
+        found = {
+            name: by_bag(given, name, bags, name == "between", classes if name in ("counts", "proportions") else None)
+            for name, given in user.items()
+            if given is not None
+        }
+        pairs = found.get("between")
         if pairs is not None and (pairs.ndim != 2 or pairs.shape[1] != 2):
             raise ValueError(f"between must be pairs (low, high); got values of shape {pairs.shape[1:]}.")
-        ranges = cls(bags, between=pairs, **found)
-        for name in ("counts", "at_least", "between"):
-            ranges._check_whole(name)
+        ranges = cls(bags, found)
+        for name, given in found.items():
+            if name != "proportions":
+                ranges._check_whole(name, given)
         ranges._check_shares()
-        if ranges.at_least is not None and ranges.at_least.ndim > 1:
+        if "at_least" in found and found["at_least"].ndim > 1:
             raise ValueError("at_least must be one number for each bag; it is for two classes.")
-        for name in ("counts", "proportions"):
-            ranges._check_sums(name)
+        for name, given in found.items():
+            if name in ("counts", "proportions") and given.ndim == 2:
+                ranges._check_sums(name, given)
         return ranges
 
     @property
     def width(self) -> int | None:
         """The number of columns of the values of several classes, or None if there are none."""
-        widths = {one.shape[1] for one in (self.counts, self.proportions) if one is not None and one.ndim == 2}
+        widths = {one.shape[1] for name, one in self.values.items() if name != "between" and one.ndim == 2}
         if len(widths) > 1:
             raise ValueError(f"counts and proportions must have as many columns; got {sorted(widths)}.")
         return widths.pop() if widths else None
@@ -298,20 +300,16 @@ class Ranges:
     @property
     def empty(self) -> bool:
         """Whether nothing is known of any bag."""
-        sizes = self.bags.sizes
-        if all(one is None for one in (self.counts, self.proportions, self.at_least, self.between)):
+        if not self.values:
             return True
         low, high = self.of_class(1, self.width or 2)
-        return self.width is None and bool(((low == 0) & (high == sizes)).all())
+        return self.width is None and bool(((low == 0) & (high == self.bags.sizes)).all())
 
     def of_class(self, column: int, classes: int) -> tuple[Ints, Ints]:
         """The least and the largest number of rows of a class in each bag, (bags,) each."""
         sizes = self.bags.sizes
         low, high = np.zeros(len(sizes), dtype=np.int64), sizes.astype(np.int64)
-        for name in ("counts", "proportions", "at_least", "between"):
-            given = getattr(self, name)
-            if given is None:
-                continue
+        for name, given in self.values.items():
             if classes > 2 and (given.ndim == 1 or name == "between"):
                 raise ValueError(
                     f"{name} must say of which of {classes} classes it is: give counts or proportions as (bags, "
@@ -344,17 +342,14 @@ class Ranges:
         from_none = np.where(np.isnan(low), 0.0, low).astype(np.int64)
         return from_none, np.where(np.isnan(high), sizes, high).astype(np.int64)
 
-    def _check_whole(self, name: str) -> None:
-        given = getattr(self, name)
-        if given is None:
-            return
+    def _check_whole(self, name: str, given: Values) -> None:
         sizes = self.bags.sizes if given.ndim == 1 else self.bags.sizes[:, None]
         odd = (given < 0) | (given != np.floor(given)) & ~np.isnan(given) | (given > sizes)
         if odd.any():
             b = int(np.argwhere(odd)[0][0])
             raise ValueError(
                 f"{name} must hold whole numbers from 0 to the number of rows of the bag; bag {self.bags.name(b)} of "
-                f"{self.bags.sizes[b]} rows has {np.atleast_1d(given[b])[np.atleast_1d(odd[b])][0]:g}."
+                f"{self.bags.sizes[b]} rows has {given[odd][0]:g}."
             )
         if name == "between" and (given[:, 0] > given[:, 1]).any():
             b = int(np.flatnonzero(given[:, 0] > given[:, 1])[0])
@@ -364,24 +359,18 @@ class Ranges:
             )
 
     def _check_shares(self) -> None:
-        given = self.proportions
-        if given is not None and ((given < 0) | (given > 1)).any():
-            b = int(np.argwhere((given < 0) | (given > 1))[0][0])
-            worst = np.atleast_1d(given[b])
-            raise ValueError(
-                f"proportions must be shares in [0, 1]; bag {self.bags.name(b)} has "
-                f"{worst[(worst < 0) | (worst > 1)][0]:g}."
-            )
+        given = self.values.get("proportions", np.zeros(0))
+        odd = (given < 0) | (given > 1)
+        if odd.any():
+            name = self.bags.name(int(np.argwhere(odd)[0][0]))
+            raise ValueError(f"proportions must be shares in [0, 1]; bag {name} has {given[odd][0]:g}.")
 
-    def _check_sums(self, name: str) -> None:
+    def _check_sums(self, name: str, given: Values) -> None:
         """All classes together must make up the bag."""
-        given = getattr(self, name)
-        if given is None or given.ndim == 1:
-            return
         if given.shape[1] < 2:
             raise ValueError(f"{name} must have a column for each of two classes or more; got {given.shape[1]}.")
         wanted = self.bags.sizes if name == "counts" else np.ones(len(self.bags))
-        total, gaps = np.nansum(given, axis=1), np.isnan(given).any(axis=1)
+        total, gaps = np.nansum(given, axis=1), np.asarray(np.isnan(given).any(axis=1))
         excess = np.where(gaps, total - wanted, np.abs(total - wanted))
         over = excess > (0.0 if name == "counts" else TOTAL)
         if over.any():

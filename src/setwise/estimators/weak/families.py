@@ -27,7 +27,6 @@ from setwise.estimators.weak.problem import (
     calibrated,
     taken,
 )
-from setwise.probabilistic import CountLikelihood
 
 
 class Family(ABC):
@@ -55,43 +54,32 @@ class Family(ABC):
 
 @final
 class LinearFamily(Family):
-    """Linear log-odds with ``0.5 |w|^2``, for scaled features."""
+    """Linear log-odds with ``0.5 |w|^2``, for scaled features.
 
-    methods = ("count_likelihood", "proportion_loss", "alternation", "margin")
+    Parameters
+    ----------
+    surrogate : one of a loss that judges whole bags, whose text is then the name of the only method; or None
+    """
+
+    methods: tuple[str, ...] = ("count_likelihood", "proportion_loss", "alternation", "margin")
     regularized = True
 
+    def __init__(self, surrogate: Surrogate | None = None) -> None:
+        self.surrogate = surrogate
+        if surrogate is not None:
+            self.methods = (repr(surrogate),)
+
     def start(self, problem: BagProblem, before: Model | None, settings: FitSettings) -> Model:
-        """Logistic regression of soft labels."""
-        return methods.fit_soft_labels(problem, before.w if isinstance(before, LinearModel) else None, settings)
+        """Logistic regression in which each row has its share of a positive as its label."""
+        begin = before.w if isinstance(before, LinearModel) else None
+        return methods.fit_to(problem, problem.knowledge.shares, begin, settings)
 
     def fit(self, method: str, problem: BagProblem, start: Model, settings: FitSettings) -> Model:
         """The model of a method from the weights of ``start``."""
         assert isinstance(start, LinearModel)
+        if self.surrogate is not None:
+            return methods.fit_judged_bags(problem, start.w, settings, self.surrogate)
         return LINEAR[method](problem, start.w, settings)
-
-
-@final
-class SurrogateFamily(Family):
-    """The same for a surrogate of bags that a user gives: its text is the name of the only method.
-
-    Parameters
-    ----------
-    surrogate : one of a loss
-    """
-
-    regularized = True
-
-    def __init__(self, surrogate: Surrogate) -> None:
-        self.surrogate, self.methods = surrogate, (repr(surrogate),)
-
-    def start(self, problem: BagProblem, before: Model | None, settings: FitSettings) -> Model:
-        """Logistic regression of soft labels."""
-        return LinearFamily().start(problem, before, settings)
-
-    def fit(self, method: str, problem: BagProblem, start: Model, settings: FitSettings) -> Model:
-        """The model of the surrogate from the weights of ``start``."""
-        assert isinstance(start, LinearModel)
-        return methods.fit_judged_bags(problem, start.w, settings, self.surrogate)
 
 
 CLIP = 1e-6
@@ -112,10 +100,6 @@ class ClassifierModel(Model):
     estimator: Any
     slope: float = 1.0
     shift: float = 0.0
-    status: str = "converged"
-    message: str = ""
-    objective: float = np.nan
-    n_iter: int = 1
 
     def scores(self, X: Any) -> Values:
         """The log-odds of each row, (n,)."""
@@ -173,13 +157,12 @@ class ClassifierFamily(Family):
         self, problem: BagProblem, model: Model, status: str, words: str, fits: int, *, boundary_stays: bool = False
     ) -> Model:
         """The model as log-odds of greatest likelihood of what is known."""
-        likelihood = CountLikelihood(problem.knowledge.loss).on(problem.knowledge.sets)
         if isinstance(model, ClassifierModel):
             raw = ClassifierModel(model.estimator)
             slope, shift = calibrated(problem.knowledge, raw.scores(problem.X), boundary_stays=boundary_stays)
             model = ClassifierModel(model.estimator, slope, shift)
         assert isinstance(model, ClassifierModel | ConstantModel)
-        objective = float(likelihood(model.scores(problem.X)).values.sum())
+        objective = float(problem.knowledge.likelihood(model.scores(problem.X)).values.sum())
         return replace(model, status=status, message=words, objective=objective, n_iter=fits)
 
     def _fitted(self, problem: BagProblem, targets: Values, settings: FitSettings, number: int) -> Model:
@@ -226,7 +209,7 @@ def family_of(estimator: Any, method: str | Surrogate) -> tuple[Family, str]:
         if not isinstance(method, Surrogate):
             return LinearFamily(), method
         loss_of(method)
-        return SurrogateFamily(method), "auto"
+        return LinearFamily(method), "auto"
     family = ClassifierFamily(estimator)
     if isinstance(method, Surrogate) or method not in ("auto", *family.methods):
         *names, last = (repr(name) for name in ("auto", *family.methods))

@@ -17,11 +17,11 @@ from sklearn.utils.validation import column_or_1d
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Places, Sets
 from setwise.core.checks import Bools, Ints, Values, refuse_masked, shown
+from setwise.core.surrogate import Evaluator
 from setwise.estimators.sets import as_target, is_missing
 from setwise.estimators.weak.bags import Bagging
-from setwise.kernels.segments import segment_sums
 from setwise.losses import CountRange
-from setwise.probabilistic import AllowedPartition
+from setwise.probabilistic import AllowedPartition, CountLikelihood
 
 
 @final
@@ -93,12 +93,21 @@ class Knowledge:
     @cached_property
     def shares(self) -> Values:
         """The share of positives of each row, (total,): its label, or the middle of the range for the unknown rows."""
-        labels, offsets = self.sets.labels, self.sets.offsets
-        given = segment_sums((labels == 1).astype(np.float64), offsets)
-        unknown = np.maximum(segment_sums((labels == -1).astype(np.float64), offsets), 1.0)
-        least, most = np.maximum(self.low - given, 0.0), np.minimum(self.high - given, unknown)
-        middle = (least + most) / 2.0 / unknown
-        return np.where(labels >= 0, labels == 1, middle[self.sets.owners])
+        least, most, unknown = self.left
+        middle = (least + most) / 2.0 / np.maximum(unknown, 1)
+        return np.where(self.sets.labels >= 0, self.sets.labels == 1, middle[self.sets.owners])
+
+    @cached_property
+    def left(self) -> tuple[Ints, Ints, Ints]:
+        """The least and the largest number of positives among the unknown rows of each bag, and of these rows."""
+        labels, owners = self.sets.labels, self.sets.owners
+        given, unknown = (np.bincount(owners[labels == label], minlength=len(self)) for label in (1, -1))
+        return np.maximum(self.low - given, 0), np.minimum(self.high - given, unknown), unknown
+
+    @cached_property
+    def likelihood(self) -> Evaluator:
+        """``-log Pr(what is known)`` of each bag, as a function of the log-odds (total,)."""
+        return CountLikelihood(self.loss).on(self.sets)
 
     @property
     def log_odds(self) -> float:
@@ -254,10 +263,7 @@ class Posterior:
     def __init__(self, knowledge: Knowledge) -> None:
         self.sets = knowledge.sets
         self.allowed = AllowedPartition(knowledge.loss.bind(knowledge.sets).zero())
-        given = np.bincount(self.sets.owners[self.sets.labels == 1], minlength=len(self.sets))
-        unknown = np.bincount(self.sets.owners[self.sets.labels == -1], minlength=len(self.sets))
-        self.low = np.maximum(knowledge.low - given, 0)
-        self.high = np.minimum(knowledge.high - given, unknown)
+        self.low, self.high, _ = knowledge.left
 
     def __call__(self, scores: Values, sharpness: float = 1.0) -> Values:
         """The means (total,) at the scores (total,)."""

@@ -7,6 +7,7 @@ rescaling against completions, or any surrogate of a loss of whole bags (HOL 4.1
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import final
 
@@ -35,13 +36,11 @@ from setwise.probabilistic import AllowedPartition, CountLikelihood, ProportionL
 from setwise.surrogates import MarginRescaling, Ramp
 
 
-def fit_soft_labels(problem: BagProblem, start: Values | None, settings: FitSettings) -> LinearModel:
-    """Minimize ``0.5 |w|^2 + C sum_i log(1 + exp s_i) - R_i s_i`` with the shares R of :class:`Knowledge`."""
-    return fit_to(problem, problem.knowledge.shares, start, settings)
-
-
 def fit_to(problem: BagProblem, targets: Values, start: Values | None, settings: FitSettings) -> LinearModel:
-    """The same for other shares of a positive, (total,): the supervised step of EM and of alternations."""
+    """Minimize ``0.5 |w|^2 + C sum_i log(1 + exp s_i) - R_i s_i`` for the shares R of a positive, (total,).
+
+    It is the start of all methods, and the supervised step of EM and of alternations.
+    """
     sets = problem.knowledge.sets
     loss = Difference(AllowedPartition(BoundLoss(sets)), LinearEvaluator(sets, targets, np.zeros(len(sets))))
     flat = np.append(np.zeros(int(problem.X.shape[1])), problem.knowledge.log_odds)
@@ -49,16 +48,14 @@ def fit_to(problem: BagProblem, targets: Values, start: Values | None, settings:
     return descend_by_lbfgs(problem.risk(loss, settings.n_jobs), begin, settings)
 
 
-def fit_likelihood(problem: BagProblem, start: Values | None, settings: FitSettings) -> LinearModel:
-    """A local minimum of ``0.5 |w|^2 - C sum over bags of log Pr(what is known)``, from soft labels or ``start``."""
-    begin = fit_soft_labels(problem, None, settings).w if start is None else start
-    return descend_by_lbfgs(problem.risk(CountLikelihood(problem.knowledge.loss), settings.n_jobs), begin, settings)
+def fit_likelihood(problem: BagProblem, start: Values, settings: FitSettings) -> LinearModel:
+    """A local minimum of ``0.5 |w|^2 - C sum over bags of log Pr(what is known)``, from ``start``."""
+    return descend_by_lbfgs(problem.risk(CountLikelihood(problem.knowledge.loss), settings.n_jobs), start, settings)
 
 
-def fit_proportions(problem: BagProblem, start: Values | None, settings: FitSettings) -> LinearModel:
-    """A local minimum of ``0.5 |w|^2 + C sum over bags of ProportionLoss``, from soft labels or ``start``."""
-    begin = fit_soft_labels(problem, None, settings).w if start is None else start
-    return descend_by_lbfgs(problem.risk(ProportionLoss(problem.knowledge.loss), settings.n_jobs), begin, settings)
+def fit_proportions(problem: BagProblem, start: Values, settings: FitSettings) -> LinearModel:
+    """A local minimum of ``0.5 |w|^2 + C sum over bags of ProportionLoss``, from ``start``."""
+    return descend_by_lbfgs(problem.risk(ProportionLoss(problem.knowledge.loss), settings.n_jobs), start, settings)
 
 
 SHARPNESS = (2.0, 4.0, 8.0, np.inf)
@@ -68,7 +65,7 @@ ROUNDS = 20
 """The largest number of rounds with hard labels."""
 
 
-def fit_by_alternation(problem: BagProblem, start: Values | None, settings: FitSettings) -> LinearModel:
+def fit_by_alternation(problem: BagProblem, start: Values, settings: FitSettings) -> LinearModel:
     """Logistic regression of completed labels, and the labels that it completes, until these no longer change.
 
     It begins at the greatest likelihood. A completion is the mean labeling among those that agree with what is known,
@@ -138,20 +135,17 @@ class Completions:
         return self.surrogate.on(Sets(labels, self.sets.offsets))
 
 
-def fit_judged_bags(
-    problem: BagProblem, start: Values | None, settings: FitSettings, surrogate: Surrogate
-) -> LinearModel:
+def fit_judged_bags(problem: BagProblem, start: Values, settings: FitSettings, surrogate: Surrogate) -> LinearModel:
     """A local minimum of ``0.5 |w|^2 + C sum over bags of a surrogate``, mapped to log-odds.
 
     A loss that gives unknown labels a meaning is bound to the labels 1, 0 and -1, and says itself what is known.
     Another one is minimized over the weights and the completions of the labels in turn.
     """
-    begin = fit_soft_labels(problem, None, settings).w if start is None else start
-    found = LinearModel(begin)
+    found = LinearModel(start)
     if isinstance(surrogate, Ramp):
         # The ramp is flat where scores are large and where they are 0; margin rescaling is its convex bound.
         bound = MarginRescaling(surrogate.loss, surrogate.inference, surrogate.scale)
-        found = minimized(problem, begin, settings, bound)
+        found = minimized(problem, start, settings, bound)
     if found.status != "interrupted":
         found = minimized(problem, found.w, settings, surrogate)
     return as_log_odds(problem, found, loss_of(surrogate).reads == "scores")
@@ -164,7 +158,7 @@ def minimized(problem: BagProblem, start: Values, settings: FitSettings, surroga
     try:
         return descend_by_bundles(problem, problem.bound(surrogate), start, settings)
     except KeyboardInterrupt:
-        return LinearModel(start, "interrupted", "interrupted; these are the weights of the start", np.nan)
+        return LinearModel(start, status="interrupted", message="interrupted; these are the weights of the start")
 
 
 def alternated(problem: BagProblem, start: Values, settings: FitSettings, bags: Completions) -> LinearModel:
@@ -174,7 +168,7 @@ def alternated(problem: BagProblem, start: Values, settings: FitSettings, bags: 
     the objective never rises where the maxima of the surrogate are exact, and it ends where no bag takes another
     labeling, or a round gains little.
     """
-    found, steps = LinearModel(start, objective=np.nan), 0
+    found, steps = LinearModel(start), 0
     status, words = "max_iter", f"stopped after max_iter={settings.max_iter} completions"
     for _ in range(settings.max_iter):
         before = found.objective
@@ -229,32 +223,28 @@ def check(surrogate: Surrogate, knowledge: Knowledge, n: int, classes: int) -> N
         )
 
 
-def fit_margin(problem: BagProblem, start: Values | None, settings: FitSettings) -> LinearModel:
-    """A local minimum of ``0.5 |w|^2 + C sum over bags of MarginRescaling(CountRange)``, as log-odds.
+def fit_ranges(
+    problem: BagProblem, start: Values, settings: FitSettings, kind: Callable[[Loss], Surrogate]
+) -> LinearModel:
+    """A local minimum of ``0.5 |w|^2 + C sum over bags of a surrogate of CountRange``, as log-odds.
 
-    A bag costs what its best labeling with a wrong number of positives, or with wrong known labels, has more in loss
-    and score than its best labeling that agrees with what is known. The scores are then log-odds by the factor of
-    greatest likelihood.
+    Under margin rescaling a bag costs what its best labeling with a wrong number of positives, or with wrong known
+    labels, has more in loss and score than its best labeling that agrees with what is known. The ramp, which begins
+    there, compares with what is predicted. The scores are then log-odds by the factor of greatest likelihood.
     """
     known = problem.knowledge
-    return fit_judged_bags(BagProblem(problem.X, known), start, settings, MarginRescaling(known.loss))
+    return fit_judged_bags(BagProblem(problem.X, known), start, settings, kind(known.loss))
 
 
-def ramp(problem: BagProblem, start: Values | None, settings: FitSettings) -> LinearModel:
-    """The same for ``Ramp(CountRange)``, from there: it compares with what is predicted and not with that labeling."""
-    known = problem.knowledge
-    return fit_judged_bags(BagProblem(problem.X, known), start, settings, Ramp(known.loss))
-
-
-Method = Callable[[BagProblem, Values | None, FitSettings], LinearModel]
-"""A function of a problem, of the weights (d + 1,) where it begins or None for its own, and of settings."""
+Method = Callable[[BagProblem, Values, FitSettings], LinearModel]
+"""A function of a problem, of the weights (d + 1,) where it begins, and of settings."""
 
 LINEAR: Mapping[str, Method] = MappingProxyType(
     {
         "proportion_loss": fit_proportions,
         "count_likelihood": fit_likelihood,
         "alternation": fit_by_alternation,
-        "margin": fit_margin,
-        "ramp": ramp,
+        "margin": partial(fit_ranges, kind=MarginRescaling),
+        "ramp": partial(fit_ranges, kind=Ramp),
     }
 )

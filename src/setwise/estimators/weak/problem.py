@@ -18,13 +18,12 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from setwise.core.checks import Ints, Values
-from setwise.core.learner import Fit, Record, plain_interrupts
+from setwise.core.learner import Record, plain_interrupts
 from setwise.core.risk import Risk
 from setwise.core.surrogate import Evaluator, Surrogate
 from setwise.estimators.weak.knowledge import Knowledge
 from setwise.learners import NRBM
 from setwise.models import RowModel
-from setwise.probabilistic import CountLikelihood
 from setwise.risks import MeanRisk
 
 
@@ -130,6 +129,7 @@ class FitSettings:
         return replace(self, C=C)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Model(ABC):
     """A fitted model of one class against the rest.
 
@@ -141,10 +141,10 @@ class Model(ABC):
     n_iter : the number of steps
     """
 
-    status: str
-    message: str
-    objective: float
-    n_iter: int
+    status: str = "converged"
+    message: str = ""
+    objective: float = np.nan
+    n_iter: int = 0
 
     @abstractmethod
     def scores(self, X: Any) -> Values:
@@ -157,10 +157,6 @@ class LinearModel(Model):
     """``X w + w_last``, for scaled features."""
 
     w: Values
-    status: str = "converged"
-    message: str = ""
-    objective: float = 0.0
-    n_iter: int = 0
 
     def scores(self, X: Any) -> Values:
         """The log-odds of each row, (n,)."""
@@ -173,10 +169,6 @@ class ConstantModel(Model):
     """The same log-odds for all rows."""
 
     log_odds: float
-    status: str = "converged"
-    message: str = ""
-    objective: float = np.nan
-    n_iter: int = 0
 
     def scores(self, X: Any) -> Values:
         """The log-odds of each row, (n,)."""
@@ -241,7 +233,7 @@ def descend_by_lbfgs(risk: Risk, start: Values, settings: FitSettings) -> Linear
         status, words = "interrupted", "interrupted; these are the best weights so far"
     settings.watch.close()
     best = start if objective.best is None else objective.best
-    return LinearModel(best, status, words, objective.least, objective.steps)
+    return LinearModel(best, status=status, message=words, objective=objective.least, n_iter=objective.steps)
 
 
 def calibrated(knowledge: Knowledge, scores: Values, *, boundary_stays: bool = False) -> tuple[float, float]:
@@ -250,13 +242,12 @@ def calibrated(knowledge: Knowledge, scores: Values, *, boundary_stays: bool = F
     With ``boundary_stays`` b is 0. A small term keeps both finite where bags or rows can be told apart without a
     mistake.
     """
-    evaluator = CountLikelihood(knowledge.loss).on(knowledge.sets)
     size = max(float(np.abs(scores).mean()), np.finfo(np.float64).tiny)
     bags = len(knowledge)
 
     def objective(ab: Values) -> tuple[float, Values]:
         a = np.exp(ab[0])
-        found = evaluator(a * scores + ab[1])
+        found = knowledge.likelihood(a * scores + ab[1])
         prior = 1e-3 * float((a * size) ** 2 + ab[1] ** 2)
         slope = np.array([a * (found.gradient @ scores) + 2e-3 * (a * size) ** 2, found.gradient.sum() + 2e-3 * ab[1]])
         return (float(found.values.sum()) + prior) / bags, slope / bags
@@ -320,7 +311,9 @@ def descend_by_bundles(problem: BagProblem, evaluator: Evaluator, start: Values,
 
     found = learner.minimize(risk, w0=start / scale, callback=show)
     settings.watch.close()
-    return LinearModel(scale * found.w, _status(found), found.message, found.objective, len(found.history))
+    model = LinearModel(scale * found.w, message=found.message, objective=found.objective, n_iter=len(found.history))
+    # So many planes are enough for a local minimum.
+    return replace(model, status="interrupted") if found.status == "interrupted" else model
 
 
 def as_log_odds(problem: BagProblem, found: LinearModel, ranked: bool = False) -> LinearModel:
@@ -330,8 +323,3 @@ def as_log_odds(problem: BagProblem, found: LinearModel, ranked: bool = False) -
     """
     slope, shift = calibrated(problem.knowledge, found.scores(problem.X), boundary_stays=not ranked)
     return replace(found, w=slope * found.w + np.append(np.zeros(len(found.w) - 1), shift))
-
-
-def _status(found: Fit) -> str:
-    """The status of a fit in the words of the other methods: so many planes are enough for a local minimum."""
-    return "interrupted" if found.status == "interrupted" else "converged"

@@ -19,7 +19,6 @@ from setwise.estimators.base import base_threads
 from setwise.estimators.weak.families import Family
 from setwise.estimators.weak.knowledge import Knowledge
 from setwise.estimators.weak.problem import BagProblem, ConstantModel, FitProgress, FitSettings, Model
-from setwise.probabilistic import CountLikelihood
 
 CS = (0.01, 0.1, 1.0, 10.0)
 """The values of C that are tried."""
@@ -115,20 +114,23 @@ def race(problem: BagProblem, family: Family, methods: tuple[str, ...], Cs: tupl
 
 def likeliest_constant(knowledge: Knowledge) -> ConstantModel:
     """The log-odds from -50 to 50, the same for all rows, of greatest likelihood of what is known."""
-    evaluator, total = CountLikelihood(knowledge.loss).on(knowledge.sets), int(knowledge.sets.offsets[-1])
+    return ConstantModel(likeliest_shift(knowledge, np.zeros(knowledge.sets.total), knowledge.log_odds)[0])
+
+
+def likeliest_shift(knowledge: Knowledge, scores: Values, start: float) -> tuple[float, float]:
+    """The c from -50 to 50 for which ``scores + c`` make what is known most likely, and the -log-likelihood there."""
 
     def loss(c: Values) -> tuple[float, Values]:
-        found = evaluator(np.full(total, c[0]))
+        found = knowledge.likelihood(scores + c[0])
         return float(found.values.sum()), np.array([found.gradient.sum()])
 
-    found = minimize(loss, [knowledge.log_odds], jac=True, method="L-BFGS-B", bounds=[(-FAR, FAR)])
-    return ConstantModel(float(found.x[0]))
+    found = minimize(loss, [start], jac=True, method="L-BFGS-B", bounds=[(-FAR, FAR)])
+    return float(found.x[0]), float(found.fun)
 
 
 def log_likelihood(model: Model, problem: BagProblem) -> Values:
     """``log Pr(what is known)`` of each bag, (bags,)."""
-    known = problem.knowledge
-    return -np.asarray(CountLikelihood(known.loss).on(known.sets)(model.scores(problem.X)).values)
+    return -np.asarray(problem.knowledge.likelihood(model.scores(problem.X)).values)
 
 
 def _some_bags(problem: BagProblem, rng: np.random.Generator) -> Ints:
@@ -261,17 +263,12 @@ def _chance_of_one_share(knowledge: Knowledge) -> float:
 
 def interval_of(knowledge: Knowledge, scores: Values) -> Interval:
     """The constants c for which the log-odds ``scores + c`` are within 1.92 of the greatest log-likelihood: 95 %."""
-    evaluator = CountLikelihood(knowledge.loss).on(knowledge.sets)
 
     def loss(c: float) -> float:
-        return float(evaluator(scores + c).values.sum())
+        return float(knowledge.likelihood(scores + c).values.sum())
 
-    def both(c: Values) -> tuple[float, Values]:
-        found = evaluator(scores + c[0])
-        return float(found.values.sum()), np.array([found.gradient.sum()])
-
-    found = minimize(both, np.zeros(1), jac=True, method="L-BFGS-B", bounds=[(-FAR, FAR)])
-    best, limit = float(found.x[0]), float(found.fun) + DROP
+    best, least = likeliest_shift(knowledge, scores, 0.0)
+    limit = least + DROP
     low, high = _edge(loss, best, limit, -1.0), _edge(loss, best, limit, 1.0)
     return Interval(low, high, float(((scores + low > 0.0) != (scores + high > 0.0)).mean()))
 
@@ -430,4 +427,4 @@ class SelectionPlan:
 
 def _stopped(model: Model, words: str) -> Model:
     """The model, marked as what Ctrl-C has left."""
-    return replace(model, status="interrupted", message=words)  # type: ignore[type-var]
+    return replace(model, status="interrupted", message=words)

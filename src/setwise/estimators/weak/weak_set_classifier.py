@@ -18,13 +18,12 @@ from setwise.core.checks import Values, as_factor, as_number
 from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT, BAG_LIMITS, BAGS
 from setwise.core.surrogate import Surrogate
+from setwise.decisions.expected_loss import rule_of_cuts
 from setwise.estimators.base import Names, VersionedEstimator, as_matrix, linear_scores, threads, warn_of_dropped_groups
 from setwise.estimators.weak.bag_scores import (
     BagPredictions,
-    check_decidable,
     mean_log_likelihood,
     predicted,
-    refuse_weights,
     share_right,
     threshold_for,
 )
@@ -442,7 +441,11 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
         codes, _ = labels.coded(ranges.width)
         if (codes >= 0).any():
             return share_right(self.predict(X) == self.classes_[codes], codes >= 0, sample_weight)
-        refuse_weights(sample_weight)
+        if sample_weight is not None:
+            raise ValueError(
+                "sample_weight must be None where score is given no known label in y: it weighs rows with known "
+                "labels, and the log-likelihood is that of whole bags."
+            )
         return mean_log_likelihood(bags, ranges, scores)
 
     def _fit(self, X: Any, y: Any, groups: Any, values: tuple[Any, Any, Any, Any]) -> bool:
@@ -460,7 +463,8 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
         if loss is not None and len(classes) > 2:
             raise ValueError(f"loss must be None for more than two classes; got {loss!r} and {len(classes)} classes.")
         if loss is not None:
-            check_decidable(loss, n)
+            # It refuses losses without a threshold of n rows that can be found, before anything is trained.
+            rule_of_cuts(loss, n)
         scaling = FeatureScaling.of(rows) if linear else None
         plan, trained = self._plan(), []
         for k in range(1, 2) if len(classes) == 2 else range(len(classes)):

@@ -5,13 +5,12 @@ Responses are kept in a checkpoint as plain arrays. Beside them strategies may r
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from itertools import combinations
 from time import perf_counter
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
@@ -19,7 +18,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
 from setwise.core.checkpoint import OpenCheckpoint, fingerprint, opened
-from setwise.core.checks import Bools, Ints, Values
+from setwise.core.checks import Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import HOW_THE_CHOICE_IS_MADE
 from setwise.estimators.base import base_threads
@@ -27,6 +26,9 @@ from setwise.estimators.checkpoints import described, of_rows, table_parts
 from setwise.estimators.selection.base_models import Response, respond
 from setwise.estimators.selection.strategies import Base, Evidence
 from setwise.estimators.splits import Folds
+
+if TYPE_CHECKING:
+    from setwise.estimators.selection.problem import SelectionProblem
 
 
 def as_numbers(X: Any, codes: Sequence[int] = ()) -> Values | None:
@@ -177,6 +179,7 @@ def _is(array: Any, kind: Any, shape: tuple[int, ...]) -> bool:
 
 
 @final
+@dataclass(eq=False, repr=False)
 class OutOfFoldBase(Base):
     """The responses of a base model to each training row, from fits on the other folds; and its fit on all rows.
 
@@ -186,12 +189,8 @@ class OutOfFoldBase(Base):
     Parameters
     ----------
     estimator : a classifier, which is cloned; or the fitted one where ``prefit`` is True
-    X : the rows, handed to the classifier as they are
-    target : (n,) the labels that the classifier is fitted to, or (n, p) of 0 and 1
-    truth : (n,) or (n, p) bool, the same labels with positives True
+    problem : the rows, which are handed to the classifier as they are, their target, and the truth
     folds : the training and test rows of each fold; each row is in one test fold
-    positive : the label of positives, for a target (n,)
-    groups : (n,) the number of the group of each row
     response_method : ``"auto"``, ``"predict_proba"`` or ``"decision_function"``
     fit_params : arrays (n,) that go to ``fit`` row by row, by name
     weight_name : the name under which ``fit`` takes weights of rows; None if it takes none
@@ -200,36 +199,27 @@ class OutOfFoldBase(Base):
     kept : the part of a checkpoint that keeps the responses, and gives those that an earlier run has made; or None
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        X: Any,
-        target: NDArray[Any],
-        truth: Bools,
-        folds: Folds,
-        *,
-        positive: Any = 1,
-        groups: Ints | None = None,
-        response_method: str = "auto",
-        fit_params: Mapping[str, Any] | None = None,
-        weight_name: str | None = None,
-        prefit: bool = False,
-        n_jobs: int | None = None,
-        kept: OpenCheckpoint | None = None,
-    ) -> None:
-        self.estimator, self.X, self.target, self.truth, self.folds = estimator, X, target, truth, folds
-        self.positive, self.groups, self.response_method = positive, groups, response_method
-        self.fit_params, self.weight_name = dict(fit_params or {}), weight_name
-        self.prefit, self.n_jobs = prefit, n_jobs
-        self.name = type(estimator).__name__
-        self.weighable = weight_name is not None and truth.ndim == 1 and not prefit
-        self.numbers = as_numbers(X, codes_of(estimator))
+    estimator: Any
+    problem: "SelectionProblem"
+    folds: Folds
+    response_method: str
+    fit_params: Mapping[str, Any]
+    weight_name: str | None
+    prefit: bool
+    n_jobs: int | None
+    kept: InitVar[OpenCheckpoint | None]
+
+    def __post_init__(self, kept: OpenCheckpoint | None) -> None:
+        self.X, self.target, self.truth = self.problem.X, self.problem.target, self.problem.task.truth
+        self.name = type(self.estimator).__name__
+        self.weighable = self.weight_name is not None and self.truth.ndim == 1 and not self.prefit
+        self.numbers = as_numbers(self.X, codes_of(self.estimator))
         self.seconds = 0.0
         self._responses: dict[float, Response] = {}
         self._without: tuple[Response, ...] = ()
         # The responses of a model that was fitted before cost one prediction.
-        self._kept = KeptResponses(None if prefit or kept is None else kept.part(self._text()), truth.shape)
-        self._fitted: dict[float, Any] = {1.0: estimator} if prefit else {}
+        self._kept = KeptResponses(None if self.prefit or kept is None else kept.part(self._text()), self.truth.shape)
+        self._fitted: dict[float, Any] = {1.0: self.estimator} if self.prefit else {}
 
     @property
     def outputs(self) -> int | None:
@@ -260,7 +250,9 @@ class OutOfFoldBase(Base):
             self._fitted[1.0] = results[0]
         for i, weight in enumerate(missing):
             parts = results[len(whole) + i * len(self.folds) :][: len(self.folds)]
-            self._responses[weight] = self._joined(parts)
+            self._responses[weight] = self._joined(
+                [(test, part) for (_, test), part in zip(self.folds, parts, strict=True)]
+            )
             self._kept.put(f"weight {weight!r}", self._responses[weight])
         self.seconds += perf_counter() - start
 
@@ -293,7 +285,7 @@ class OutOfFoldBase(Base):
         """The fingerprint of all that the responses depend on."""
         extra = [part for name in sorted(self.fit_params) for part in (name, self.fit_params[name])]
         folds = [rows for fold in self.folds for rows in fold]
-        ask = (described(self.estimator), self.response_method, repr(self.positive))
+        ask = (described(self.estimator), self.response_method, repr(self.problem.positive))
         return fingerprint(*table_parts(self.X), self.target, self.truth, *folds, *extra, *ask)
 
     def _by_pairs(self) -> tuple[Response, ...]:
@@ -312,17 +304,13 @@ class OutOfFoldBase(Base):
             delayed(_fit)(self, 1.0, left, np.concatenate([test[f], test[g]]))
             for left, (f, g) in zip(rows, pairs, strict=True)
         )
-        found = []
-        for fold in range(len(self.folds)):
-            labels, scores = np.zeros(self.truth.shape, dtype=np.bool_), np.zeros(self.truth.shape)
-            for (f, g), part in zip(pairs, parts, strict=True):
-                if fold in (f, g):
-                    other = g if fold == f else f
-                    at = slice(len(test[f]), None) if other == g else slice(len(test[f]))
-                    labels[test[other]], scores[test[other]] = part.labels[at], part.scores[at]
-            found.append(Response(labels, scores, parts[0].probability))
+        found: list[list[tuple[Ints, Response]]] = [[] for _ in self.folds]
+        for (f, g), part in zip(pairs, parts, strict=True):
+            places = np.arange(len(part.labels))
+            found[g].append((test[f], part.take(places[: len(test[f])])))
+            found[f].append((test[g], part.take(places[len(test[f]) :])))
         self.seconds += perf_counter() - start
-        return tuple(found)
+        return tuple(self._joined(answers) for answers in found)
 
     def fitted(self, weight: float = 1.0) -> Any:
         """The base model fitted on all rows."""
@@ -341,16 +329,17 @@ class OutOfFoldBase(Base):
 
     def fresh(self, X: Any, groups: Ints | None = None) -> Evidence:
         """What the model of all rows says about new rows."""
-        return NewRowsEvidence(self.fitted, X, groups, self.response_method, self.positive, self.outputs)
+        return NewRowsEvidence(self.fitted, X, groups, self.response_method, self.problem.positive, self.outputs)
 
     def _respond(self, model: Any, X: Any) -> Response:
-        return respond(model, X, self.response_method, self.positive, self.outputs)
+        return respond(model, X, self.response_method, self.problem.positive, self.outputs)
 
-    def _joined(self, parts: list[Response]) -> Response:
+    def _joined(self, parts: Sequence[tuple[Ints, Response]]) -> Response:
+        """One response from those to some rows each."""
         labels, scores = np.zeros(self.truth.shape, dtype=np.bool_), np.zeros(self.truth.shape)
-        for (_, test), part in zip(self.folds, parts, strict=True):
-            labels[test], scores[test] = part.labels, part.scores
-        return Response(labels, scores, parts[0].probability)
+        for rows, part in parts:
+            labels[rows], scores[rows] = part.labels, part.scores
+        return Response(labels, scores, parts[0][1].probability)
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers need the data alone, not what other workers found.
@@ -394,7 +383,8 @@ class HeldOutEvidence(Evidence):
 
     def __init__(self, source: OutOfFoldBase, rows: Ints, without: int | None) -> None:
         self._source, self._rows, self._without = source, rows, without
-        self.groups = None if source.groups is None else source.groups[rows]
+        groups = source.problem.task.groups
+        self.groups = None if groups is None else groups[rows]
 
     def response(self, weight: float = 1.0) -> Response:
         if self._without is not None and weight == 1.0:

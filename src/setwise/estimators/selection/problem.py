@@ -87,21 +87,7 @@ class SelectionProblem:
         weights = {} if self.sample_weight is None or name is None else {name: self.sample_weight}
         # Nothing is fitted any more where the estimator was fitted before.
         groups = {} if self.ids is None or prefit else routed(base, {"groups": self.ids})
-        return OutOfFoldBase(
-            base,
-            self.X,
-            self.target,
-            self.task.truth,
-            folds,
-            positive=self.positive,
-            groups=self.task.groups,
-            response_method=response_method,
-            fit_params=weights | groups,
-            weight_name=name,
-            prefit=prefit,
-            n_jobs=n_jobs,
-            kept=kept,
-        )
+        return OutOfFoldBase(base, self, folds, response_method, weights | groups, name, prefit, n_jobs, kept)
 
     def _for_matrix(self, estimator: Any, prefit: bool) -> Any:
         if not self.task.is_matrix and takes_matrices_alone(estimator):

@@ -311,7 +311,14 @@ def rule_of_cuts(loss: Loss, size: int) -> DecisionRule:
         return ByTable(formula)
     if formula.increasing:
         return rule_for(loss, size, TOL)
-    return _of_any_counts(loss, formula)
+    limit = AFFINE if formula.counts.affine else ANY
+    if size <= limit:
+        return ByWindow(formula)
+    raise Refusal(
+        f"loss={loss!r} is refused for {size} rows: a further mistake may make it smaller, and then all thresholds are "
+        f"compared, which takes too long for more than {limit} rows. Use fewer rows, another loss, as 'f1', or None.",
+        BAGS,
+    )
 
 
 def best_cut(rule: DecisionRule, probabilities: Values, scores: Values) -> tuple[float, float]:
@@ -342,16 +349,3 @@ def _cut_of_mistakes(loss: Loss, size: int) -> DecisionRule:
             "many to enumerate. Use a loss of counts, as 'f1', or None.",
             BAGS,
         ) from error
-
-
-def _of_any_counts(loss: Loss, formula: Formula) -> DecisionRule:
-    """The rule for a loss of counts that a further mistake may make smaller."""
-    limit = AFFINE if formula.counts.affine else ANY
-    if formula.size <= limit:
-        return ByWindow(formula)
-    raise Refusal(
-        f"loss={loss!r} is refused for {formula.size} rows: a further mistake may make it smaller, and then all "
-        f"thresholds are compared, which takes too long for more than {limit} rows. Use fewer rows, another loss, as "
-        "'f1', or None.",
-        BAGS,
-    )

@@ -158,7 +158,9 @@ class MapSearch:
         self.k = pixels.shape[1]
         self.columns = np.ascontiguousarray(pixels.T[chosen])
         self.expected = self.columns.sum(axis=1)
-        self.chances = self._chances()
+        # The chances (c,) that there is any pixel of a class.
+        rare, self.chances = self.expected < CERTAIN, np.ones(len(chosen))
+        self.chances[rare] = -np.expm1(np.log1p(-np.minimum(self.columns[rare], 1.0 - 1e-16)).sum(axis=1))
         self.every = PriceSearch(pixels, chosen, formula, self.expected, self.chances)
 
     def run(self) -> tuple[Ints, float]:
@@ -201,17 +203,14 @@ class MapSearch:
         """The best labels by prices: the best of a part of the pixels are the start for all."""
         search, p = self.every, self.formula.size
         if p > SAMPLE:
-            search = PriceSearch(self._sample(), self.chosen, self.formula, self.expected, self.chances)
+            # Pixels at equal distances, which share no factor with the sides of most images.
+            sample = np.ascontiguousarray(self.pixels[:: -(-p // SAMPLE) | 1])
+            search = PriceSearch(sample, self.chosen, self.formula, self.expected, self.chances)
         best = min(self._starts(search), key=lambda each: each.value)
         if search is not self.every:
             closed = np.where(np.isinf(best.prices), np.inf, 0.0)
             best = min(self.every.descend(best.gains, best.prices, closed), key=lambda each: each.value)
         return self.every.labels(best.gains, best.prices)
-
-    def _sample(self) -> Values:
-        """Pixels at equal distances, which share no factor with the sides of most images."""
-        step = -(-self.formula.size // SAMPLE) | 1
-        return np.ascontiguousarray(self.pixels[::step])
 
     def _value(self, labels: Ints) -> float:
         """The expected loss of one label for each pixel."""
@@ -254,13 +253,6 @@ class MapSearch:
     def _rows(self) -> Values:
         """The probabilities of the chosen classes, pixel by pixel, (p, c)."""
         return np.ascontiguousarray(self.columns.T)
-
-    def _chances(self) -> Values:
-        """The chances (c,) that there is any pixel of a class."""
-        rare = self.expected < CERTAIN
-        chances = np.ones(len(self.columns))
-        chances[rare] = -np.expm1(np.log1p(-np.minimum(self.columns[rare], 1.0 - 1e-16)).sum(axis=1))
-        return chances
 
     @cached_property
     def _ends(self) -> tuple[Values, Values, Values]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,8 +37,7 @@ SAMPLE_CELLS = 1 << 21
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class LabelingWithBound:
+class LabelingWithBound(NamedTuple):
     """A labeling (p,), its expected loss, and a lower bound of the least one."""
 
     labels: Bools
@@ -306,8 +305,7 @@ def least_expected_loss_of_samples(samples: ArrayLike, loss: Loss | str, weights
             else of_costs(bound, each, w) or of_any_loss(bound, each, w)
             for each in truths
         ]
-        labels = np.stack([each.labels for each in found])
-        values, bounds = np.array([each.value for each in found]), np.array([each.bound for each in found])
+        labels, values, bounds = (np.array(each) for each in zip(*found, strict=True))
     return Decision(labels[0] if given.ndim == 2 else labels, values, bounds, bounds >= values)
 
 

@@ -188,13 +188,9 @@ class LabelwiseClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Any, method: str, low: float, high: float) -> NDArray[np.float64]:
         check_is_fitted(self)
-        n = _num_samples(X)
-        return np.column_stack(
-            [
-                np.full(n, high if e else low) if isinstance(e, int) else scores_of(e, X, method, 1)
-                for e in self.estimators_
-            ]
-        )
+        n, ends, parts = _num_samples(X), (low, high), self.estimators_
+        columns = [np.full(n, ends[e]) if isinstance(e, int) else scores_of(e, X, method, 1) for e in parts]
+        return np.column_stack(columns)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -156,15 +156,11 @@ def open_for_choice(
         raise ValueError("checkpoint must be None with cv='prefit', where no fit is made that could be kept.")
 
     def about() -> dict[str, str]:
-        params = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_SAID}
         rows = of_rows(problem.X, problem.target, problem.ids, sample_weight)
-        said = {name: described(value) for name, value in params.items()}
-        return {
-            "class": type(model).__name__,
-            **rows,
-            **said,
-            "folds": fingerprint(*(r for fold in folds for r in fold)),
-        }
+        params = model.get_params(deep=False).items()
+        said = {name: described(value) for name, value in params if name not in NOT_SAID}
+        cut = fingerprint(*(part for fold in folds for part in fold))
+        return {"class": type(model).__name__, **rows, **said, "folds": cut}
 
     kept = opened(checkpoint, resume, about)
     try:

@@ -229,12 +229,12 @@ def _numbers(values: Any, name: str) -> Values:
             if any(isinstance(value, str | bool | np.bool_) for value in flat):
                 raise TypeError
             array = np.array(flat, dtype=np.float64).reshape(array.shape)
+        if array.dtype.kind not in "iuf":
+            raise TypeError
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"{name} must hold numbers, and None or NaN for what is not known; got {shown(values)}."
         ) from None
-    if array.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must hold numbers, and None or NaN for what is not known; got {shown(values)}.")
     numbers = array.astype(np.float64)
     if np.isinf(numbers).any():
         raise ValueError(f"{name} must be finite; got inf.")

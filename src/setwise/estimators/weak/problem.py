@@ -35,10 +35,6 @@ class FitProgress:
         self.shown, self.label = shown, label
         self._begin, self._drawn, self._open = time.perf_counter(), -1.0, False
 
-    def named(self, label: str) -> "FitProgress":
-        """A watch for another part of a fit."""
-        return FitProgress(self.shown, label)
-
     def step(self, objective: float, iteration: int) -> None:
         """Draw the line, at most ten times a second."""
         self._draw(f": objective {objective:.6g}  step {iteration}  {time.perf_counter() - self._begin:.1f} s ")
@@ -123,10 +119,6 @@ class FitSettings:
     n_jobs: int = 1
     watch: FitProgress = field(default_factory=FitProgress)
     seed: int = 0
-
-    def at(self, C: float) -> "FitSettings":
-        """The same with another C."""
-        return replace(self, C=C)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -95,23 +95,6 @@ class RaceOutcome:
     chance: float
 
 
-def race(problem: BagProblem, family: Family, methods: tuple[str, ...], Cs: tuple[float, ...], settings: FitSettings,
-         cv: int, seed: int) -> RaceOutcome:  # fmt: skip
-    """Judge all methods with all C on the bags of each of ``cv`` folds in turn, by models of the others.
-
-    Raises KeyboardInterrupt after Ctrl-C.
-    """
-    rng = np.random.default_rng(seed)
-    parts = _some_bags(problem, rng)
-    keys = [CONSTANT, *product(methods, Cs)]
-    values = {key: np.full(len(parts), np.nan) for key in keys}
-    for held_out, train in _folds(parts, cv, rng):
-        judged = problem.take(parts[held_out])
-        for key, model in _models(problem.take(train), family, methods, Cs, settings):
-            values[key][held_out] = log_likelihood(model, judged)
-    return _ranked({key: np.round(each, DIGITS) for key, each in values.items()}, methods[0])
-
-
 def likeliest_constant(knowledge: Knowledge) -> ConstantModel:
     """The log-odds from -50 to 50, the same for all rows, of greatest likelihood of what is known."""
     return ConstantModel(likeliest_shift(knowledge, np.zeros(knowledge.sets.total), knowledge.log_odds)[0])
@@ -128,11 +111,6 @@ def likeliest_shift(knowledge: Knowledge, scores: Values, start: float) -> tuple
     return float(found.x[0]), float(found.fun)
 
 
-def log_likelihood(model: Model, problem: BagProblem) -> Values:
-    """``log Pr(what is known)`` of each bag, (bags,)."""
-    return -np.asarray(problem.knowledge.likelihood(model.scores(problem.X)).values)
-
-
 def _some_bags(problem: BagProblem, rng: np.random.Generator) -> Ints:
     """The bags of the race, in their order."""
     sizes = problem.knowledge.sets.sizes
@@ -147,20 +125,6 @@ def _folds(parts: Ints, cv: int, rng: np.random.Generator) -> Iterator[tuple[Int
     fold = rng.permutation(len(parts)) % k
     for f in range(k):
         yield np.flatnonzero(fold == f), parts[fold != f]
-
-
-def _models(
-    problem: BagProblem, family: Family, methods: tuple[str, ...], Cs: tuple[float, ...], settings: FitSettings
-) -> Iterator[tuple[tuple[str, float], Model]]:
-    """All candidates, fitted to a problem."""
-    yield CONSTANT, likeliest_constant(problem.knowledge)
-    start = None
-    for C in Cs:
-        quiet = replace(settings, C=C, tol=max(settings.tol, ROUGH), watch=FitProgress())
-        start = _going(family.start(problem, start, quiet))
-        for method in methods:
-            settings.watch.note(f"race: {method}, C = {C:g}")
-            yield (method, C), _going(family.fit(method, problem, start, quiet))
 
 
 def _going(model: Model) -> Model:
@@ -360,6 +324,31 @@ class SelectionPlan:
         """The method and C that are taken without a race."""
         return self.methods[0], USUAL if USUAL in self.Cs else self.Cs[0]
 
+    def race(self, problem: BagProblem) -> RaceOutcome:
+        """Judge all methods with all C on the bags of each fold in turn, by models of the others.
+
+        Raises KeyboardInterrupt after Ctrl-C.
+        """
+        rng = np.random.default_rng(self.seed)
+        parts = _some_bags(problem, rng)
+        values = {key: np.full(len(parts), np.nan) for key in (CONSTANT, *product(self.methods, self.Cs))}
+        for held_out, train in _folds(parts, self.cv, rng):
+            judged = problem.take(parts[held_out])
+            for key, model in self._models(problem.take(train)):
+                values[key][held_out] = -judged.knowledge.likelihood(model.scores(judged.X)).values
+        return _ranked({key: np.round(each, DIGITS) for key, each in values.items()}, self.methods[0])
+
+    def _models(self, problem: BagProblem) -> Iterator[tuple[tuple[str, float], Model]]:
+        """All candidates, fitted to a problem."""
+        yield CONSTANT, likeliest_constant(problem.knowledge)
+        start = None
+        for C in self.Cs:
+            quiet = replace(self.settings, C=C, tol=max(self.settings.tol, ROUGH), watch=FitProgress())
+            start = _going(self.family.start(problem, start, quiet))
+            for method in self.methods:
+                self.settings.watch.note(f"race: {method}, C = {C:g}")
+                yield (method, C), _going(self.family.fit(method, problem, start, quiet))
+
     def train(self, problem: BagProblem) -> SelectedModel:
         """The model that the plan chooses; after Ctrl-C the best so far, or KeyboardInterrupt if there is none."""
         with base_threads(problem.X):
@@ -367,20 +356,20 @@ class SelectionPlan:
 
     def _train(self, problem: BagProblem) -> SelectedModel:
         method, C = self.usual
-        start = self.family.start(problem, None, self.settings.at(C))
+        start = self.family.start(problem, None, replace(self.settings, C=C))
         if start.status == "interrupted":
             return SelectedModel(start, "soft_labels", C, None, "")
         outcome = None
         if self.open and len(problem.knowledge) > 1:
             try:
-                outcome = race(problem, self.family, self.methods, self.Cs, self.settings, self.cv, self.seed)
+                outcome = self.race(problem)
             except KeyboardInterrupt:
                 return SelectedModel(_stopped(start, INTERRUPTED), "soft_labels", C, None, "")
             self.settings.watch.close()
             method = outcome.best.method
             if outcome.best.C != C:
                 C = outcome.best.C
-                start = self.family.start(problem, start, self.settings.at(C))
+                start = self.family.start(problem, start, replace(self.settings, C=C))
         choice = self._words(method, C, outcome)
         self.settings.watch.say(choice)
         return self._last(problem, start, SelectedModel(start, method, C, outcome, choice))
@@ -390,7 +379,7 @@ class SelectionPlan:
         if start.status == "interrupted":
             return chosen
         try:
-            model = self.family.fit(chosen.method, problem, start, self.settings.at(chosen.C))
+            model = self.family.fit(chosen.method, problem, start, replace(self.settings, C=chosen.C))
         except KeyboardInterrupt:
             return replace(chosen, model=_stopped(start, INTERRUPTED), method="soft_labels")
         if model.status == "interrupted":

@@ -53,16 +53,8 @@ def keep(model: Any, trained: Sequence[SelectedModel], classes: NDArray[Any], sc
         model.estimators_ = [one.estimator for one in models if isinstance(one, ClassifierModel)]
         if model.estimators_:
             _take_names(model, model.estimators_[0])
-    single = len(trained) == 1
-    for name, values in _columns(trained).items():
-        setattr(model, name, values[0] if single else values)
-    _warn(type(model).__name__, trained)
-
-
-def _columns(trained: Sequence[SelectedModel]) -> dict[str, list[Any]]:
-    """The attributes with one value for each class."""
     races = [one.race for one in trained]
-    return {
+    of_classes: dict[str, list[Any]] = {
         "method_": [one.method for one in trained],
         "C_": [one.C for one in trained],
         "candidates_": [() if race is None else race.candidates for race in races],
@@ -74,6 +66,9 @@ def _columns(trained: Sequence[SelectedModel]) -> dict[str, list[Any]]:
         "status_": [one.model.status for one in trained],
         "stop_reason_": [one.model.message for one in trained],
     }
+    for name, values in of_classes.items():
+        setattr(model, name, values[0] if len(trained) == 1 else values)
+    _warn(type(model).__name__, trained)
 
 
 def _take_names(model: Any, fitted: Any) -> None:

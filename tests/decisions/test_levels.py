@@ -10,7 +10,7 @@ from decisions.test_expected_loss_pieces import kinds
 from decisions.test_moments import FRACTIONS
 from setwise.decisions.distributions import count_of
 from setwise.decisions.formula import formula_of
-from setwise.decisions.levels import BinQuestion, BlockBounds, LevelBounds, Levels, binomial, no_positives
+from setwise.decisions.levels import BlockBounds, LevelBounds, Levels, binomial, no_positives
 from setwise.kernels.histograms import chances
 from setwise.losses import MCC, ErrorRate, FBeta, GMean, HMean, Jaccard, Tversky
 
@@ -21,7 +21,7 @@ def assert_bounds_hold(bounds, loss, q, rng):
     exact = slow(loss, ordered)
     for n in (1, 3, 20):
         edges = np.unique(np.append(rng.random(n) ** rng.choice([0.2, 1.0, 8.0]), [0.0, 2.0]))
-        known = Levels.of([BinQuestion(edges)(part) for part in np.split(q, [7, 7, 30])])
+        known = Levels.of([chances(part, edges) for part in np.split(q, [7, 7, 30])])
         lower, upper = bounds.at(*known.ends, *known.rests)
         ends = known.ends[0]
         assert (lower <= exact[ends] + 1e-12).all()
@@ -42,7 +42,7 @@ def test_bounds_hold_at_the_ends_and_inside(loss):
 def test_bounds_of_bins_are_narrow_where_bins_are():
     q = np.sort(np.random.default_rng(0).random(10_000) ** 3)[::-1].copy()
     formula = formula_of(Jaccard(), len(q))
-    known = Levels.of([BinQuestion(np.append(q[::-20], 2.0))(q)])
+    known = Levels.of([chances(q, np.append(q[::-20], 2.0))])
     lower, upper = LevelBounds(formula, 0.0).at(*known.ends, *known.rests)
     assert (upper - lower)[len(lower) // 4 :].max() < 2e-4
     assert (lower[1:] - LevelBounds(formula, 0.0).inside(known)).max() < 0.01
@@ -84,7 +84,7 @@ def test_bounds_by_blocks_hold_at_the_ends_and_inside(loss):
 def test_bounds_by_blocks_are_narrow_in_large_sets(loss):
     p = 3_000_000
     q = np.sort(np.random.default_rng(7).random(p) ** 6)[::-1].copy()
-    known = Levels.of([BinQuestion(np.append(q[:: -p // 8], 2.0))(q)])
+    known = Levels.of([chances(q, np.append(q[:: -p // 8], 2.0))])
     mean = q.sum()
     formula = formula_of(loss, p, (int(mean) - 20_000, int(mean) + 20_000))
     lower, upper = BlockBounds(formula).at(*known.ends, *known.rests)

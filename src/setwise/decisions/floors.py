@@ -202,9 +202,8 @@ def together(floors: tuple[FloorRequest, ...]) -> tuple[FloorRequest, ...]:
     Floors of one side that is not "both" hold together as they are: the one that a threshold breaks first has to fail.
     """
     sure = [asked.floor for asked in floors if asked.floor.confidence is not None]
-    parts = len({SIDES[floor.measure] for floor in sure}) + max(
-        sum(floor.measure == "precision" for floor in sure) - 1, 0
-    )
+    precisions = sum(floor.measure == "precision" for floor in sure)
+    parts = len({SIDES[floor.measure] for floor in sure}) + max(precisions - 1, 0)
     if parts < 2:
         return floors
     return tuple(

@@ -184,10 +184,9 @@ def _scaled(sets: Values, none: Any) -> tuple[Values, Values, Bools]:
     total = mass.sum(axis=1)
     empty = _rounded(as_shaped(np.atleast_1d(as_reals(none, "none")), len(sets), "none"), "none")
     empty = np.where((total == 0) & (empty >= 1.0 - SLACK), 1.0, empty)
-    if ((total == 0) & (empty < 1)).any():
-        raise ValueError(
-            f"none must be 1 where joint is 0 everywhere; got {empty[(total == 0) & (empty < 1)][0].item()!r}."
-        )
+    odd = (total == 0) & (empty < 1)
+    if odd.any():
+        raise ValueError(f"none must be 1 where joint is 0 everywhere; got {empty[odd][0].item()!r}.")
     factor = (1.0 - empty) / np.where(total > 0, total, 1.0)
     scaled, numbers = sets * factor[:, None, None], mass * factor[:, None]
     exact = (np.abs(total + empty - 1.0) <= SLACK) & (scaled <= numbers[:, None] + SLACK).all(axis=(1, 2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -102,7 +102,7 @@ def best_of_rows(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float,
             lower = float(order.at(losses, start, cut)[0])
             if lower < value - EQUAL * abs(value):
                 thresholds[c], value = order.between(cut)[0], lower
-                rows = rows.changed(c, columns.scores[:, c] >= thresholds[c])
+                rows.change(c, columns.scores[:, c] >= thresholds[c])
         if value >= before:
             break
     # A sum of costs of single decisions is a sum over columns, and each of them was given its best threshold.
@@ -118,8 +118,8 @@ class RowLosses(ABC):
         """The losses of all rows if column c is predicted nowhere, and if it is predicted everywhere, (n,) each."""
 
     @abstractmethod
-    def changed(self, c: int, labels: Bools) -> RowLosses:
-        """The same with other labels (n,) in column c."""
+    def change(self, c: int, labels: Bools) -> None:
+        """Give column c other labels (n,)."""
 
 
 def row_losses(bound_loss: BoundLoss, labels: Bools) -> RowLosses:
@@ -155,7 +155,7 @@ def _table(counts: Counts) -> tuple[Ints, Values]:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class TableRowLosses(RowLosses):
     """Rows whose loss is a function of counts, given as a table; a column costs O(n).
 
@@ -176,14 +176,13 @@ class TableRowLosses(RowLosses):
         none = self.places - self.steps[c] * self.labels[c]
         return self.table[none], self.table[none + self.steps[c]]
 
-    def changed(self, c: int, labels: Bools) -> TableRowLosses:
-        more, whole = labels.astype(np.int64) - self.labels[c], self.labels.copy()
-        whole[c] = labels
-        return replace(self, places=self.places + more * self.steps[c], labels=whole)
+    def change(self, c: int, labels: Bools) -> None:
+        self.places += (labels.astype(np.int64) - self.labels[c]) * self.steps[c]
+        self.labels[c] = labels
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class GeneralRowLosses(RowLosses):
     """Rows of any loss, which is evaluated anew: a column costs O(n p) or more."""
 
@@ -195,10 +194,8 @@ class GeneralRowLosses(RowLosses):
         none[:, c], every[:, c] = False, True
         return self.bound_loss.values(none.ravel()), self.bound_loss.values(every.ravel())
 
-    def changed(self, c: int, labels: Bools) -> GeneralRowLosses:
-        whole = self.labels.copy()
-        whole[:, c] = labels
-        return replace(self, labels=whole)
+    def change(self, c: int, labels: Bools) -> None:
+        self.labels[:, c] = labels
 
 
 ROUNDING = 1e-15

@@ -246,9 +246,7 @@ class ByWindow(BySizes):
         for i, (a, b) in enumerate(pairwise(edges)):
             k, last = int(a), int(b) - 1
             # Parts of the mass give lower bounds too, since losses are not negative.
-            top, after = (
-                CountRuns.of(heads.most(size, REACH), width) for heads, size in ((first, last), (rest, p - last))
-            )
+            top, after = (CountRuns.of(heads.most(n, REACH), width) for heads, n in ((first, last), (rest, p - last)))
             number = k + fewest(q[k:last], means[last] - means[k], variances[last] - variances[k], SPARE)
             found, _ = bound_of_interval(curved, number, 0, top, after)
             lower[i] = max(0.0, found - lost) + float(costs[min(max(cheapest, k), last)])

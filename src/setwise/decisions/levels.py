@@ -6,7 +6,7 @@ of probabilities is known one by one, or is equal ones.
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple, Self, TypeVar, final
 
 import numpy as np
@@ -34,21 +34,9 @@ SURE = 1.0 - 1e-16
 """Larger probabilities are taken for this one where the chance that nothing is positive is computed."""
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class BinQuestion:
-    """Asks what the bins between rising edges hold."""
-
-    edges: Values
-
-    def __call__(self, q: Values) -> Chances:
-        """What the bins hold of the probabilities of a place."""
-        return chances(q, self.edges)
-
-
-def first_question() -> BinQuestion:
-    """Asks about bins of all probabilities."""
-    return BinQuestion(new_edges(0.0, 1.0, BINS, np.empty(0)))
+def first_question() -> Asked:
+    """Asks what bins of all probabilities hold."""
+    return partial(chances, edges=new_edges(0.0, 1.0, BINS, np.empty(0)))
 
 
 def no_positives(q: Values) -> float:
@@ -207,7 +195,7 @@ def refined(levels: Levels, where: Bools) -> Talk[Levels]:
     if not len(chosen.counts):
         return rest
     edges, asked = chosen.new_bins()
-    return rest.joined(Levels.of((yield BinQuestion(edges)), asked))
+    return rest.joined(Levels.of((yield partial(chances, edges=edges)), asked))
 
 
 @final

@@ -135,10 +135,9 @@ def whole_rule(drawn: PixelSample, measure: MapMeasure) -> PixelRule:
         def loss(more: Any, false: Any) -> Values:
             return measure.loss.of_counts(np.minimum(fn + more, positive), fp + false, positive, whole - positive)
 
-        here = loss(0 * step, 0 * step)
-        return (here - loss(-np.minimum(step, fn), 0 * step)) / np.maximum(np.minimum(step, fn), 1e-12), (
-            loss(0 * step, step) - here
-        ) / step
+        here, fewer = loss(0 * step, 0 * step), np.minimum(step, fn)
+        miss = (here - loss(-fewer, 0 * step)) / np.maximum(fewer, 1e-12)
+        return miss, (loss(0 * step, step) - here) / step
 
     for _ in range(STEPS):
         h = (q * a - b).argmax(axis=1)

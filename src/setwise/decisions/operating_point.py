@@ -285,9 +285,8 @@ def recall_at_alarm_rate(
     >>> round(point.threshold, 2), round(point.recall, 2), round(point.reached[0], 2)
     (0.7, 0.67, 0.33)
     """
-    return _most_recall(
-        y, scores, FloorRequest.rate("unflagged", "share of alarms", rate, confidence), "recall_at_alarm_rate"
-    )
+    floor = FloorRequest.rate("unflagged", "share of alarms", rate, confidence)
+    return _most_recall(y, scores, floor, "recall_at_alarm_rate")
 
 
 def _most_recall(y: ArrayLike | Sets, scores: ArrayLike, floor: FloorRequest, caller: str) -> OperatingPoint:
@@ -437,13 +436,10 @@ class CutCounts:
         found = Sweep(self.order, key[1:], key[:1]).best()[0]
         k = int(self.order.cuts_at(np.array([found.threshold]))[0])
         tp, fp = self.tp[k : k + 1], self.fp[k : k + 1]
-        recall, precision, specificity = (
-            float(Floor(m, 0.0).values(tp, fp, self.P, self.N)[0]) for m in ("recall", "precision", "specificity")
-        )
+        names = ("recall", "precision", "specificity")
+        shares = {name: float(share(*SHARES[name](tp, fp, self.P, self.N))[0]) for name in names}
         reached = tuple(
             one.of_share(one.floor.least) if self._walks(one.floor) else one.reached(tp, fp, self.P, self.N)
             for one in floors
         )
-        return OperatingPoint(
-            found.threshold, float(loss[k]), found.low, found.high, recall, precision, specificity, reached
-        )
+        return OperatingPoint(found.threshold, float(loss[k]), found.low, found.high, **shares, reached=reached)

@@ -299,12 +299,10 @@ def least_expected_loss_of_samples(samples: ArrayLike, loss: Loss | str, weights
         labels, values = _of_lines(formula, truths, w)
         bounds = values
     else:
-        found = [
-            of_counts(formula, each, w)
-            if formula is not None
-            else of_costs(bound, each, w) or of_any_loss(bound, each, w)
-            for each in truths
-        ]
+        if formula is None:
+            found = [of_costs(bound, each, w) or of_any_loss(bound, each, w) for each in truths]
+        else:
+            found = [of_counts(formula, each, w) for each in truths]
         labels, values, bounds = (np.array(each) for each in zip(*found, strict=True))
     return Decision(labels[0] if given.ndim == 2 else labels, values, bounds, bounds >= values)
 

@@ -217,11 +217,7 @@ def _of_matrix(
     task: Task, predictions: Sequence[Bools], replicates: int, rng: np.random.Generator, formula: Formula
 ) -> Values:
     n, p = task.truth.shape
-    parts = [
-        task.truth,
-        *(task.truth & ~guess for guess in predictions),
-        *(~task.truth & guess for guess in predictions),
-    ]
+    parts = [task.truth, *(task.truth & ~one for one in predictions), *(~task.truth & one for one in predictions)]
     m, columns = len(predictions), 1 if task.layout == "micro" else p
     rows = np.hstack([part.sum(axis=1, keepdims=True) if columns == 1 else part for part in parts]).astype(np.float64)
     size = n * p // columns

@@ -117,10 +117,8 @@ def choose(
     Refusal : if the reference refuses the loss
     """
     first = next(iter(bases))
-    plan = [
-        (first, reference),
-        *((b, strategy) for b in bases for strategy in strategies if (b, strategy.name) != (first, REFERENCE)),
-    ]
+    others = ((b, strategy) for b in bases for strategy in strategies if (b, strategy.name) != (first, REFERENCE))
+    plan = [(first, reference), *others]
     tried: list[Candidate] = []
     labels: dict[tuple[str, str], Bools] = {}
     interrupted = False
@@ -189,10 +187,8 @@ def judge(
     """The candidates with their losses, gains over the first one, and errors by the bootstrap; and their comparison."""
     found = compared(task, list(predictions.values()), replicates, seed)
     figures = np.column_stack([found.losses, found.errors, found.gains, found.gain_errors]).tolist()
-    by_key = {
-        key: dict(zip(("loss", "error", "gain", "gain_error"), row, strict=True))
-        for key, row in zip(predictions, figures, strict=True)
-    }
+    names = ("loss", "error", "gain", "gain_error")
+    by_key = {key: dict(zip(names, row, strict=True)) for key, row in zip(predictions, figures, strict=True)}
     return [replace(candidate, **by_key.get(candidate.key, {})) for candidate in tried], found
 
 

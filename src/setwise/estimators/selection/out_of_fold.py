@@ -246,9 +246,8 @@ class OutOfFoldBase(Base):
             self._fitted[1.0] = results[0]
         for i, weight in enumerate(missing):
             parts = results[len(whole) + i * len(self.folds) :][: len(self.folds)]
-            self._responses[weight] = self._joined(
-                [(test, part) for (_, test), part in zip(self.folds, parts, strict=True)]
-            )
+            tests = [test for _, test in self.folds]
+            self._responses[weight] = self._joined(list(zip(tests, parts, strict=True)))
             self._kept.put(f"weight {weight!r}", self._responses[weight])
         self.seconds += perf_counter() - start
 

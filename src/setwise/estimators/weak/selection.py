@@ -6,7 +6,7 @@ What the knowledge cannot decide is said: bags without signal, and the interval 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import final
+from typing import Self, final
 
 import numpy as np
 from scipy.optimize import minimize
@@ -306,9 +306,7 @@ class SelectionPlan:
     seed: int
 
     @classmethod
-    def of(
-        cls, family: Family, method: str, C: float | str, settings: FitSettings, cv: int, seed: int
-    ) -> "SelectionPlan":
+    def of(cls, family: Family, method: str, C: float | str, settings: FitSettings, cv: int, seed: int) -> Self:
         """The plan for a method and a C, each of which may be ``"auto"``."""
         methods = family.methods if method == "auto" else (method,)
         Cs = CS if C == "auto" and family.regularized else (USUAL if isinstance(C, str) else C,)

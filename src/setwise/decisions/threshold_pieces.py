@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from setwise.core.batch import Sets
 from setwise.core.checks import Bools, Ints, Values, as_count
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss

@@ -22,7 +22,7 @@ import numpy as np
 from dual_decomposition import grid, scored
 from setwise.core.networks import Graphs
 from setwise.inference import DualDecomposition
-from setwise.inference.dual_decomposition import Subproblem, SubproblemDescent, descend_as_printed, descend_by_bundle
+from setwise.inference.dual_decomposition import Subproblem, descend_as_printed, descend_by_bundle
 from setwise.losses import Jaccard
 from timing import table
 
@@ -38,11 +38,11 @@ RATIOS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0)
 
 def seconds(problem: Subproblem, scale: float | None, limit: float) -> tuple[np.ndarray, np.ndarray]:
     """The CPU seconds to each gap, or the time so far where it was not reached; and whether it was."""
-    search = SubproblemDescent(problem, 0.0, STEPS, problem.one.graphs.truth)
-    evaluate, begin, reached = search.at, time.process_time(), np.full(len(GAPS), np.nan)
+    search = problem.descent(problem.one.graphs.truth, 0.0, STEPS)
+    take, begin, reached = search.see, time.process_time(), np.full(len(GAPS), np.nan)
 
-    def at(multipliers, settle=False):
-        found, now = evaluate(multipliers, settle), time.process_time() - begin
+    def see(answer):
+        found, now = take(answer), time.process_time() - begin
         gap = search.bound - search.best
         for k, wanted in enumerate(GAPS):
             if gap <= wanted and np.isnan(reached[k]):
@@ -51,9 +51,9 @@ def seconds(problem: Subproblem, scale: float | None, limit: float) -> tuple[np.
             search.left = 0
         return found
 
-    search.at = at
+    search.see = see
     if scale is None:
-        descend_by_bundle(search, None)
+        descend_by_bundle(problem, search, None)
     else:
         descend_as_printed(search, scale)
     closed = ~np.isnan(reached)

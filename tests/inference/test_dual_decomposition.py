@@ -11,8 +11,8 @@ from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
 from setwise.inference import Auto, CountSearch, DualDecomposition, Enumeration, GreedySearch, MaxFlow
-from setwise.inference.descent import BundleMethod
-from setwise.inference.dual_decomposition import Subproblem, SubproblemDescent
+from setwise.inference.descent import BundleMethod, Descent
+from setwise.inference.dual_decomposition import Subproblem
 from setwise.kernels.threads import thread_limit
 from setwise.losses import MCC, AreaWeightedLoss, CappedLoss, FBeta, GMean, Hamming, HMean, Jaccard, Tversky, ZeroOne
 
@@ -304,10 +304,8 @@ def test_the_kept_multipliers_save_evaluations(monkeypatch):
     graphs = Graphs(rng.random(400) < 0.3, np.array([0, 400]), grid(20, 20))
     scores = 0.01 * rng.standard_normal(graphs.n_scores)
     scores[graphs.edge_places] = 0.01 * rng.random(len(graphs.edges))
-    asked, at = [], SubproblemDescent.at
-    monkeypatch.setattr(
-        SubproblemDescent, "at", lambda search, *given, **more: asked.append(1) or at(search, *given, **more)
-    )
+    asked, see = [], Descent.see
+    monkeypatch.setattr(Descent, "see", lambda search, answer: asked.append(1) or see(search, answer))
     used = DualDecomposition().prepare(Jaccard().bind(graphs))
     used.maximize(scores, 1e-6)
     first = len(asked)
@@ -325,13 +323,15 @@ def test_settled_multipliers_use_the_whole_flow(loss):
         best, slip = (won + losses_of(loss, graphs.truth, rows)).max(), 1e-10 * (1.0 + np.abs(scores).max())
         problem = Subproblem(DualDecomposition().one_set(loss.bind(graphs)), scores)
         multipliers = 0.1 * rng.standard_normal(12)
-        plain, labels, _ = problem.bound(multipliers)
-        bound, settled, same, _ = problem.settle(multipliers)
-        np.testing.assert_array_equal(same, labels)
+        found = problem.bound(multipliers)
+        plain, labels = found.bound, found.labelings[0]
+        there = problem.settle(multipliers)
+        bound, settled = there.bound, there.multipliers
+        np.testing.assert_array_equal(there.labelings[0], labels)
         assert np.abs(settled).max() <= problem.one.most
         assert best - slip <= bound <= plain + slip
         # The labels of the network are among the best ones there too, and the bound is that of the multipliers.
-        assert problem.bound(settled)[0] == pytest.approx(bound, abs=slip)
+        assert problem.bound(settled).bound == pytest.approx(bound, abs=slip)
         costs = problem.one.bound_loss.split()[0]
         modular = rows @ settled if costs is None else rows @ settled + (rows != graphs.truth) @ costs
         at = (rows == labels).all(axis=1)

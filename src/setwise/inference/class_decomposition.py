@@ -4,18 +4,19 @@ On networks of k labels the network takes part as well (DD section 3).
 """
 
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.batch import Classes
+from setwise.core.batch import Classes, Places
 from setwise.core.bound_loss import BoundLoss, LabelCosts, OneLabel
 from setwise.core.checks import Floats, Ints, Values, as_count, as_kind
-from setwise.core.inference import Inference, Maximizer, Solutions, Takes, absolute_sums, rounding, rounding_next_to
+from setwise.core.inference import Inference, Maximizer, Solutions, Takes, absolute_sums, rounding
 from setwise.core.networks import ClassGraphs
-from setwise.inference.descent import DualPoint, PerSetMaximizer, SetDescent, each_set, size_of
+from setwise.inference.descent import Descent, DualPoint, PerSetMaximizer
+from setwise.inference.message_passing import label_costs
 from setwise.kernels.segments import segment_sums
 
 SHARE = 0.1
@@ -90,16 +91,12 @@ class ClassDecomposition(Inference):
         return next((why for why in reasons if why is not None), None)
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
-        return PerSetMaximizer(
-            self, bound_loss, [_ClassProblems(self, one) for one in each_set(bound_loss)], self._search
-        )
+        return PerSetMaximizer.of(self, bound_loss, partial(_ClassProblems, self), self._search)
 
-    def _search(self, one: "_ClassProblems", scores: Values, tol: float) -> SetDescent:
+    def _search(self, one: "_ClassProblems", scores: Values, tol: float) -> tuple[Ints, float]:
         """Lower the bound with two multipliers for each class, then with all."""
-        labels, scale = np.maximum(one.batch.labels, 0), size_of(scores, one.batch.total)
-        close = partial(rounding_next_to, scores=scores, batch=one.batch)
-        at, value = partial(one.at, scores), partial(one.value, scores)
-        search = SetDescent(at, value, labels, scale, close, tol, self.max_iter)
+        labels = np.maximum(one.batch.labels, 0)
+        search = Descent(partial(one.at, scores), one.bound_loss, scores, labels, tol, self.max_iter)
         sides, former = one.sides(), one.multipliers.ravel()
         found = sides @ search.lower(np.zeros(sides.shape[1]), sides)
         if not search.done:
@@ -108,7 +105,7 @@ class ClassDecomposition(Inference):
             again = former.any() and search.at(former).bound < lowest
             found = search.lower(former if again else found)
         one.multipliers[:] = found.reshape(one.own.shape)
-        return search
+        return search.labels, search.bound
 
 
 def _split(bound_loss: BoundLoss) -> tuple[tuple[LabelCosts, ...], tuple[OneLabel, ...]]:
@@ -167,11 +164,7 @@ class _ClassProblems:
             bound, level = bound + float(found.bounds[0]) + base, level + float(found.values[0]) + base
             chosen[c] = found.labels
         slope = np.where(self._asks, (labels == self.own) * 1.0 - chosen, 0.0)
-        return DualPoint(bound, level, slope.ravel(), [labels, self._agreed(moved, labels, chosen)])
-
-    def value(self, scores: Values, labels: NDArray[np.int64]) -> float:
-        """The value of labels, relative to the target."""
-        return float(self.bound_loss.values(labels)[0] + self.batch.won(scores, labels)[0])
+        return DualPoint(bound, level, slope.ravel(), [labels, self._agreed(moved, labels, chosen)], multipliers)
 
     def _agreed(self, moved: Values, labels: Ints, chosen: NDArray[np.bool_]) -> Ints:
         """The labels of the network where their class chose them too, else the best label that a class chose."""
@@ -250,13 +243,7 @@ class ByClass(Inference):
         terms = [term for term in bound_loss.terms if isinstance(term, OneLabel)]
         if len(terms) == 1:
             return _OneClassMaximizer(self, bound_loss, terms[0])
-        return _AllClassesMaximizer(self, bound_loss, terms, np.zeros(bound_loss.batch.total))
-
-
-def _label_costs(bound_loss: BoundLoss) -> Values | float:
-    """Returns the costs of single labels, (total, k), the modular part of the loss; 0 where there are none."""
-    costs = [term.costs for term in bound_loss.terms if isinstance(term, LabelCosts)]
-    return reduce(np.add, costs) if costs else 0.0
+        return _AllClassesMaximizer(self, bound_loss)
 
 
 @final
@@ -265,7 +252,7 @@ class _OneClassMaximizer(Maximizer):
 
     def __init__(self, method: ByClass, bound_loss: BoundLoss, term: OneLabel) -> None:
         self.method, self.bound_loss, self.slack = method, bound_loss, False
-        self._costs, self._inner = _label_costs(bound_loss), method.inner.prepare(term.bound_loss)
+        self._costs, self._inner = label_costs(bound_loss), method.inner.prepare(term.bound_loss)
         batch = bound_loss.batch
         self._own = np.full(batch.total, term.label) if term.label is not None else np.maximum(batch.labels, 0)
 
@@ -289,20 +276,26 @@ class _OneClassMaximizer(Maximizer):
 
 @final
 class _AllClassesMaximizer(Maximizer):
-    """Solves all classes together by dual decomposition; ``m`` (total,) holds the multipliers less the best scores."""
+    """Solves all classes together by dual decomposition, and begins with the multipliers where it ended."""
 
-    def __init__(self, method: ByClass, bound_loss: BoundLoss, terms: list[OneLabel], m: Values) -> None:
+    method: ByClass
+
+    def __init__(self, method: ByClass, bound_loss: BoundLoss) -> None:
         self.method, self.bound_loss, self.slack = method, bound_loss, False
-        self._max_iter, self._costs, self._m = method.max_iter, _label_costs(bound_loss), m
+        terms = [term for term in bound_loss.terms if isinstance(term, OneLabel)]
+        self._costs = label_costs(bound_loss)
         self._inner = {int(term.label or 0): method.inner.prepare(term.bound_loss) for term in terms}
+        # The multipliers less the best scores, (total,), and where the whole keeps those of chosen sets.
+        self._m = np.zeros(bound_loss.batch.total)
+        self._owner: tuple[Values, Places] | None = None
 
     def take(self, parts: Ints) -> "Maximizer":
-        assert isinstance(self.method, ByClass)
-        bound_loss, decisions = self.bound_loss.take(parts), self.bound_loss.batch.decisions(parts)
-        terms = [term for term in bound_loss.terms if isinstance(term, OneLabel)]
-        return _SubsetMaximizer(
-            _AllClassesMaximizer(self.method, bound_loss, terms, self._m[decisions]), self._m, decisions
+        at, chosen = (
+            self.bound_loss.batch.decisions(parts),
+            _AllClassesMaximizer(self.method, self.bound_loss.take(parts)),
         )
+        chosen._m, chosen._owner = self._m[at], (self._m, at)
+        return chosen
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         batch = self.bound_loss.batch
@@ -316,7 +309,7 @@ class _AllClassesMaximizer(Maximizer):
         best_m = m.copy()
         size = absolute_sums(scores, batch)
         # Polyak's step length is the gap over the squared length of the subgradient, times a pace for each set.
-        for _ in range(self._max_iter):
+        for _ in range(self.method.max_iter):
             chosen, dual = self._decoupled(adjusted - m[:, None], tol)
             dual += segment_sums(m, batch.offsets) - target
             improved = dual < bound
@@ -342,6 +335,9 @@ class _AllClassesMaximizer(Maximizer):
             m = m - move[batch.owners] * slope
         # Relative to the best scores, the multipliers are a good start where the scores have moved.
         self._m[:] = best_m - top
+        if self._owner is not None:
+            whole, at = self._owner
+            whole[at] = self._m
         return self.solved(scores, best, np.maximum(bound, value))
 
     def _value(self, scores: Floats, labels: Ints) -> Values:
@@ -364,17 +360,3 @@ class _AllClassesMaximizer(Maximizer):
             # Bounds are counted from the score of the target, which is added back.
             dual += found.bounds + inner.bound_loss.batch.at_target(column)
         return chosen, dual
-
-
-@final
-class _SubsetMaximizer(Maximizer):
-    """A maximizer for chosen sets of another one, to which it gives its multipliers back after each call."""
-
-    def __init__(self, inner: _AllClassesMaximizer, whole: Values, at: slice | Ints) -> None:
-        self.method, self.bound_loss, self.slack = inner.method, inner.bound_loss, False
-        self._inner, self._whole, self._at = inner, whole, at
-
-    def solve(self, scores: Floats, tol: Values) -> Solutions:
-        found = self._inner.solve(scores, tol)
-        self._whole[self._at] = self._inner._m
-        return found

@@ -5,14 +5,15 @@ What the searches of a set keep is there for the next one.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar, final
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions, rounding_next_to
 from setwise.kernels.simplex import add_slopes, slope_products, solve_simplex
 from setwise.kernels.threads import map_units
 
@@ -38,6 +39,8 @@ ROUNDS = 20
 """The most rounds in which the least point of the planes is found."""
 
 NO_BOUNDS = np.zeros(0)
+
+Unit = TypeVar("Unit")
 
 
 @final
@@ -120,7 +123,9 @@ class BundleMethod:
         self.decrease = self.value - float((heights + self._rises[:size]).max())
 
 
-class DualPoint(NamedTuple):
+@final
+@dataclass(frozen=True, eq=False)
+class DualPoint:
     """What the parts answer to multipliers m.
 
     Attributes
@@ -128,113 +133,126 @@ class DualPoint(NamedTuple):
     bound : an upper bound of the best value
     level, slope : ``level + <slope, m' - m>`` lies below the least upper bound at all m'
     labelings : candidates
+    multipliers : m
     """
 
     bound: float
     level: float
-    slope: Values
-    labelings: Iterable[NDArray[Any]]
+    slope: NDArray[Any]
+    labelings: Sequence[NDArray[Any]]
+    multipliers: Values
 
 
 @final
-class SetDescent:
-    """The labels and bounds of one set that a descent has seen so far.
+@dataclass(eq=False)
+class Descent:
+    """The labels and bounds of one set that a search has seen so far.
 
     Parameters
     ----------
-    at : what the parts answer to multipliers (n,), where value and bound are a gap apart, inf at first
-    value : that of labels, -inf where they are forbidden
-    labels : the first ones
-    scale : the size of multipliers that reverse a label
-    rounding : what it changes in values and bounds next to a value
+    ask : what the parts answer to multipliers (n,), where value and bound are a gap apart, inf at first
+    bound_loss, scores : the loss and the scores of the set, margin rescaling
+    labels : the first ones, which become the best ones so far
     tol : value and bound that are so close are close enough
     left : how many bounds may still be computed
-    hopeless : a descent ends where the bound can fall by no more than this share of the gap
+    least : a bundle ends where the bound can fall by no more than this
+    hopeless : or by no more than this share of the gap
 
     Attributes
     ----------
-    labels, best : the best labels so far, and their value
-    bound : the lowest bound so far
+    best : the value of the labels, -inf where they are forbidden
+    lowest, last : the answer with the lowest bound so far, and the last one
     """
 
-    def __init__(
-        self,
-        at: Callable[[Values, float], DualPoint],
-        value: Callable[[NDArray[Any]], float],
-        labels: NDArray[Any],
-        scale: float,
-        rounding: Callable[[float], float],
-        tol: float,
-        left: int,
-        hopeless: float = 0.0,
-    ) -> None:
-        self._at, self._value, self._scale, self._rounding, self._tol = at, value, scale, rounding, tol
-        self._left, self._hopeless = left, hopeless
-        self.labels, self.best, self.bound = labels, value(labels), np.inf
+    ask: Callable[[Values, float], DualPoint]
+    bound_loss: BoundLoss
+    scores: Values
+    labels: NDArray[Any]
+    tol: float
+    left: int
+    least: float = 0.0
+    hopeless: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.best, nothing = self.value(self.labels), np.zeros(len(self.labels))
+        self.lowest = self.last = DualPoint(np.inf, np.inf, nothing, [], nothing)
+
+    @property
+    def bound(self) -> float:
+        """The lowest bound so far."""
+        return self.lowest.bound
+
+    @property
+    def close(self) -> float:
+        """Value and bound that are so close are close enough, or differ by rounding alone."""
+        if self.best == -np.inf:
+            return 0.0
+        return max(self.tol, rounding_next_to(self.best, self.scores, self.bound_loss.batch))
 
     @property
     def done(self) -> bool:
         """Whether value and bound are close enough, or no evaluations are left."""
-        close = max(self._tol, self._rounding(self.best)) if self.best > -np.inf else 0.0
-        return self._left <= 0 or self.bound - self.best <= close
+        return self.left <= 0 or self.bound - self.best <= self.close
+
+    def value(self, labels: NDArray[Any]) -> float:
+        """The value of labels, relative to the target."""
+        return float(self.bound_loss.values(labels)[0] + self.bound_loss.batch.won(self.scores, labels)[0])
 
     def offer(self, labelings: Iterable[NDArray[Any]]) -> None:
         """Take labels that are better than the best ones so far."""
         for labels in labelings:
-            value = self._value(labels)
+            value = self.value(labels)
             if value > self.best:
                 self.best, self.labels = value, labels
 
     def at(self, multipliers: Values) -> DualPoint:
         """What the parts answer; bounds and labelings count."""
-        self._left -= 1
-        seen = self._at(multipliers, self.bound - self.best)
-        self.bound = min(self.bound, seen.bound)
-        self.offer(seen.labelings)
-        return seen
+        return self.see(self.ask(multipliers, self.bound - self.best))
 
-    def lower(self, start: Values, sides: Values | None = None) -> Values:
-        """Lower the bound from ``start``, with the multipliers ``sides @ x``, or x itself; returns the best x."""
+    def see(self, answer: DualPoint) -> DualPoint:
+        """Take an answer, which it returns."""
+        self.left -= 1
+        self.last = answer
+        if answer.bound < self.bound:
+            self.lowest = answer
+        self.offer(answer.labelings)
+        return answer
 
-        def plane(x: Values) -> tuple[float, Values]:
-            seen = self.at(x if sides is None else sides @ x)
-            return seen.level, seen.slope if sides is None else seen.slope @ sides
+    def lower(
+        self, start: Values, sides: Values | None = None, seen: DualPoint | None = None, stretches: int = 0
+    ) -> Values:
+        """Lower the bound from ``start``, with the multipliers ``sides @ x``, or x itself; returns the best x.
 
-        level, slope = plane(start)
-        goal = self.best if self.best > -np.inf else level - self._scale * float(slope @ slope)
-        bundle = BundleMethod(start, level, slope, goal)
-        while not self.done and bundle.decrease > self._least:
-            bundle.add(*plane(bundle.point))
+        The start is not asked for again where it was ``seen``. Where the planes promise nothing more, the step becomes
+        longer, so many times in a row.
+        """
+
+        def plane(answer: DualPoint) -> tuple[float, NDArray[Any]]:
+            return answer.level, answer.slope if sides is None else answer.slope @ sides
+
+        def at(x: Values) -> DualPoint:
+            return self.at(x if sides is None else sides @ x)
+
+        level, slope = plane(seen or at(start))
+        # The size of multipliers that reverse a label: that of the scores, or of the loss of one label.
+        scale = 1e-3 / len(self.labels) + float(np.abs(self.scores).max())
+        goal = self.best if self.best > -np.inf else level - scale * float(slope @ slope)
+        bundle, vain = BundleMethod(start, level, slope, goal), 0
+        while not self.done:
+            gap = self.bound - self.best
+            if bundle.decrease > max(CLOSE * scale, self.least, self.hopeless * gap if np.isfinite(gap) else 0.0):
+                vain = 0
+                bundle.add(*plane(at(bundle.point)))
+            elif vain < stretches:
+                vain += 1
+                bundle.stretch()
+            else:
+                break
         return bundle.centre
-
-    @property
-    def _least(self) -> float:
-        """A descent ends where its planes promise no more than this."""
-        gap = self.bound - self.best
-        return max(CLOSE * self._scale, self._hopeless * gap if np.isfinite(gap) else 0.0)
-
-
-def size_of(scores: Values, total: int) -> float:
-    """The size of multipliers that reverse a label: that of the scores, or of the loss of one of ``total`` labels."""
-    return 1e-3 / total + float(np.abs(scores).max())
-
-
-class SearchResult(Protocol):
-    """What a search has found: labels (p,), and an upper bound of the best value."""
-
-    @property
-    def labels(self) -> NDArray[Any]:
-        """The best labels."""
-
-    @property
-    def bound(self) -> float:
-        """The least upper bound."""
-
-
-Unit = TypeVar("Unit")
 
 
 @final
+@dataclass(frozen=True, eq=False)
 class PerSetMaximizer(Maximizer):
     """``search(unit, scores, tol)`` for each set; threads share the sets, and parts share the units.
 
@@ -242,34 +260,35 @@ class PerSetMaximizer(Maximizer):
     ----------
     method, bound_loss : as in :class:`setwise.core.inference.Maximizer`, margin rescaling
     units : one for each set, with all that its searches keep
-    search : finds the labels of one set for its scores (float64) and its tolerance
+    search : finds the labels (p,) of one set for its scores (float64) and its tolerance, and an upper bound
     """
 
-    def __init__(
-        self,
+    method: Inference
+    bound_loss: BoundLoss
+    units: Sequence[Any]
+    search: Callable[[Any, Values, float], tuple[NDArray[Any], float]]
+    slack: bool = False
+
+    @classmethod
+    def of(
+        cls,
         method: Inference,
         bound_loss: BoundLoss,
-        units: Sequence[Unit],
-        search: Callable[[Unit, Values, float], SearchResult],
-    ) -> None:
-        self.method, self.bound_loss, self.slack = method, bound_loss, False
-        self._units: Sequence[Any] = units
-        self._search: Callable[[Any, Values, float], SearchResult] = search
+        unit: Callable[[BoundLoss], Unit],
+        search: Callable[[Unit, Values, float], tuple[NDArray[Any], float]],
+    ) -> "PerSetMaximizer":
+        """The maximizer with the ``unit`` of the bound loss of each set by itself."""
+        alone = (bound_loss.take(np.array([i])) for i in range(len(bound_loss.batch)))
+        return cls(method, bound_loss, [unit(one) for one in alone], search)
 
     def take(self, parts: Ints) -> Maximizer:
-        return PerSetMaximizer(self.method, self.bound_loss.take(parts), [self._units[i] for i in parts], self._search)
+        return replace(self, bound_loss=self.bound_loss.take(parts), units=[self.units[i] for i in parts])
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         spans = self.bound_loss.batch.score_offsets
 
-        def one(i: int) -> SearchResult:
-            return self._search(self._units[i], scores[spans[i] : spans[i + 1]].astype(np.float64), float(tol[i]))
+        def one(i: int) -> tuple[NDArray[Any], float]:
+            return self.search(self.units[i], scores[spans[i] : spans[i + 1]].astype(np.float64), float(tol[i]))
 
-        found = map_units(one, range(len(self._units)))
-        labels = np.concatenate([search.labels for search in found])
-        return self.solved(scores, labels, np.array([search.bound for search in found]))
-
-
-def each_set(bound_loss: BoundLoss) -> list[BoundLoss]:
-    """The bound loss of each set by itself."""
-    return [bound_loss.take(np.array([i])) for i in range(len(bound_loss.batch))]
+        labels, bounds = zip(*map_units(one, range(len(self.units))), strict=True)
+        return self.solved(scores, np.concatenate(labels), np.array(bounds))

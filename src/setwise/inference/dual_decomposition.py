@@ -4,7 +4,6 @@ One side is the network with the modular part of the loss, the other the rest of
 or by the steps that are printed in DD section 3. Branching on the labels of nodes closes the gap that is left.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
@@ -19,13 +18,13 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Ints, Values, as_choice, as_count, as_flag, as_kind, as_number
 from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
-from setwise.core.inference import Inference, Maximizer, Takes, rounding_next_to
+from setwise.core.inference import Inference, Maximizer, Takes
 from setwise.core.networks import Graphs
 from setwise.core.terms import Mistakes
 from setwise.inference.areas import ByArea
 from setwise.inference.components import MovableMaximizer, MoveSearch, MovingScores
 from setwise.inference.counts import CountSearch
-from setwise.inference.descent import CLOSE, BundleMethod, PerSetMaximizer, each_set
+from setwise.inference.descent import Descent, DualPoint, PerSetMaximizer
 from setwise.inference.independent_decisions import ByCardinality
 from setwise.inference.max_flow import GRAPHS, MaxFlow
 from setwise.inference.message_passing import stronger
@@ -118,32 +117,36 @@ class Subproblem:
         wrong = held[(fixed == 1)[held] != graphs.truth[held]]
         self._extra = float((strong + loss_strong)[wrong].sum())
 
-    def bound(self, multipliers: Values) -> tuple[float, Bools, Bools]:
-        """``max_y [l1(y) + <s, phi(y) - target> + <m, y>] + max_z [l2(z) - <m, z>]``, and the y and z that were found.
+    def descent(self, labels: Bools, tol: float, left: int) -> Descent:
+        """The descent on the bound, which begins with these labels."""
+        return Descent(self.bound, self.one.bound_loss, self.scores, labels, tol, left, least=HOPELESS * tol)
+
+    def bound(self, multipliers: Values, gap: float = np.inf) -> DualPoint:
+        """``max_y [l1(y) + <s, phi(y) - target> + <m, y>] + max_z [l2(z) - <m, z>]``, with the y and z that were found.
 
         The multipliers m are 0 where a label is not known, for there y and z need not agree.
         """
         labels, above = self._network.solve(multipliers)
-        others, bound = self._with_loss(labels, float(above[0]), multipliers)
-        return bound, labels, others
+        return self._with_loss(labels, float(above[0]), multipliers)
 
-    def settle(self, multipliers: Values) -> tuple[float, Values, Bools, Bools]:
-        """The same at other multipliers, which come second: the best ones for the flow of the cut at the given ones.
+    def settle(self, multipliers: Values) -> DualPoint:
+        """The same at other multipliers: the best ones for the flow of the cut at the given ones.
 
         A flow leaves each node a part of its score, which bounds the network as if there were no edges. The multipliers
         give all of it to the loss, which then has the last word: ``max_z [l2(z) + <what is left of the scores, z>]``.
         """
         labels, above, settled = self._network.settle(multipliers, self._most)
-        others, bound = self._with_loss(labels, float(above[0]), settled)
-        return bound, settled, labels, others
+        return self._with_loss(labels, float(above[0]), settled)
 
-    def _with_loss(self, labels: Bools, above: float, multipliers: Values) -> tuple[Bools, float]:
-        """The labels that the loss chooses, and the bound, where the network has chosen its labels."""
+    def _with_loss(self, labels: Bools, above: float, multipliers: Values) -> DualPoint:
+        """The bound where the network has chosen its labels, and the loss chooses others."""
         found = self.one.loss.solve(self._loss_scores - multipliers, IN_FULL)
         others = found.labels
         if self.one.graphs.known is not None:
             others = np.where(self.one.graphs.known, others, labels)
-        return others, above + float(found.bounds[0]) - self._shared(multipliers)
+        # What both sides hold in common: the loss counts multipliers from the truth.
+        bound = above + float(found.bounds[0]) - (float(multipliers @ self.one.graphs.truth) + self._extra)
+        return DualPoint(bound, bound, labels.view(np.int8) - others.view(np.int8), (labels, others), multipliers)
 
     def forced_bounds(self, multipliers: Values) -> Values:
         """The bound for the labelings in which node i has label v, for all i and v, (total, 2)."""
@@ -172,18 +175,6 @@ class Subproblem:
         lost, won = self.one.bound_loss.values(alone)[0], self.one.graphs.won(self.scores, alone)[0]
         return self.slope_of_loss(*(2 * [alone if abs(won) < lost else labels]))
 
-    def rounding(self, value: float) -> float:
-        """What rounding changes in values and bounds next to a value."""
-        return rounding_next_to(value, self.scores, self.one.graphs)
-
-    def value(self, labels: Bools) -> float:
-        """The value of labels, relative to the target."""
-        return float(self.one.bound_loss.values(labels)[0] + self.one.graphs.won(self.scores, labels)[0])
-
-    def _shared(self, multipliers: Values) -> float:
-        """What the bounds of both sides hold in common: the loss counts multipliers from the truth."""
-        return float(multipliers @ self.one.graphs.truth) + self._extra
-
 
 def count_slopes(term: Counts, sets: Sets, labels: Bools, others: Bools) -> tuple[float, float]:
     """What one more false negative, and one more false positive, adds to the loss of one set between two labelings.
@@ -208,105 +199,32 @@ def count_slopes(term: Counts, sets: Sets, labels: Bools, others: Bools) -> tupl
 LEFT, PATIENCE = 0.5, 2
 """The sides take turns until PATIENCE turns in vain, in which more than this share of the gap is left."""
 
-HOPELESS, STRETCHES = 0.01, 3
+HOPELESS, STRETCHES = 0.01, 2
 """It also ends where they promise no more than this share of the tolerance, with ever longer steps."""
 
 
-@final
-class SubproblemDescent:
-    """The labels and bounds of a problem that a descent has seen so far.
-
-    Parameters
-    ----------
-    problem : one set with its scores
-    tol : value and bound that are so close are close enough
-    left : how many bounds may still be computed
-    candidates : the first labels, (total,) each
-
-    Attributes
-    ----------
-    labels, best : the best labels so far, and their value
-    bound, multipliers : the lowest bound so far, and where it is
-    last, pair : the labels that the network and the loss chose last, and those that they chose there
-    """
-
-    def __init__(self, problem: Subproblem, tol: float, left: int, *candidates: Bools) -> None:
-        self.problem, self.tol, self.left, self.labels = problem, tol, left, candidates[0]
-        self.best, self.bound = -np.inf, np.inf
-        self.multipliers, self.last = np.zeros(len(self.labels)), [self.labels, self.labels]
-        self.pair = self.last
-        self._offer(candidates)
-
-    @property
-    def done(self) -> bool:
-        """Whether value and bound are close enough, or no evaluations are left."""
-        return self.left <= 0 or self.bound - self.best <= max(self.tol, self.problem.rounding(self.best))
-
-    @property
-    def slope(self) -> NDArray[np.int8]:
-        """The slope of the lowest bound."""
-        return self.pair[0].view(np.int8) - self.pair[1].view(np.int8)
-
-    def at(self, multipliers: Values, settle: bool = False) -> tuple[float, NDArray[np.int8]]:
-        """The bound and its slope (total,), int8, there or where the problem settles; both labelings are candidates."""
-        self.left -= 1
-        if settle:
-            bound, multipliers, *self.last = self.problem.settle(multipliers)
-        else:
-            bound, *self.last = self.problem.bound(multipliers)
-        if bound < self.bound:
-            self.bound, self.multipliers, self.pair = bound, multipliers, self.last
-        self._offer(self.last)
-        return bound, self.last[0].view(np.int8) - self.last[1].view(np.int8)
-
-    def _offer(self, candidates: Iterable[Bools]) -> None:
-        for labels in candidates:
-            value = self.problem.value(labels)
-            if value > self.best:
-                self.best, self.labels = value, labels
-
-    def take(self, labels: Bools) -> None:
-        """Take these labels in place of the best ones."""
-        self.best, self.labels = self.problem.value(labels), labels
-
-
-def descend_by_bundle(search: SubproblemDescent, start: Values | None) -> None:
+def descend_by_bundle(problem: Subproblem, search: Descent, start: Values | None) -> None:
     """Lower the bound from a start, or from the slope of the loss at the best labels: by turns, then by a bundle.
 
     In a turn the network gets the slope of the loss as its multipliers, and the loss gets what the flow leaves of the
     scores. The slope is that between the labels that the loss chose last and the best ones, or after a turn in vain
     those of the network.
     """
-    problem = search.problem
     multipliers = problem.first_slope(search.labels) if start is None else start
     vain = 0
     while vain <= PATIENCE:
         before = search.bound - search.best
-        search.at(multipliers, settle=True)
+        labels, others = search.see(problem.settle(multipliers)).labelings
         if search.done:
             return
         vain = vain + 1 if search.bound - search.best > LEFT * before else 0
-        multipliers = problem.slope_of_loss(search.last[0] if vain else search.labels, search.last[1])
+        multipliers = problem.slope_of_loss(labels if vain else search.labels, others)
         if not multipliers.any():
             break
-    _bundle(search)
+    search.lower(search.lowest.multipliers, seen=search.lowest, stretches=STRETCHES)
 
 
-def _bundle(search: SubproblemDescent) -> None:
-    """Lower the bound from its lowest place."""
-    scale = 1e-3 / len(search.labels) + float(np.abs(search.problem.scores).max())
-    bundle = BundleMethod(search.multipliers, search.bound, search.slope, search.best)
-    least, stretches = max(CLOSE * scale, HOPELESS * search.tol), 0
-    while not search.done and stretches < STRETCHES:
-        if bundle.decrease > least:
-            stretches = 0
-            bundle.add(*search.at(bundle.point))
-        else:
-            stretches += 1
-            bundle.stretch()
-
-
-def descend_as_printed(search: SubproblemDescent, scale: float) -> None:
+def descend_as_printed(search: Descent, scale: float) -> None:
     """Steps of ``scale / sqrt(t)`` from 0 against the slope; the labels are those of most votes where both disagree.
 
     Each label has a multiplier of its own there, and both move, so their difference moves by twice the step.
@@ -315,11 +233,12 @@ def descend_as_printed(search: SubproblemDescent, scale: float) -> None:
     slope: NDArray[np.int8] = np.ones(1, np.int8)
     while not search.done and slope.any():
         t += 1
-        _, slope = search.at(multipliers)
-        votes += search.last[0].view(np.int8) + search.last[1].view(np.int8)
+        slope, (labels, others) = search.at(multipliers).slope, search.last.labelings
+        votes += labels.view(np.int8) + others.view(np.int8)
         multipliers = multipliers - 2.0 * scale / np.sqrt(t) * slope
     if search.left <= 0:
-        search.take(np.where(slope == 0, search.last[0], votes > t))
+        search.labels = np.where(slope == 0, search.last.labelings[0], votes > t)
+        search.best = search.value(search.labels)
 
 
 @final
@@ -332,46 +251,41 @@ class BranchAndBound:
 
     Parameters
     ----------
-    search : a finished search of the whole problem
+    problem, search : the whole problem, and its finished search, which takes better labels
     budget : the most parts that are searched
     steps : the most bounds that are computed in each
 
     Attributes
     ----------
-    labels, best, bound : the best labels, their value and the bound of all values, those of parts left out included
+    bound : the bound of all values, those of parts left out included
     """
 
-    def __init__(self, search: SubproblemDescent, budget: int, steps: int) -> None:
-        self.labels, self.best, self.bound = search.labels, search.best, search.bound
-        self._whole, self._tol, self._steps = search.problem, search.tol, steps
+    def __init__(self, problem: Subproblem, search: Descent, budget: int, steps: int) -> None:
+        self._problem, self._search, self._steps = problem, search, steps
         self._marginals, self._left_out = True, -np.inf
         ticket = count()
-        parts = [(-search.bound, next(ticket), np.full(len(search.labels), -1), search.multipliers)]
-        while parts and -parts[0][0] > self.best + self._close and budget > 0:
+        parts = [(-search.bound, next(ticket), np.full(len(search.labels), -1), search.lowest.multipliers)]
+        while parts and -parts[0][0] > search.best + search.close and budget > 0:
             budget -= 1
             above, _, fixed, multipliers = heappop(parts)
             for bound, child, start in self._divide(-above, fixed, multipliers):
                 heappush(parts, (-bound, next(ticket), child, start))
-        self.bound = max(self.best, self._left_out, -parts[0][0] if parts else -np.inf)
-
-    @property
-    def _close(self) -> float:
-        # Bounds that are above the best value by rounding are not better.
-        return max(self._tol, self._whole.rounding(self.best))
+        self.bound = max(search.best, self._left_out, -parts[0][0] if parts else -np.inf)
 
     def _divide(self, bound: float, fixed: Ints, start: Values) -> list[tuple[float, Ints, Values]]:
         """Lower the bound of a part, and return the parts that may hold something better."""
-        problem = Subproblem(self._whole.one, self._whole.scores, fixed)
-        search = SubproblemDescent(problem, self._tol, self._steps, self.labels)
-        descend_by_bundle(search, np.where(fixed < 0, start, 0.0))
-        self._offer(search)
-        bound = min(bound, search.bound)
-        if bound <= self.best + self._close:
+        problem, whole = Subproblem(self._problem.one, self._problem.scores, fixed), self._search
+        part = problem.descent(whole.labels, whole.tol, self._steps)
+        descend_by_bundle(problem, part, np.where(fixed < 0, start, 0.0))
+        whole.offer([part.labels])
+        bound = min(bound, part.bound)
+        if bound <= whole.best + whole.close:
             self._left_out = max(self._left_out, bound)
             return []
-        above = np.minimum(self._forced_bounds(search), bound)
+        multipliers = part.lowest.multipliers
+        above = np.minimum(self._forced_bounds(problem, multipliers), bound)
         fixed = fixed.copy()
-        closed = above <= self.best + self._close
+        closed = above <= whole.best + whole.close
         choice = fixed < 0
         self._left_out = max(self._left_out, above[choice][closed[choice]].max(initial=-np.inf))
         if (closed.all(axis=1) & choice).any():
@@ -380,38 +294,28 @@ class BranchAndBound:
             fixed[(fixed < 0) & closed[:, 1 - label]] = label
         free = np.flatnonzero(fixed < 0)
         if not len(free):
-            return self._only(fixed)
+            # The only labels that are left are a candidate.
+            whole.offer([fixed == 1])
+            return []
         # The best node is one whose labels both lower the bound, or one on which the sides do not agree.
         falls = bound - above[free].max(axis=1)
-        apart = search.pair[0][free] != search.pair[1][free]
-        node = free[np.lexsort((np.abs(search.multipliers[free]), apart, falls))[-1]]
+        apart = part.lowest.slope[free] != 0
+        node = free[np.lexsort((np.abs(multipliers[free]), apart, falls))[-1]]
         out = []
         for label in (0, 1):
             child = fixed.copy()
             child[node] = label
-            out.append((float(above[node, label]), child, search.multipliers))
+            out.append((float(above[node, label]), child, multipliers))
         return out
 
-    def _only(self, fixed: Ints) -> list[tuple[float, Ints, Values]]:
-        """The labels of a part in which all are fixed are a candidate, and nothing is left."""
-        labels = fixed == 1
-        value = self._whole.value(labels)
-        if value > self.best:
-            self.best, self.labels = value, labels
-        return []
-
-    def _offer(self, search: SubproblemDescent) -> None:
-        if search.best > self.best:
-            self.best, self.labels = search.best, search.labels
-
-    def _forced_bounds(self, search: SubproblemDescent) -> Values:
+    def _forced_bounds(self, problem: Subproblem, multipliers: Values) -> Values:
         """The bounds with one more label fixed, (total, 2); inf where a side is only bounded itself."""
         if self._marginals:
             try:
-                return search.problem.forced_bounds(search.multipliers)
+                return problem.forced_bounds(multipliers)
             except Refusal:
                 self._marginals = False
-        return np.full((len(search.labels), 2), np.inf)
+        return np.full((len(multipliers), 2), np.inf)
 
 
 LOSSES: tuple[Inference, ...] = (CountSearch(), ByCardinality(), ByArea())
@@ -501,18 +405,22 @@ class DualDecomposition(Inference):
         return why or self._cut.refuses(network)
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
-        return PerSetMaximizer(self, bound_loss, [self.one_set(one) for one in each_set(bound_loss)], self._search)
+        return PerSetMaximizer.of(self, bound_loss, self.one_set, self._search)
 
-    def _search(self, unit: OneSet, scores: Values, tol: float) -> SubproblemDescent | BranchAndBound:
+    def _search(self, unit: OneSet, scores: Values, tol: float) -> tuple[Bools, float]:
         """The descent on the bound of one set, and the division of its labelings where that is asked for."""
-        search = SubproblemDescent(Subproblem(unit, scores), tol, self.max_iter, unit.graphs.truth, unit.seen)
+        problem = Subproblem(unit, scores)
+        search = problem.descent(unit.graphs.truth, tol, self.max_iter)
+        search.offer([unit.seen])
         if self.step == "bundle":
-            descend_by_bundle(search, unit.kept)
-            unit.kept, unit.seen = search.multipliers, search.labels
+            descend_by_bundle(problem, search, unit.kept)
+            unit.kept, unit.seen = search.lowest.multipliers, search.labels
         else:
             descend_as_printed(search, self.scale)
-        gap = search.bound - search.best > tol
-        return BranchAndBound(search, self.budget, self.max_iter) if self.exact and gap else search
+        bound = search.bound
+        if self.exact and bound - search.best > tol:
+            bound = BranchAndBound(problem, search, self.budget, self.max_iter).bound
+        return search.labels, bound
 
     @property
     def _cut(self) -> Inference:

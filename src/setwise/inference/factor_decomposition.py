@@ -18,12 +18,12 @@ from setwise.core.batch import Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Ints, Values, as_count, as_number
 from setwise.core.counts import Counts
-from setwise.core.inference import NO_SPLIT, Inference, Maximizer, Takes, rounding_next_to
+from setwise.core.inference import NO_SPLIT, Inference, Maximizer, Takes
 from setwise.core.networks import Graphs
 from setwise.core.terms import MaximumOfSums, Mistakes, PathOrders, RegionCounts, Term
 from setwise.inference.components import each_component
 from setwise.inference.counts import CountSearch
-from setwise.inference.descent import DualPoint, PerSetMaximizer, SetDescent, each_set, size_of
+from setwise.inference.descent import Descent, DualPoint, PerSetMaximizer
 from setwise.inference.independent_decisions import ModularMaximum
 from setwise.inference.max_flow import MaxFlow
 from setwise.kernels.networks import Arcs, arcs, climb_paths, flip_gains, move_count
@@ -131,7 +131,7 @@ class FactorGraph:
         costs, rest = bound_loss.split()
         modular = BoundLoss(batch, () if costs is None else (Mistakes(costs),), bound_loss.source)
         self.bound_loss, self.batch = bound_loss, batch
-        self.network = network_for(batch).prepare(modular)
+        self.network = (MaxFlow() if isinstance(batch, Graphs) else ModularMaximum()).prepare(modular)
         self.factors = [_factor(batch, term, bound_loss.source) for term in rest.terms]
         self.nodes = np.concatenate([np.zeros(0, np.int64), *(factor.nodes for factor in self.factors)])
         ends = np.cumsum([0, *(len(factor.nodes) for factor in self.factors)])
@@ -152,41 +152,40 @@ class FactorGraph:
         np.add.at(out, self.places[self.nodes], multipliers)
         return out
 
-    def bound(self, scores: Values, multipliers: Values) -> tuple[float, Bools, Bools]:
-        """An upper bound for any multipliers, the labels of the network, and those of all entries.
+    def at(self, scores: Values, repair: Callable[[Bools], list[Bools]], multipliers: Values, gap: float) -> DualPoint:
+        """An upper bound for any multipliers of all entries, with repaired labelings.
 
-        ``max_y [<s, phi(y)> + <m, y>] + sum_f max_y [f(y) - <m_f, y>]``, relative to the target.
+        ``max_y [<s, phi(y)> + <m, y>] + sum_f max_y [f(y) - <m_f, y>]``, relative to the target. The labelings are that
+        of the network, and those in which each factor has the labels that it wants.
         """
         network = self.network.maximize(self.moved(scores, multipliers))
-        total = float(network.bounds[0] + multipliers @ self._at_target)
-        labels = np.zeros(len(self.nodes), dtype=bool)
+        bound = float(network.bounds[0] + multipliers @ self._at_target)
+        labels, found = np.zeros(len(self.nodes), dtype=bool), [network.labels]
         for factor, span in zip(self.factors, self.spans, strict=True):
             above, labels[span] = factor.maximize(-multipliers[span])
-            total += above
-        return total, network.labels, labels
-
-    def candidates(self, network: Bools, entries: Bools) -> list[Bools]:
-        """Labelings to be valued: that of the network, and those in which each factor has the labels that it wants."""
-        found = [network]
-        for factor, span in zip(self.factors, self.spans, strict=True):
+            bound += above
             if len(factor.nodes):
-                one = network.copy()
-                one[factor.nodes] = entries[span]
+                one = network.labels.copy()
+                one[factor.nodes] = labels[span]
                 found.append(one)
-        return found
+        slope = network.labels[self.nodes].astype(np.float64) - labels
+        return DualPoint(bound, bound, slope, [mended for one in found for mended in repair(one)], multipliers)
 
-    def value(self, scores: Values, labels: Bools) -> float:
-        """The value of a labeling relative to the target."""
-        return float(self.bound_loss.values(labels)[0] + self.batch.won(scores, labels)[0])
-
-
-def network_for(batch: Sets | Graphs) -> Inference:
-    """The exact method for modular losses of a batch."""
-    return MaxFlow() if isinstance(batch, Graphs) else ModularMaximum()
+    def descent(
+        self,
+        scores: Values,
+        tol: float,
+        left: int,
+        repair: Callable[[Bools], list[Bools]] = lambda labels: [labels],
+        hopeless: float = 0.0,
+    ) -> Descent:
+        """The descent on the bound, whose candidates are repaired."""
+        at = partial(self.at, scores, repair)
+        return Descent(at, self.bound_loss, scores, self.batch.truth, tol, left, hopeless=hopeless)
 
 
 def _factor(batch: Sets | Graphs, term: Term, source: object) -> Factor:
-    term = term.twin if isinstance(term, MaximumOfSums) and term.twin is not None else term
+    term = _twin(term)
     if isinstance(term, RegionCounts):
         return _RegionFactor(term)
     if isinstance(term, PathOrders):
@@ -195,29 +194,42 @@ def _factor(batch: Sets | Graphs, term: Term, source: object) -> Factor:
     return _CountFactor(batch, term, source)
 
 
-FACTORS = Takes(
-    Sets | Graphs,
-    "{kind}: it knows whole sets of binary decisions and Graphs. Use an inference for {kind}.",
-    slack=NO_SPLIT,
-    unknown=True,
-    whole=True,
-)
-"""What methods that maximize factors take."""
+def _twin(term: Term) -> Term:
+    """The term as a factor, where it is written as a maximum of sums too."""
+    return term.twin if isinstance(term, MaximumOfSums) and term.twin is not None else term
 
 
-def unfit(method: Inference, bound_loss: BoundLoss) -> str | None:
-    """Returns why a method that maximizes factors refuses the terms of a loss, as a sentence; None if it fits."""
-    name, batch = type(method).__name__, bound_loss.batch
-    for term in bound_loss.split()[1].terms:
-        twin = term.twin if isinstance(term, MaximumOfSums) else term
-        counts = isinstance(twin, Counts) and twin.areas is None and twin.predicted is None
-        if not counts and not isinstance(twin, RegionCounts | PathOrders):
-            return f"{name} refuses {bound_loss!r}: not all its terms are counts, boxes or paths. Use Auto()."
-        if counts:
-            known = np.arange(batch.total) if batch.known is None else np.flatnonzero(batch.known)
-            if (np.bincount(batch.owners[known], minlength=len(batch)) == 0).any():
-                return f"{name} refuses {bound_loss!r}: a set has no known label to count. Leave it out."
-    return None
+class FactorInference(Inference):
+    """A method that maximizes a network and factors, each of them alone, and makes them agree."""
+
+    approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = Takes(
+        Sets | Graphs,
+        "{kind}: it knows whole sets of binary decisions and Graphs. Use an inference for {kind}.",
+        slack=NO_SPLIT,
+        unknown=True,
+        whole=True,
+    )
+
+    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
+        name, batch = type(self).__name__, bound_loss.batch
+        for term in bound_loss.split()[1].terms:
+            twin = _twin(term)
+            counts = isinstance(twin, Counts) and twin.areas is None and twin.predicted is None
+            if not counts and not isinstance(twin, RegionCounts | PathOrders):
+                return f"{name} refuses {bound_loss!r}: not all its terms are counts, boxes or paths. Use Auto()."
+            if counts:
+                known = np.arange(batch.total) if batch.known is None else np.flatnonzero(batch.known)
+                if (np.bincount(batch.owners[known], minlength=len(batch)) == 0).any():
+                    return f"{name} refuses {bound_loss!r}: a set has no known label to count. Leave it out."
+        return None
+
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return each_component(bound_loss, lambda parts: PerSetMaximizer.of(self, parts, FactorGraph, self._search))
+
+    @abstractmethod
+    def _search(self, one: FactorGraph, scores: Values, tol: float) -> tuple[Bools, float]:
+        """The best labels of one set, and a bound of all values."""
 
 
 EQUAL = 1e-12
@@ -226,7 +238,7 @@ EQUAL = 1e-12
 
 @final
 @dataclass(frozen=True)
-class HighOrderMessages(Inference):
+class HighOrderMessages(FactorInference):
     """``max_y sum_f l_f(y) + <s, phi(y)>`` by messages between a network and the factors l_f of the loss (HOL 5.2).
 
     The network tells each factor how much more it has, at best, where an entry is 1 rather than 0, less what that
@@ -270,32 +282,20 @@ class HighOrderMessages(Inference):
 
     name: ClassVar[str] = "high_order_messages"
     about: ClassVar[str] = "cuts and several loss factors send each other messages"
-    approximate: ClassVar[bool] = True
-    takes: ClassVar[Takes] = FACTORS
 
     def __post_init__(self) -> None:
         as_number(self.damping, "damping", low=0.0, high=1.0, open_low=True)
         as_count(self.max_iter, "max_iter")
 
     def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
-        why = unfit(self, bound_loss)
-        if why is not None:
-            return why
-        for term in bound_loss.terms:
-            twin = term.twin if isinstance(term, MaximumOfSums) else term
-            if isinstance(twin, RegionCounts) and not (twin.tables > -np.inf).all():
-                return f"HighOrderMessages refuses {bound_loss!r}: it forbids numbers. Use FactorDecomposition."
-        return None
+        boxes = [twin for term in bound_loss.terms if isinstance(twin := _twin(term), RegionCounts)]
+        forbids = any((box.tables == -np.inf).any() for box in boxes)
+        why = f"HighOrderMessages refuses {bound_loss!r}: it forbids numbers. Use FactorDecomposition."
+        return super()._refuses(bound_loss, slack) or (why if forbids else None)
 
-    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
-        def bound(parts: BoundLoss) -> Maximizer:
-            return PerSetMaximizer(self, parts, [FactorGraph(one) for one in each_set(parts)], self._search)
-
-        return each_component(bound_loss, bound)
-
-    def _search(self, one: FactorGraph, scores: Values, tol: float) -> SetDescent:
-        """The best labels of one set, and the lowest bound, of some rounds of messages."""
-        search = _descent(one, scores, tol, 2 * (self.max_iter + 1))
+    def _search(self, one: FactorGraph, scores: Values, tol: float) -> tuple[Bools, float]:
+        """Some rounds of messages."""
+        search = one.descent(scores, tol, 2 * (self.max_iter + 1))
         messages = np.zeros(len(one.nodes))
         for _ in range(self.max_iter + 1):
             search.at(messages)
@@ -303,39 +303,15 @@ class HighOrderMessages(Inference):
                 break
             # What no labeling of the network allows is as far off as all scores together.
             most = 4.0 * (1.0 + np.abs(scores).sum() + np.abs(messages).sum())
-            told = _told(one, scores, messages, most)
+            both = one.network.max_marginals(one.moved(scores, messages))
+            told = np.clip((both[:, 1] - both[:, 0])[one.nodes] - messages, -most, most)
             search.at(-told)
             answers = _answers(one, told, most)
             size = max(np.abs(scores).max(initial=0.0), np.abs(answers).max(initial=0.0))
             if search.done or np.abs(answers - messages).max(initial=0.0) <= EQUAL * size:
                 break
             messages = messages + self.damping * (answers - messages)
-        return search
-
-
-def _descent(
-    one: FactorGraph,
-    scores: Values,
-    tol: float,
-    left: int,
-    repair: Callable[[Bools], list[Bools]] = lambda labels: [labels],
-    hopeless: float = 0.0,
-) -> SetDescent:
-    """The descent on the bound of one set, whose candidates are repaired."""
-
-    def at(multipliers: Values, gap: float) -> DualPoint:
-        bound, network, entries = one.bound(scores, multipliers)
-        found = (mended for labels in one.candidates(network, entries) for mended in repair(labels))
-        return DualPoint(bound, bound, network[one.nodes].astype(np.float64) - entries, found)
-
-    close, scale = partial(rounding_next_to, scores=scores, batch=one.batch), size_of(scores, one.batch.total)
-    return SetDescent(at, partial(one.value, scores), one.batch.truth, scale, close, tol, left, hopeless)
-
-
-def _told(one: FactorGraph, scores: Values, messages: Values, most: float) -> Values:
-    """What the network tells the factors whose messages it has, (entries,)."""
-    both = one.network.max_marginals(one.moved(scores, messages))
-    return np.asarray(np.clip((both[:, 1] - both[:, 0])[one.nodes] - messages, -most, most))
+        return search.labels, search.bound
 
 
 def _answers(one: FactorGraph, told: Values, most: float) -> Values:
@@ -410,7 +386,7 @@ HOPELESS = 0.02
 
 @final
 @dataclass(frozen=True)
-class FactorDecomposition(Inference):
+class FactorDecomposition(FactorInference):
     """``max_y sum_f l_f(y) + <s, phi(y)>`` for losses of counts, boxes and paths, on networks or independent decisions.
 
     Each factor f has one multiplier for each of its entries, and any multipliers m give the upper bound
@@ -449,25 +425,14 @@ class FactorDecomposition(Inference):
 
     name: ClassVar[str] = "factor_decomposition"
     about: ClassVar[str] = "cuts and several loss factors agree by multipliers"
-    approximate: ClassVar[bool] = True
-    takes: ClassVar[Takes] = FACTORS
 
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
 
-    def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
-        return unfit(self, bound_loss)
-
-    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
-        def bound(parts: BoundLoss) -> Maximizer:
-            return PerSetMaximizer(self, parts, [FactorGraph(one) for one in each_set(parts)], self._search)
-
-        return each_component(bound_loss, bound)
-
-    def _search(self, one: FactorGraph, scores: Values, tol: float) -> SetDescent:
+    def _search(self, one: FactorGraph, scores: Values, tol: float) -> tuple[Bools, float]:
         """Lower the bound with a few multipliers, then with one for each entry."""
         repair = LocalSearch.of(one.bound_loss, scores).candidates
-        search = _descent(one, scores, tol, self.max_iter, repair, HOPELESS)
+        search = one.descent(scores, tol, self.max_iter, repair, HOPELESS)
         few, every, labels = one.last or (np.zeros(one.sides.shape[1]), None, search.labels)
         search.offer([labels])
         splits = any(factor.splits for factor in one.factors)
@@ -476,4 +441,4 @@ class FactorDecomposition(Inference):
         if not search.done and splits:
             every = search.lower(one.sides @ few if every is None else every)
         one.last = few, every, search.labels
-        return search
+        return search.labels, search.bound

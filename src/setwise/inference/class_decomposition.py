@@ -290,10 +290,8 @@ class _AllClassesMaximizer(Maximizer):
         self._owner: tuple[Values, Places] | None = None
 
     def take(self, parts: Ints) -> "Maximizer":
-        at, chosen = (
-            self.bound_loss.batch.decisions(parts),
-            _AllClassesMaximizer(self.method, self.bound_loss.take(parts)),
-        )
+        at = self.bound_loss.batch.decisions(parts)
+        chosen = _AllClassesMaximizer(self.method, self.bound_loss.take(parts))
         chosen._m, chosen._owner = self._m[at], (self._m, at)
         return chosen
 

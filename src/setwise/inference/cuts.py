@@ -7,7 +7,7 @@ along given arcs are completed by one cut.
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, final
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,11 +17,21 @@ from setwise.core.batch import Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values, as_count, as_kind, as_scores
 from setwise.core.counts import Counts
-from setwise.core.inference import NO_SPLIT, Inference, Maximizer, Solutions, Takes, as_base_values
+from setwise.core.inference import NO_SPLIT, Inference, Maximizer, Solutions, Takes
 from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.terms import Mistakes, Precedence, Trait
 from setwise.inference.components import each_component
-from setwise.inference.max_flow import BLOCK, GRAPHS, FlowNetwork, MaxFlow, attracting, block_ends, wirings
+from setwise.inference.max_flow import (
+    BLOCK,
+    GRAPHS,
+    ROUNDING,
+    CutMaximizer,
+    FlowNetwork,
+    MaxFlow,
+    attracting,
+    block_ends,
+    wirings,
+)
 from setwise.inference.message_passing import NETWORKS, PairwiseProblem, TreeReweightedMessages, stronger
 from setwise.kernels.cuts import accept, cut, cut_bounds, cut_losses, nest, propose, read_labels
 from setwise.kernels.max_flow import SearchForest, new_forest
@@ -187,10 +197,6 @@ def nested(graphs: Graphs, scores: ArrayLike) -> ParametricCuts:
     return found
 
 
-MOVED_TOGETHER = 20_000
-"""Graphs are cut together until they have so many nodes; threads share these blocks."""
-
-
 @final
 @dataclass(frozen=True)
 class AlphaExpansion(Inference):
@@ -261,7 +267,7 @@ class _AlphaExpansion(Maximizer):
         assert isinstance(batch, ClassGraphs)
         self._problem = PairwiseProblem.of(bound_loss)
         self._other = None if method.bound is None else method.bound.prepare(bound_loss)
-        ends = block_ends(batch.edges, batch.total, MOVED_TOGETHER)
+        ends = block_ends(batch.edges, batch.total, BLOCK)
         self._blocks = [_ExpansionBlock(batch.edges, first, last) for first, last in pairwise(ends)]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
@@ -306,10 +312,6 @@ class _ExpansionBlock:
             failed = 0 if won > 0.0 else failed + 1
             if failed == k:
                 break
-
-
-ROUNDING = 1e-12
-"""Scores of edges below 0 by this share of the largest score are taken for 0, as in :class:`MaxFlow`."""
 
 
 @final
@@ -361,84 +363,58 @@ class OneWayCut(Inference):
 
 
 @final
-class _OneWayCut(Maximizer):
+class _OneWayCut(CutMaximizer):
     def __init__(self, method: Inference, bound_loss: BoundLoss) -> None:
-        batch = bound_loss.batch
-        assert isinstance(batch, Sets | Graphs)
-        self.method, self.bound_loss, self.slack, self._batch = method, bound_loss, False, batch
-        costs, rest = bound_loss.split()
-        costs = np.zeros(batch.total) if costs is None else costs
-        costs = costs if batch.known is None else np.where(batch.known, costs, 0.0)
-        # Mistakes that cost -inf are not made: such decisions are forced.
-        self._forced: Bools = costs == -np.inf
-        costs = np.where(self._forced, 0.0, costs)
-        self._shift = np.where(batch.truth, -costs, costs)
-        self._missed = segment_sums(np.where(batch.truth, costs, 0.0), batch.offsets)
-        self._pairs: Ints = np.vstack([term.pairs for term in rest.terms if isinstance(term, Precedence)])
-        self._edges: Ints = batch.edges if isinstance(batch, Graphs) else np.zeros((0, 2), np.int64)
-        assert batch.unary is not None
-        self._nodes: Ints = batch.unary[:, 1]
-        self._edge_places: Ints = batch.edge_places if isinstance(batch, Graphs) else np.zeros(0, np.int64)
+        super().__init__(method, bound_loss)
+        self._pairs: Ints = np.vstack([term.pairs for term in bound_loss.terms if isinstance(term, Precedence)])
 
     @cached_property
     def _network(self) -> tuple[Arcs, Ints, SearchForest]:
-        network, places = arcs(np.vstack([self._edges, self._pairs]), self._batch.total)
-        return network, places, new_forest(network, self._batch.total)
+        total = self.bound_loss.batch.total
+        network, places = arcs(np.vstack([self.problem.edges, self._pairs]), total)
+        return network, places, new_forest(network, total)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        batch = self._batch
-        nodes, capacities, extra = self._problem(scores)
+        batch, problem = self.bound_loss.batch, self.problem
+        nodes, capacities, extra = self._capacities(scores)
         network, _, forest = self._network
         cut(network, forest, capacities, nodes)
         labels, bounds = np.zeros(batch.total, dtype=bool), np.zeros(len(batch))
         read_labels(network, forest, labels)
         cut_bounds(network, forest, capacities, nodes, batch.offsets, bounds)
         # Cuts count from the labels that are all 0.
-        bounds += self._missed + batch.won(scores, np.zeros(batch.total, dtype=bool)) - extra
-        return self.solved(scores, labels, bounds + self._given(scores))
+        bounds += problem.at_zero(scores) - extra
+        return self.solved(scores, labels, bounds + problem.given(scores))
 
-    def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
-        found, batch = self.maximize(scores), self._batch
-        # Where scores of edges were taken for 0 these are bounds.
-        best = (found.values + as_base_values(base, len(batch)) + self._given(np.asarray(scores)))[batch.owners]
-        nodes, capacities, _ = self._problem(np.asarray(scores))
+    def losses(self, scores: Floats, labels: Bools) -> Values:
+        nodes, capacities, _ = self._capacities(scores)
         network, _, forest = self._network
-        lost = np.zeros(batch.total)
-        cut_losses(network, forest, capacities, nodes, found.labels, lost)
+        lost = np.zeros(len(labels))
+        cut_losses(network, forest, capacities, nodes, labels, lost)
         # What costs as much as an arc that no cut affords is not allowed.
-        never = self._forced | (lost >= 0.5 * capacities.max()) if len(self._pairs) else self._forced
-        other = np.where(never, -np.inf, best - np.maximum(lost, 0.0))
-        return np.where(found.labels[:, None] == [False, True], best[:, None], other[:, None])
+        return np.where(self.problem.forced | (lost >= 0.5 * capacities.max(initial=0.0)), np.inf, lost)
 
-    def _given(self, scores: Floats) -> Values:
-        """What edges whose scores were taken for 0 can win where their ends differ, (n,)."""
-        given = np.maximum(-scores[self._edge_places].astype(np.float64), 0.0)
-        return np.asarray(np.bincount(self._batch.owners[self._edges[:, 0]], given, len(self._batch)), dtype=np.float64)
-
-    def _problem(self, scores: Floats) -> tuple[Values, Values, Values]:
+    def _capacities(self, scores: Floats) -> tuple[Values, Values, Values]:
         """The scores of the nodes, (total,), all capacities, and what forced nodes add to each set, (n,)."""
-        batch, (_, places, _) = self._batch, self._network
-        own = scores[self._nodes].astype(np.float64) + self._shift
-        edges = scores[self._edge_places].astype(np.float64)
+        problem, (_, places, _) = self.problem, self._network
+        own, edges = problem.scores(scores)
         least = edges.min() if edges.size else 0.0
         if least < -ROUNDING * np.abs(scores).max(initial=0.0):
             raise ValueError(
                 f"OneWayCut needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0."
             )
         capacities = np.zeros(2 * len(places))
-        m = len(self._edges)
+        m = len(edges)
         capacities[places[:m]] = np.maximum(edges, 0.0)[:, None]
         # A broken order costs four times what labels can gain, so that it is told from a loss without one.
         dear = 4.0 * float(stronger(np.abs(own).sum() + 2.0 * capacities.sum()))
         capacities[places[m:, 1]] = dear
-        if not self._forced.any():
-            return own, capacities, np.zeros(len(batch))
+        if not problem.forced.any():
+            return own, capacities, np.zeros(len(problem.batch))
         force = np.abs(own)
-        for ends in self._edges.T:
-            force += np.bincount(ends, np.abs(edges), batch.total)
+        for ends in problem.edges.T:
+            force += np.bincount(ends, np.abs(edges), len(own))
         for ends in self._pairs.T:
-            force += np.bincount(ends, minlength=batch.total) * dear
-        force = stronger(force)
-        moved = np.where(self._forced, np.where(batch.truth, force, -force), own)
-        extra = np.where(self._forced & batch.truth, moved - own, 0.0)
-        return moved, capacities, segment_sums(extra, batch.offsets)
+            force += np.bincount(ends, minlength=len(own)) * dear
+        nodes, extra = problem.forced_by(own, stronger(force))
+        return nodes, capacities, extra

@@ -27,7 +27,7 @@ from setwise.inference.counts import CountSearch
 from setwise.inference.descent import Descent, DualPoint, PerSetMaximizer
 from setwise.inference.independent_decisions import ByCardinality
 from setwise.inference.max_flow import GRAPHS, MaxFlow
-from setwise.inference.message_passing import stronger
+from setwise.inference.message_passing import outweighing, stronger
 from setwise.inference.reductions import KnownLabels
 
 IN_FULL = np.zeros(1)
@@ -104,11 +104,9 @@ class Subproblem:
     def _force(self, fixed: Ints) -> None:
         graphs, held = self.one.graphs, np.flatnonzero(fixed >= 0)
         costs = self.one.bound_loss.split()[0]
-        pairs = np.abs(self.scores[graphs.edge_places])
-        strong = np.abs(self.scores[graphs.node_places]) + (0.0 if costs is None else np.abs(costs))
-        for ends in graphs.edges.T:
-            strong += np.bincount(ends, pairs, graphs.total)
-        strong, loss_strong = stronger(strong), stronger(np.full(graphs.total, self.one.most))
+        own = np.abs(self.scores[graphs.node_places]) + (0.0 if costs is None else np.abs(costs))
+        strong = outweighing(own, graphs.edges, np.abs(self.scores[graphs.edge_places]))
+        loss_strong = stronger(np.full(graphs.total, self.one.most))
         sign = np.where(fixed == 1, 1.0, -1.0)
         self.forced_scores = self.scores.copy()
         self.forced_scores[graphs.node_places[held]] += (sign * strong)[held]

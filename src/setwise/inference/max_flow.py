@@ -11,16 +11,16 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.attributes import cached_property
-from setwise.core.batch import Places
+from setwise.core.batch import Places, Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import NO_SPLIT, Inference, Maximizer, Solutions, Takes, as_base_values
-from setwise.core.networks import Graphs, Grids, boxes
+from setwise.core.networks import ClassGraphs, Graphs, Grids, boxes
 from setwise.core.pages import NETWORKS_REFUSE
 from setwise.core.terms import Mistakes
 from setwise.inference.components import MovableMaximizer, MovingCut, each_component
-from setwise.inference.message_passing import stronger
+from setwise.inference.message_passing import label_costs, outweighing
 from setwise.kernels.cuts import cut, cut_bounds, cut_losses, read_labels, recut
 from setwise.kernels.max_flow import new_forest
 from setwise.kernels.networks import Arcs, Lattice, arcs, lattice
@@ -171,22 +171,109 @@ def attracting(scores: Floats, edges: Floats) -> Values:
 
 
 @final
-class _MaxFlow(MovableMaximizer):
+class TwoLabels:
+    """``best(y) - best(0) = sum_i s_i y_i + sum_e s_e ([y_a = y_b] - 1)`` for the scores s of nodes and of edges.
+
+    Every table of an edge has this form: ``t(u, v) = t(0, 0) + A u + B v + s_e ([u = v] - 1)`` with
+    ``s_e = (t(0, 0) + t(1, 1) - t(0, 1) - t(1, 0)) / 2``, ``A = t(1, 0) - t(0, 0) + s_e`` and
+    ``B = t(0, 1) - t(0, 0) + s_e``. Independent decisions have no edges.
+
+    Attributes
+    ----------
+    edges : (m, 2) the nodes of each edge
+    forced : (total,) bool, the nodes to which the loss leaves one label only
+    lost : (n,) what the labeling that is 0 everywhere costs, without what it may not do
+    """
+
+    def __init__(self, bound_loss: BoundLoss) -> None:
+        assert isinstance(bound_loss.batch, Sets | Graphs | ClassGraphs)
+        self.batch = batch = bound_loss.batch
+        edgeless = np.zeros((0, 2), np.int64), np.zeros((0, 1), np.int64), np.zeros(len(batch) + 1, np.int64)
+        edges = edgeless if isinstance(batch, Sets) else (batch.edges, batch.edge_columns, batch.edge_offsets)
+        self.edges, self._columns, self._edge_offsets = edges
+        costs = label_costs(bound_loss)
+        forbidden = costs == -np.inf
+        costs[forbidden] = 0.0
+        # A node of which both labels are forbidden has no best label, and the value -inf says so.
+        self.forced: Bools = forbidden[:, 0] != forbidden[:, 1]
+        self._to_one: Bools = forbidden[:, 0]
+        self._shift = costs[:, 1] - costs[:, 0]
+        self.lost = segment_sums(costs[:, 0].copy(), batch.offsets)
+
+    def scores(self, scores: Floats) -> tuple[Values, Values]:
+        """The scores of the nodes, (total,), and of the edges, (m,), before labels are forced."""
+        batch, s = self.batch, scores.astype(np.float64, copy=False)
+        assert batch.unary is not None
+        if not isinstance(batch, ClassGraphs):
+            return s[batch.unary[:, 1]] + self._shift, s[self._columns[:, 0]]
+        nodes, edges = s[batch.unary[:, 1]] - s[batch.unary[:, 0]] + self._shift, s[self._columns]
+        if not batch.tables:
+            return nodes, edges[:, 0]
+        weights = 0.5 * (edges[:, 0] + edges[:, 3] - edges[:, 1] - edges[:, 2])
+        for side, column in ((0, 2), (1, 1)):
+            own = edges[:, column] - edges[:, 0] + weights
+            nodes += np.bincount(self.edges[:, side], own, batch.total)
+        return nodes, weights
+
+    def force(self, nodes: Values, weights: Values) -> tuple[Values, Values]:
+        """The scores of the nodes with those that force labels, and what these add to each set, (n,)."""
+        if not self.forced.any():
+            return nodes, np.zeros(len(self.batch))
+        return self.forced_by(nodes, outweighing(np.abs(nodes), self.edges, np.abs(weights)))
+
+    def forced_by(self, nodes: Values, strength: Values) -> tuple[Values, Values]:
+        """The same by forces of this strength, (total,)."""
+        moved = np.where(self.forced, np.where(self._to_one, strength, -strength), nodes)
+        added = np.where(self.forced & self._to_one, moved - nodes, 0.0)
+        return moved, segment_sums(added, self.batch.offsets)
+
+    def of_sets(self, edges: Values) -> Values:
+        """The sums over the edges of each set, (n,)."""
+        return segment_sums(edges, self._edge_offsets)
+
+    def given(self, scores: Floats) -> Values:
+        """What edges whose scores were taken for 0 can win where their ends differ, (n,)."""
+        return self.of_sets(np.maximum(-scores[self._columns[:, 0]].astype(np.float64), 0.0))
+
+    def at_zero(self, scores: Floats) -> Values:
+        """The value of the labeling that is 0 everywhere, without what it may not do, (n,)."""
+        kind = np.int64 if isinstance(self.batch, ClassGraphs) else bool
+        return self.lost + self.batch.won(scores, np.zeros(self.batch.total, dtype=kind))
+
+
+class CutMaximizer(Maximizer):
+    """Cuts networks of two labels; of all best labelings it finds the one of fewest positives.
+
+    Attributes
+    ----------
+    problem : the scores of nodes and edges
+    """
+
+    def __init__(self, method: Inference, bound_loss: BoundLoss) -> None:
+        self.method, self.bound_loss, self.slack = method, bound_loss, False
+        self.problem = TwoLabels(bound_loss)
+
+    @abstractmethod
+    def losses(self, scores: Floats, labels: Bools) -> Values:
+        """What each node loses with the label that the last cut does not give it, (total,); inf forbids it."""
+
+    def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
+        found, batch = self.maximize(scores), self.bound_loss.batch
+        given = np.asarray(scores)
+        # Where scores of edges were taken for 0 these are bounds.
+        best = (found.values + as_base_values(base, len(batch)) + self.problem.given(given))[batch.owners]
+        other = best - np.maximum(self.losses(given, found.labels), 0.0)
+        return np.where(found.labels[:, None] == [False, True], best[:, None], other[:, None])
+
+
+@final
+class _MaxFlow(CutMaximizer, MovableMaximizer):
     """Cuts the graphs in blocks of whole components."""
 
     def __init__(self, method: Inference, bound_loss: BoundLoss) -> None:
         assert isinstance(bound_loss.batch, Graphs)
-        self.method, self.bound_loss, self.slack = method, bound_loss, False
-        self._graphs = graphs = bound_loss.batch
-        costs = bound_loss.split()[0]
-        costs = np.zeros(graphs.total) if costs is None else costs
-        costs = costs if graphs.known is None else np.where(graphs.known, costs, 0.0)
-        # Mistakes that cost -inf are not made: such nodes are forced.
-        self._forced: Bools = costs == -np.inf
-        costs = np.where(self._forced, 0.0, costs)
-        # A mistake on a positive takes its score away, so its cost is taken off the score.
-        self._shift = np.where(graphs.truth, -costs, costs)
-        self._missed = segment_sums(np.where(graphs.truth, costs, 0.0), graphs.offsets)
+        super().__init__(method, bound_loss)
+        self._graphs = bound_loss.batch
 
     @cached_property
     def _zeros(self) -> Floats:
@@ -199,53 +286,35 @@ class _MaxFlow(MovableMaximizer):
         return [_CutBlock(self._graphs, wires) for wires in wirings(self._graphs, BLOCK)]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        graphs, (nodes, edges, extra) = self._graphs, self._problem(scores)
+        graphs, problem, (nodes, edges, extra) = self._graphs, self.problem, self._cut_scores(scores)
         labels, bounds = np.zeros(graphs.total, dtype=bool), np.zeros(len(graphs))
         map_units(lambda block: block.cut(nodes, edges, labels), self._blocks)
         for block in self._blocks:
             block.add_bounds(nodes, bounds)
         # Cuts count from the labels that are all 0.
-        bounds += self._missed + segment_sums(scores * self._zeros, graphs.score_offsets) + self._given(scores) - extra
+        zeros = segment_sums(scores * self._zeros, graphs.score_offsets)
+        bounds += problem.lost + zeros + problem.given(scores) - extra
         # Forces occur in the sums as well.
-        forces = segment_sums(np.where(self._forced, np.abs(nodes), 0.0), graphs.offsets)
+        forces = segment_sums(np.where(problem.forced, np.abs(nodes), 0.0), graphs.offsets)
         return self.solved(scores, labels, bounds, np.abs(self.bound_loss.values(labels)) + forces)
 
-    def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
-        found, graphs = self.maximize(scores), self._graphs
-        # Where scores of edges were taken for 0 these are bounds.
-        best = found.values + as_base_values(base, len(graphs)) + self._given(np.asarray(scores))
-        best = best[graphs.owners]
-        lost, (nodes, _, _) = np.zeros(graphs.total), self._problem(np.asarray(scores))
-        map_units(lambda block: block.lose(nodes, found.labels, lost), self._blocks)
-        other = np.where(self._forced, -np.inf, best - np.maximum(lost, 0.0))
-        return np.where(found.labels[:, None] == [False, True], best[:, None], other[:, None])
+    def losses(self, scores: Floats, labels: Bools) -> Values:
+        lost, (nodes, _, _) = np.zeros(self._graphs.total), self._cut_scores(scores)
+        map_units(lambda block: block.lose(nodes, labels, lost), self._blocks)
+        return np.where(self.problem.forced, np.inf, lost)
 
     def moving(self, scores: Floats) -> MovingCut:
-        nodes, edges, extra = self._problem(scores)
-        constant = self._missed + self._graphs.won(scores, np.zeros(self._graphs.total, dtype=bool)) - extra
-        constant += self._given(scores)
-        forced = self._forced if self._forced.any() else None
+        nodes, edges, extra = self._cut_scores(scores)
+        constant = self.problem.at_zero(scores) - extra + self.problem.given(scores)
+        forced = self.problem.forced if self.problem.forced.any() else None
         return MovingCut(self._graphs, self._blocks, nodes, edges, forced, constant)
 
-    def _given(self, scores: Floats) -> Values:
-        """What edges whose scores were taken for 0 can win where their ends differ, (n,)."""
-        edges = scores[self._graphs.edge_places].astype(np.float64)
-        return segment_sums(np.maximum(-edges, 0.0), self._graphs.edge_offsets)
-
-    def _problem(self, scores: Floats) -> tuple[Values, Values, Values]:
+    def _cut_scores(self, scores: Floats) -> tuple[Values, Values, Values]:
         """The scores of the nodes, (total,), those of the edges, (m,), and what forced nodes add to each set, (n,)."""
-        graphs = self._graphs
-        nodes = scores[graphs.node_places] + self._shift
-        edges = attracting(scores, scores[graphs.edge_places])
-        if not self._forced.any():
-            return nodes.astype(np.float64), edges, np.zeros(len(graphs))
-        force = np.abs(nodes).astype(np.float64)
-        for ends in graphs.edges.T:
-            force += np.bincount(ends, edges, graphs.total)
-        force = stronger(force)
-        moved = np.where(self._forced, np.where(graphs.truth, force, -force), nodes)
-        extra = np.where(self._forced & graphs.truth, moved - nodes, 0.0)
-        return moved, edges, segment_sums(extra, graphs.offsets)
+        own, pairs = self.problem.scores(scores)
+        edges = attracting(scores, pairs)
+        nodes, extra = self.problem.force(own, edges)
+        return nodes, edges, extra
 
 
 @final

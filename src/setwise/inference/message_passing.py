@@ -89,15 +89,20 @@ class PairwiseProblem:
         """More than any change of a node's label can win, (total,)."""
         costs = np.where(self.costs == -np.inf, 0.0, self.costs)
         most = 2.0 * np.abs(nodes).max(axis=1) + 2.0 * np.abs(costs).max(axis=1)
-        each = 2.0 * np.abs(pairs).max(axis=1, initial=0.0)
-        for ends in self.batch.edges.T:
-            most += np.bincount(ends, each, len(most))
-        return stronger(most)
+        return outweighing(most, self.batch.edges, 2.0 * np.abs(pairs).max(axis=1, initial=0.0))
 
 
 def stronger(most: Values) -> Values:
     """Numbers above the given ones, which are 0 or more. They are of the same size, so that they add no rounding."""
     return np.maximum(1.5 * most, np.nextafter(0.0, 1.0))
+
+
+def outweighing(own: Values, edges: Ints, weights: Values) -> Values:
+    """Numbers above what a node has by its own and by the weights of all its edges, (total,)."""
+    most = own.copy()
+    for ends in edges.T:
+        most += np.bincount(ends, weights, len(most))
+    return stronger(most)
 
 
 def label_costs(bound_loss: BoundLoss) -> Values:

@@ -12,84 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.attributes import cached_property
 from setwise.core.bound_loss import BoundLoss
-from setwise.core.checks import Bools, Floats, Ints, Values, as_count, as_scores
+from setwise.core.checks import Floats, Ints, Values, as_count, as_scores
 from setwise.core.inference import Inference, Maximizer, Solutions, Takes
-from setwise.core.networks import ClassGraphs, Graphs, Network
+from setwise.core.networks import Graphs, Network
 from setwise.inference.components import each_component
-from setwise.inference.max_flow import block_ends
-from setwise.inference.message_passing import NETWORKS, label_costs, stronger
+from setwise.inference.max_flow import BLOCK, TwoLabels, block_ends
+from setwise.inference.message_passing import NETWORKS, outweighing
 from setwise.kernels.cuts import close, cut, cut_bounds, double, persistent, recut, settle
 from setwise.kernels.max_flow import SearchForest, new_forest
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.threads import map_units
-
-Networks = Graphs | ClassGraphs
-
-
-@final
-class TwoLabels:
-    """``best(y) - best(0) = sum_i s_i y_i + sum_e s_e ([y_a = y_b] - 1)`` for the scores s of nodes and of edges.
-
-    Every table of an edge has this form: ``t(u, v) = t(0, 0) + A u + B v + s_e ([u = v] - 1)`` with
-    ``s_e = (t(0, 0) + t(1, 1) - t(0, 1) - t(1, 0)) / 2``, ``A = t(1, 0) - t(0, 0) + s_e`` and
-    ``B = t(0, 1) - t(0, 0) + s_e``.
-
-    Attributes
-    ----------
-    edges : (m, 2) the nodes of each edge
-    forced : (total,) bool, the nodes to which the loss leaves one label only
-    """
-
-    def __init__(self, bound_loss: BoundLoss) -> None:
-        assert isinstance(bound_loss.batch, Graphs | ClassGraphs)
-        self.batch: Networks = bound_loss.batch
-        self.edges: Ints = self.batch.edges
-        costs = label_costs(bound_loss)
-        forbidden = costs == -np.inf
-        self._costs = np.where(forbidden, 0.0, costs)
-        # A node of which both labels are forbidden has no best label, and the value -inf says so.
-        self.forced: Bools = forbidden[:, 0] != forbidden[:, 1]
-        self._to_one: Bools = forbidden[:, 0]
-
-    def scores(self, scores: Floats) -> tuple[Values, Values]:
-        """The scores of the nodes, (total,), and of the edges, (m,), before labels are forced."""
-        batch, s = self.batch, scores.astype(np.float64, copy=False)
-        moved = self._costs[:, 1] - self._costs[:, 0]
-        edges = s[batch.edge_columns]
-        if isinstance(batch, Graphs):
-            return s[batch.node_places] + moved, edges[:, 0]
-        nodes = s[batch.node_columns]
-        nodes = nodes[:, 1] - nodes[:, 0] + moved
-        if not batch.tables:
-            return nodes, edges[:, 0]
-        weights = 0.5 * (edges[:, 0] + edges[:, 3] - edges[:, 1] - edges[:, 2])
-        for side, column in ((0, 2), (1, 1)):
-            own = edges[:, column] - edges[:, 0] + weights
-            nodes += np.bincount(self.edges[:, side], own, batch.total)
-        return nodes, weights
-
-    def force(self, nodes: Values, weights: Values) -> tuple[Values, Values]:
-        """The scores of the nodes with those that force labels, and what these add to each set, (n,)."""
-        batch = self.batch
-        if not self.forced.any():
-            return nodes, np.zeros(len(batch))
-        strength = np.abs(nodes)
-        for ends in self.edges.T:
-            strength += np.bincount(ends, np.abs(weights), batch.total)
-        strength = stronger(strength)
-        moved = np.where(self.forced, np.where(self._to_one, strength, -strength), nodes)
-        added = np.where(self.forced & self._to_one, moved - nodes, 0.0)
-        return moved, segment_sums(added, batch.offsets)
-
-    def at_zero(self, scores: Floats) -> Values:
-        """The value of the labeling that is 0 everywhere, without what it may not do, (n,)."""
-        batch = self.batch
-        zeros = np.zeros(batch.total, dtype=bool if isinstance(batch, Graphs) else np.int64)
-        return segment_sums(self._costs[:, 0].copy(), batch.offsets) + batch.won(scores, zeros)
-
-
-BLOCK = 20_000
-"""Graphs are cut together until they have so many nodes; threads share these blocks."""
 
 PARTS = 32
 """In a round of improvement the nodes are fixed in so many parts or fewer."""
@@ -167,9 +99,8 @@ class _QPBO(Maximizer):
 
     @cached_property
     def _blocks(self) -> "list[_MateNetwork]":
-        batch = self._problem.batch
-        ends = block_ends(batch.edges, batch.total, BLOCK)
-        return [_MateNetwork(batch.edges, batch.offsets, first, last) for first, last in pairwise(ends)]
+        batch, edges = self._problem.batch, self._problem.edges
+        return [_MateNetwork(edges, batch.offsets, *ends) for ends in pairwise(block_ends(edges, batch.total, BLOCK))]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         batch = self._problem.batch
@@ -196,7 +127,7 @@ class _QPBO(Maximizer):
         for block in self._blocks:
             block.add_bounds(roofs)
         # The cut counts every node twice, and from labels that no edge dislikes.
-        lost = segment_sums(np.minimum(weights, 0.0), batch.edge_offsets)
+        lost = problem.of_sets(np.minimum(weights, 0.0))
         bounds = 0.5 * (roofs + segment_sums(nodes, batch.offsets)) - lost - added
         return bounds + problem.at_zero(scores)
 
@@ -234,10 +165,7 @@ class _MateNetwork:
     def _strength(self) -> Values:
         """A score of each node that outweighs its own and all its edges, (n,)."""
         assert self._weights is not None
-        out: Values = np.abs(self._scores[: self._n])
-        for ends in self._ends.T:
-            out += np.bincount(ends, np.abs(self._weights), self._n)
-        return stronger(out)
+        return outweighing(np.abs(self._scores[: self._n]), self._ends, np.abs(self._weights))
 
     def _again(self, scores: Values) -> None:
         """The cut for other scores, from the last one."""

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from setwise.core.batch import Classes, Places
 from setwise.core.bound_loss import BoundLoss, LabelCosts, OneLabel
-from setwise.core.checks import Floats, Ints, Values, as_count, as_kind
-from setwise.core.inference import Inference, Maximizer, Solutions, Takes, absolute_sums, rounding
+from setwise.core.checks import Floats, Ints, Values, as_count
+from setwise.core.inference import Maximizer, Solutions, Takes, absolute_sums, rounding
 from setwise.core.networks import ClassGraphs
 from setwise.inference.descent import Descent, DualPoint, PerSetMaximizer
 from setwise.inference.message_passing import label_costs
+from setwise.inference.reductions import Reduction
 from setwise.kernels.segments import segment_sums
 
 SHARE = 0.1
@@ -25,7 +26,7 @@ SHARE = 0.1
 
 @final
 @dataclass(frozen=True)
-class ClassDecomposition(Inference):
+class ClassDecomposition(Reduction):
     """``max_y sum_c l_c([y = c]) + <s, phi(y)>`` for losses of single classes on networks of k labels.
 
     For any multipliers m, one for each node and class with a loss, the sum of two kinds of maxima is an upper bound (DD
@@ -64,7 +65,6 @@ class ClassDecomposition(Inference):
     True
     """
 
-    inner: Inference
     max_iter: int = 100
 
     name: ClassVar[str] = "class_decomposition"
@@ -77,7 +77,7 @@ class ClassDecomposition(Inference):
     )
 
     def __post_init__(self) -> None:
-        as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
+        super().__post_init__()
         as_count(self.max_iter, "max_iter")
 
     def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
@@ -179,7 +179,7 @@ class _ClassProblems:
 
 @final
 @dataclass(frozen=True)
-class ByClass(Inference):
+class ByClass(Reduction):
     """``max_y sum_c l_c([y = c]) + <s, phi(y)>`` for losses of single classes, c = 0..k-1.
 
     *One class against the rest* (DD Algorithm 1): a decision without that label takes the best of its other labels, so
@@ -214,7 +214,6 @@ class ByClass(Inference):
     [0 1 0] [0.3]
     """
 
-    inner: Inference
     max_iter: int = 200
 
     name: ClassVar[str] = "by_class"
@@ -229,7 +228,7 @@ class ByClass(Inference):
     )
 
     def __post_init__(self) -> None:
-        as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
+        super().__post_init__()
         as_count(self.max_iter, "max_iter")
 
     def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:

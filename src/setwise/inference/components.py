@@ -4,7 +4,7 @@ Maximizers of networks are asked for the same scores again and again, with other
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, final
 
@@ -16,7 +16,6 @@ from setwise.core.inference import Maximizer, Solutions, as_base_values, as_forc
 from setwise.core.networks import Graphs, Network
 from setwise.core.terms import Mistakes
 from setwise.kernels.segments import segment_sums
-from setwise.kernels.threads import map_units
 
 
 class MoveSearch(Protocol):
@@ -40,87 +39,31 @@ class MovableMaximizer(Maximizer):
         """The maximum for these scores, ready for moves."""
 
 
-class GraphBlock(Protocol):
-    """Graphs that are cut together."""
-
-    def cut(self, nodes: Values, edges: Values, labels: Bools) -> None:
-        """Write the labels of a minimum cut."""
-
-    def add_bounds(self, nodes: Values, bounds: Values) -> None:
-        """Add the bounds of the values for any scores, by the flow of the last cut, to those of the sets."""
-
-    def spare(self, out: Values) -> None:
-        """Write what the last flow leaves of the scores of nodes, above 0 for label 1 and below 0 for label 0."""
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class MovingCut:
-    """The maximum by minimum cuts, each of which begins with the last one.
-
-    ``nodes`` (total,) and ``edges`` (m,) are the scores with the costs of mistakes. ``forced`` (total,) says which
-    nodes have no choice, None that all have one, and ``constant`` (n,) is what the bounds of the cuts lack.
-    """
-
-    graphs: Graphs
-    blocks: Sequence[GraphBlock]
-    nodes: Values
-    edges: Values
-    forced: Bools | None
-    constant: Values
-
-    def solve(self, moves: Values) -> tuple[Bools, Values]:
-        return self._labels(moves), self._bounds(moves)
-
-    def settle(self, moves: Values, most: Values) -> tuple[Bools, Values, Values]:
-        # The flow is still one without its spare scores, and each arc that the cut cuts is full, so the cut is minimal.
-        labels, spare = self._labels(moves), np.empty(self.graphs.total)
-        for block in self.blocks:
-            block.spare(spare)
-        if self.forced is not None:
-            spare[self.forced] = 0.0
-        moves = np.clip(moves - spare, -most, most)
-        return labels, self._bounds(moves), moves
-
-    def _labels(self, moves: Values) -> Bools:
-        labels, nodes = np.empty(self.graphs.total, dtype=bool), self._moved(moves)
-        map_units(lambda block: block.cut(nodes, self.edges, labels), self.blocks)
-        return labels
-
-    def _bounds(self, moves: Values) -> Values:
-        bounds, nodes = self.constant.copy(), self._moved(moves)
-        if self.forced is not None:
-            bounds += segment_sums(np.where(self.forced & self.graphs.truth, moves, 0.0), self.graphs.offsets)
-        for block in self.blocks:
-            block.add_bounds(nodes, bounds)
-        return bounds
-
-    def _moved(self, moves: Values) -> Values:
-        nodes = self.nodes + moves
-        if self.forced is not None:
-            # What forces a node must not be moved; its move is won or not, whatever the other labels are.
-            nodes[self.forced] = self.nodes[self.forced]
-        return nodes
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class MovingScores:
     """The maximum by any method of inference, from the start for each move."""
 
     maximizer: Maximizer
-    graphs: Graphs
     scores: Values
 
     def solve(self, moves: Values) -> tuple[Bools, Values]:
-        scores = self.scores.copy()
-        scores[self.graphs.node_places] += moves
-        found = self.maximizer.solve(scores, np.zeros(len(self.graphs)))
+        graphs, scores = self.maximizer.bound_loss.batch, self.scores.copy()
+        assert isinstance(graphs, Graphs)
+        scores[graphs.node_places] += moves
+        found = self.maximizer.solve(scores, np.zeros(len(graphs)))
         # Solutions count from the target, which takes its share of the moves along.
-        return found.labels, found.bounds + segment_sums(moves * self.graphs.truth, self.graphs.offsets)
+        return found.labels, found.bounds + segment_sums(moves * graphs.truth, graphs.offsets)
 
     def settle(self, moves: Values, most: Values) -> tuple[Bools, Values, Values]:
         return *self.solve(moves), moves
+
+
+def moving(maximizer: Maximizer, scores: Floats) -> MoveSearch:
+    """The maximum for these scores, ready for moves: by a short way where the maximizer has one."""
+    if isinstance(maximizer, MovableMaximizer):
+        return maximizer.moving(scores)
+    return MovingScores(maximizer, scores.astype(np.float64))
 
 
 def each_component(bound_loss: BoundLoss, make: Callable[[BoundLoss], Maximizer]) -> Maximizer:
@@ -214,11 +157,7 @@ class _ByComponents(MovableMaximizer):
         return np.asarray(self.whole(found + others[self._inner.bound_loss.batch.owners, None]))
 
     def moving(self, scores: Floats) -> MoveSearch:
-        inner, given = self._inner, scores[self._places]
-        if isinstance(inner, MovableMaximizer):
-            return _MovingComponents(self, inner.moving(given))
-        batch: Any = inner.bound_loss.batch
-        return _MovingComponents(self, MovingScores(inner, batch, given.astype(np.float64)))
+        return _MovingComponents(self, moving(self._inner, scores[self._places]))
 
     def whole(self, of_nodes: Any) -> Any:
         """What the nodes have, in the order of the whole sets."""

@@ -232,28 +232,26 @@ class CountSearch(Inference):
         )
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
-        reduced = ReducedProblem.of(bound_loss, slack)
-        counts = reduced.rest.counts
-        assert isinstance(counts, Counts)
-        return _CountSearch(self, bound_loss, slack, reduced, BoundCounts.of(reduced.sets, counts, slack))
+        return _CountSearch(self, bound_loss, slack)
 
 
 @final
 class _CountSearch(Maximizer):
+    """Searches the tables of counts; ``chosen`` are the counts of a whole, and the sets that are taken of it."""
+
+    method: CountSearch
+
     def __init__(
-        self, method: CountSearch, bound_loss: BoundLoss, slack: bool, reduced: ReducedProblem, bound: BoundCounts
+        self, method: CountSearch, bound_loss: BoundLoss, slack: bool, chosen: tuple[BoundCounts, Ints] | None = None
     ) -> None:
         self.method, self.bound_loss, self.slack = method, bound_loss, slack
-        self._budget, self._reduced, self._bound = method.budget, reduced, bound
+        self._reduced = ReducedProblem.of(bound_loss, slack)
+        sets, counts = self._reduced.sets, self._reduced.rest.counts
+        assert isinstance(counts, Counts)
+        self._bound = chosen[0].take(sets, counts, chosen[1]) if chosen else BoundCounts.of(sets, counts, slack)
 
     def take(self, parts: Ints) -> "Maximizer":
-        assert isinstance(self.method, CountSearch)
-        bound_loss = self.bound_loss.take(parts)
-        reduced = ReducedProblem.of(bound_loss, self.slack)
-        counts = reduced.rest.counts
-        assert isinstance(counts, Counts)
-        bound = self._bound.take(reduced.sets, counts, parts)
-        return _CountSearch(self.method, bound_loss, self.slack, reduced, bound)
+        return _CountSearch(self.method, self.bound_loss.take(parts), self.slack, (self._bound, parts))
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         moved = self._reduced.scores(scores)
@@ -297,7 +295,7 @@ class _CountSearch(Maximizer):
                 x[tables], y[tables] = _best_rows(TableRows(objective, heights, widths).take(tables), search)
         for i in np.flatnonzero(prune):
             size = (int(heights[i]), int(widths[i]))
-            found = prune_table(objective, objective.above, int(i), *size, self._budget, float(tol[i]))
+            found = prune_table(objective, objective.above, int(i), *size, self.method.budget, float(tol[i]))
             x[i], y[i], above[i] = found.row, found.column, found.bound
         return x, y, above
 

@@ -4,7 +4,7 @@ One side is the network with the modular part of the loss, the other the rest of
 or by the steps that are printed in DD section 3. Branching on the labels of nodes closes the gap that is left.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import count
 from typing import ClassVar, Literal, final
@@ -22,7 +22,7 @@ from setwise.core.inference import Inference, Maximizer, Takes
 from setwise.core.networks import Graphs
 from setwise.core.terms import Mistakes
 from setwise.inference.areas import ByArea
-from setwise.inference.components import MovableMaximizer, MoveSearch, MovingScores
+from setwise.inference.components import moving
 from setwise.inference.counts import CountSearch
 from setwise.inference.descent import Descent, DualPoint, PerSetMaximizer
 from setwise.inference.independent_decisions import ByCardinality
@@ -39,8 +39,7 @@ def two_sides(bound_loss: BoundLoss) -> tuple[BoundLoss, BoundLoss]:
     graphs, (costs, rest) = bound_loss.batch, bound_loss.split()
     assert isinstance(graphs, Graphs)
     modular = () if costs is None else (Mistakes(costs),)
-    sets = Sets(graphs.labels, graphs.offsets)
-    return BoundLoss(graphs, modular, bound_loss.source), BoundLoss(sets, rest.terms, rest.source)
+    return BoundLoss(graphs, modular, bound_loss.source), replace(rest, batch=graphs.nodes)
 
 
 @final
@@ -68,12 +67,6 @@ class OneSet:
         """The largest loss on its side; no loss is below 0, so no label changes it by more."""
         return float(self.loss.solve(np.zeros(self.graphs.total), IN_FULL).bounds[0])
 
-    def moving(self, scores: Values) -> MoveSearch:
-        """The side of the network for given scores."""
-        if isinstance(self.network, MovableMaximizer):
-            return self.network.moving(scores)
-        return MovingScores(self.network, self.graphs, scores)
-
 
 @final
 class Subproblem:
@@ -99,7 +92,7 @@ class Subproblem:
         if fixed is not None:
             self._most[fixed >= 0] = 0.0
             self._force(fixed)
-        self._network = one.moving(self.forced_scores)
+        self._network = moving(one.network, self.forced_scores)
 
     def _force(self, fixed: Ints) -> None:
         graphs, held = self.one.graphs, np.flatnonzero(fixed >= 0)

@@ -19,7 +19,7 @@ from setwise.core.inference import NO_SPLIT, Inference, Maximizer, Solutions, Ta
 from setwise.core.networks import ClassGraphs, Graphs, Grids, boxes
 from setwise.core.pages import NETWORKS_REFUSE
 from setwise.core.terms import Mistakes
-from setwise.inference.components import MovableMaximizer, MovingCut, each_component
+from setwise.inference.components import MovableMaximizer, each_component
 from setwise.inference.message_passing import label_costs, outweighing
 from setwise.kernels.cuts import cut, cut_bounds, cut_losses, read_labels, recut
 from setwise.kernels.max_flow import new_forest
@@ -267,57 +267,6 @@ class CutMaximizer(Maximizer):
 
 
 @final
-class _MaxFlow(CutMaximizer, MovableMaximizer):
-    """Cuts the graphs in blocks of whole components."""
-
-    def __init__(self, method: Inference, bound_loss: BoundLoss) -> None:
-        assert isinstance(bound_loss.batch, Graphs)
-        super().__init__(method, bound_loss)
-        self._graphs = bound_loss.batch
-
-    @cached_property
-    def _zeros(self) -> Floats:
-        """What the labels that are all 0 have of the scores, less what the target has, (n_scores,)."""
-        graphs = self._graphs
-        return graphs.encode(np.zeros(graphs.total, dtype=bool)) - graphs.target
-
-    @cached_property
-    def _blocks(self) -> "list[_CutBlock]":
-        return [_CutBlock(self._graphs, wires) for wires in wirings(self._graphs, BLOCK)]
-
-    def solve(self, scores: Floats, tol: Values) -> Solutions:
-        graphs, problem, (nodes, edges, extra) = self._graphs, self.problem, self._cut_scores(scores)
-        labels, bounds = np.zeros(graphs.total, dtype=bool), np.zeros(len(graphs))
-        map_units(lambda block: block.cut(nodes, edges, labels), self._blocks)
-        for block in self._blocks:
-            block.add_bounds(nodes, bounds)
-        # Cuts count from the labels that are all 0.
-        zeros = segment_sums(scores * self._zeros, graphs.score_offsets)
-        bounds += problem.lost + zeros + problem.given(scores) - extra
-        # Forces occur in the sums as well.
-        forces = segment_sums(np.where(problem.forced, np.abs(nodes), 0.0), graphs.offsets)
-        return self.solved(scores, labels, bounds, np.abs(self.bound_loss.values(labels)) + forces)
-
-    def losses(self, scores: Floats, labels: Bools) -> Values:
-        lost, (nodes, _, _) = np.zeros(self._graphs.total), self._cut_scores(scores)
-        map_units(lambda block: block.lose(nodes, labels, lost), self._blocks)
-        return np.where(self.problem.forced, np.inf, lost)
-
-    def moving(self, scores: Floats) -> MovingCut:
-        nodes, edges, extra = self._cut_scores(scores)
-        constant = self.problem.at_zero(scores) - extra + self.problem.given(scores)
-        forced = self.problem.forced if self.problem.forced.any() else None
-        return MovingCut(self._graphs, self._blocks, nodes, edges, forced, constant)
-
-    def _cut_scores(self, scores: Floats) -> tuple[Values, Values, Values]:
-        """The scores of the nodes, (total,), those of the edges, (m,), and what forced nodes add to each set, (n,)."""
-        own, pairs = self.problem.scores(scores)
-        edges = attracting(scores, pairs)
-        nodes, extra = self.problem.force(own, edges)
-        return nodes, edges, extra
-
-
-@final
 class _CutBlock:
     """Some nodes of graphs, which no edge leaves, with their network and its last cut."""
 
@@ -367,3 +316,104 @@ class _CutBlock:
         """Write what each node loses with the label that the last cut does not give it."""
         own = labels[self._nodes]
         cut_losses(self._network, self._forest, self._capacities, nodes[self._nodes], own, lost[self._nodes])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MovingCut:
+    """The maximum by minimum cuts, each of which begins with the last one.
+
+    ``nodes`` (total,) and ``edges`` (m,) are the scores with the costs of mistakes. ``forced`` (total,) says which
+    nodes have no choice, None that all have one, and ``constant`` (n,) is what the bounds of the cuts lack.
+    """
+
+    graphs: Graphs
+    blocks: list[_CutBlock]
+    nodes: Values
+    edges: Values
+    forced: Bools | None
+    constant: Values
+
+    def solve(self, moves: Values) -> tuple[Bools, Values]:
+        return self._labels(moves), self._bounds(moves)
+
+    def settle(self, moves: Values, most: Values) -> tuple[Bools, Values, Values]:
+        # The flow is still one without its spare scores, and each arc that the cut cuts is full, so the cut is minimal.
+        labels, spare = self._labels(moves), np.empty(self.graphs.total)
+        for block in self.blocks:
+            block.spare(spare)
+        if self.forced is not None:
+            spare[self.forced] = 0.0
+        moves = np.clip(moves - spare, -most, most)
+        return labels, self._bounds(moves), moves
+
+    def _labels(self, moves: Values) -> Bools:
+        labels, nodes = np.empty(self.graphs.total, dtype=bool), self._moved(moves)
+        map_units(lambda block: block.cut(nodes, self.edges, labels), self.blocks)
+        return labels
+
+    def _bounds(self, moves: Values) -> Values:
+        bounds, nodes = self.constant.copy(), self._moved(moves)
+        if self.forced is not None:
+            bounds += segment_sums(np.where(self.forced & self.graphs.truth, moves, 0.0), self.graphs.offsets)
+        for block in self.blocks:
+            block.add_bounds(nodes, bounds)
+        return bounds
+
+    def _moved(self, moves: Values) -> Values:
+        nodes = self.nodes + moves
+        if self.forced is not None:
+            # What forces a node must not be moved; its move is won or not, whatever the other labels are.
+            nodes[self.forced] = self.nodes[self.forced]
+        return nodes
+
+
+@final
+class _MaxFlow(CutMaximizer, MovableMaximizer):
+    """Cuts the graphs in blocks of whole components."""
+
+    def __init__(self, method: Inference, bound_loss: BoundLoss) -> None:
+        assert isinstance(bound_loss.batch, Graphs)
+        super().__init__(method, bound_loss)
+        self._graphs = bound_loss.batch
+
+    @cached_property
+    def _zeros(self) -> Floats:
+        """What the labels that are all 0 have of the scores, less what the target has, (n_scores,)."""
+        graphs = self._graphs
+        return graphs.encode(np.zeros(graphs.total, dtype=bool)) - graphs.target
+
+    @cached_property
+    def _blocks(self) -> list[_CutBlock]:
+        return [_CutBlock(self._graphs, wires) for wires in wirings(self._graphs, BLOCK)]
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        graphs, problem, (nodes, edges, extra) = self._graphs, self.problem, self._cut_scores(scores)
+        labels, bounds = np.zeros(graphs.total, dtype=bool), np.zeros(len(graphs))
+        map_units(lambda block: block.cut(nodes, edges, labels), self._blocks)
+        for block in self._blocks:
+            block.add_bounds(nodes, bounds)
+        # Cuts count from the labels that are all 0.
+        zeros = segment_sums(scores * self._zeros, graphs.score_offsets)
+        bounds += problem.lost + zeros + problem.given(scores) - extra
+        # Forces occur in the sums as well.
+        forces = segment_sums(np.where(problem.forced, np.abs(nodes), 0.0), graphs.offsets)
+        return self.solved(scores, labels, bounds, np.abs(self.bound_loss.values(labels)) + forces)
+
+    def losses(self, scores: Floats, labels: Bools) -> Values:
+        lost, (nodes, _, _) = np.zeros(self._graphs.total), self._cut_scores(scores)
+        map_units(lambda block: block.lose(nodes, labels, lost), self._blocks)
+        return np.where(self.problem.forced, np.inf, lost)
+
+    def moving(self, scores: Floats) -> MovingCut:
+        nodes, edges, extra = self._cut_scores(scores)
+        constant = self.problem.at_zero(scores) - extra + self.problem.given(scores)
+        forced = self.problem.forced if self.problem.forced.any() else None
+        return MovingCut(self._graphs, self._blocks, nodes, edges, forced, constant)
+
+    def _cut_scores(self, scores: Floats) -> tuple[Values, Values, Values]:
+        """The scores of the nodes, (total,), those of the edges, (m,), and what forced nodes add to each set, (n,)."""
+        own, pairs = self.problem.scores(scores)
+        edges = attracting(scores, pairs)
+        nodes, extra = self.problem.force(own, edges)
+        return nodes, edges, extra

@@ -119,22 +119,35 @@ def label_costs(bound_loss: BoundLoss) -> Values:
     return found
 
 
+class MessageInference(Inference):
+    """A method that improves messages between neighbors, beginning with those where the last search ended."""
+
+    approximate: ClassVar[bool] = True
+    takes: ClassVar[Takes] = NETWORKS
+
+    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
+        return each_component(bound_loss, lambda parts: MessagePassing(self, parts))
+
+    @abstractmethod
+    def _search(self, at: "MessagePassing", nodes: Values, pairs: Values, tol: Values, bounds: Values) -> None:
+        """Improve the messages and the labels, and write the bounds (n,)."""
+
+
+@final
 class MessagePassing(Maximizer):
     """A search that begins with the messages (m, 2, k) and the labels (total,) where the last one ended."""
 
-    def __init__(self, method: Inference, bound_loss: BoundLoss) -> None:
+    method: MessageInference
+
+    def __init__(self, method: MessageInference, bound_loss: BoundLoss) -> None:
         self.method, self.bound_loss, self.slack = method, bound_loss, False
         self.problem = PairwiseProblem.of(bound_loss)
         self.messages = np.zeros((len(self.problem.links.edges), 2, bound_loss.batch.n_labels))
         self.found = self.problem.first_labels()
         self._owner: tuple[MessagePassing, slice | Ints, slice | Ints] | None = None
 
-    @abstractmethod
-    def search(self, nodes: Values, pairs: Values, tol: Values, bounds: Values) -> None:
-        """Improve ``messages`` and ``found``, and write the bounds (n,)."""
-
     def take(self, parts: Ints) -> "Maximizer":
-        chosen = type(self)(self.method, self.bound_loss.take(parts))
+        chosen = MessagePassing(self.method, self.bound_loss.take(parts))
         batch = self.problem.batch
         nodes, edges = batch.decisions(parts), segments(parts, batch.edge_offsets)
         chosen.messages[:], chosen.found[:] = self.messages[edges], self.found[nodes]
@@ -144,7 +157,7 @@ class MessagePassing(Maximizer):
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         nodes, pairs = self.problem.tables(scores)
         bounds, batch = np.empty(len(self.problem.batch)), self.problem.batch
-        self.search(nodes, pairs, tol, bounds)
+        self.method._search(self, nodes, pairs, tol, bounds)
         if self._owner is not None:
             whole, at, edges = self._owner
             whole.found[at], whole.messages[edges] = self.found, self.messages
@@ -161,7 +174,7 @@ SWEEPS = 20
 
 @final
 @dataclass(frozen=True)
-class BeliefPropagation(Inference):
+class BeliefPropagation(MessageInference):
     """``max_y l(y) + sum_i s_i(y_i) + sum_e s_e(y_a, y_b)``, a heuristic on any network, for modular losses l.
 
     Each node tells its neighbors in turn what each of their labels may win, given what it has heard from the others
@@ -198,32 +211,23 @@ class BeliefPropagation(Inference):
 
     name: ClassVar[str] = "belief_propagation"
     about: ClassVar[str] = "damped messages between neighbors"
-    approximate: ClassVar[bool] = True
-    takes: ClassVar[Takes] = NETWORKS
 
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
         as_number(self.damping, "damping", low=0.0, high=1.0, open_high=True)
 
-    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
-        return each_component(bound_loss, lambda parts: _BeliefPropagation(self, parts))
-
-
-@final
-class _BeliefPropagation(MessagePassing):
-    def search(self, nodes: Values, pairs: Values, tol: Values, bounds: Values) -> None:
-        assert isinstance(self.method, BeliefPropagation)
-        most, damping, links = self.method.max_iter, float(self.method.damping), self.problem.links
+    def _search(self, at: MessagePassing, nodes: Values, pairs: Values, tol: Values, bounds: Values) -> None:
+        links = at.problem.links
         size = segment_sums(np.abs(nodes).mean(axis=1), links.offsets) / np.diff(links.offsets)
-        propagated(nodes, pairs, links, self.messages, damping, STILL * size, most, self.found)
+        propagated(nodes, pairs, links, at.messages, float(self.damping), STILL * size, self.max_iter, at.found)
         # The messages go on without damping, and the labels with them, since only the bound is wanted.
-        copy, labels = self.messages.copy(), self.found.copy()
+        copy, labels = at.messages.copy(), at.found.copy()
         reweighted(nodes, pairs, links, copy, tol, SWEEPS, labels, bounds)
 
 
 @final
 @dataclass(frozen=True)
-class TreeReweightedMessages(Inference):
+class TreeReweightedMessages(MessageInference):
     """``max_y l(y) + sum_i s_i(y_i) + sum_e s_e(y_a, y_b)`` with a bound, on any network, for modular losses l.
 
     TRW-S (Kolmogorov 2006): the edges are divided into chains along the order of the nodes, and each node shares its
@@ -262,21 +266,12 @@ class TreeReweightedMessages(Inference):
 
     name: ClassVar[str] = "tree_reweighted"
     about: ClassVar[str] = "messages along chains, whose bound falls"
-    approximate: ClassVar[bool] = True
-    takes: ClassVar[Takes] = NETWORKS
 
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
 
-    def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
-        return each_component(bound_loss, lambda parts: _TreeReweightedMessages(self, parts))
-
-
-@final
-class _TreeReweightedMessages(MessagePassing):
-    def search(self, nodes: Values, pairs: Values, tol: Values, bounds: Values) -> None:
-        assert isinstance(self.method, TreeReweightedMessages)
-        reweighted(nodes, pairs, self.problem.links, self.messages, tol, self.method.max_iter, self.found, bounds)
+    def _search(self, at: MessagePassing, nodes: Values, pairs: Values, tol: Values, bounds: Values) -> None:
+        reweighted(nodes, pairs, at.problem.links, at.messages, tol, self.max_iter, at.found, bounds)
 
 
 @final

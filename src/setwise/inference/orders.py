@@ -1,7 +1,6 @@
 """The order of points on a grid: two points are enough to break it, and a search finds how to break most of it."""
 
 from dataclasses import dataclass
-from functools import reduce
 from itertools import pairwise
 from typing import ClassVar, final
 
@@ -12,6 +11,7 @@ from setwise.core.bound_loss import BoundLoss, LabelCosts
 from setwise.core.checks import Floats, Ints, Values, as_count
 from setwise.core.inference import NO_SPLIT, Inference, Maximizer, Solutions, Takes
 from setwise.core.terms import MisplacedPairs
+from setwise.inference.message_passing import label_costs
 from setwise.kernels.paths import best_misplaced, search_pairs
 
 
@@ -64,8 +64,8 @@ class ByOrder(Inference):
         as_count(self.max_iter, "max_iter")
 
     def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
-        orders = [term for term in bound_loss.terms if isinstance(term, MisplacedPairs)]
-        if len(orders) != 1 or len(orders) + len(_costs(bound_loss)) < len(bound_loss.terms):
+        kinds = [type(term) for term in bound_loss.terms]
+        if kinds.count(MisplacedPairs) != 1 or not set(kinds) <= {MisplacedPairs, LabelCosts}:
             return f"ByOrder refuses {bound_loss!r}: it is not the order of points with costs of labels. Use Auto()."
         return None
 
@@ -73,17 +73,11 @@ class ByOrder(Inference):
         return _ByOrder(self, bound_loss)
 
 
-def _costs(bound_loss: BoundLoss) -> list[Values]:
-    """Returns the costs of single labels, (total, k) each."""
-    return [term.costs for term in bound_loss.terms if isinstance(term, LabelCosts)]
-
-
 @final
 class _ByOrder(Maximizer):
     def __init__(self, method: ByOrder, bound_loss: BoundLoss) -> None:
         self.method, self.bound_loss, self.slack = method, bound_loss, False
-        self._max_iter, costs = method.max_iter, _costs(bound_loss)
-        self._costs = reduce(np.add, costs) if costs else 0.0
+        self._max_iter, self._costs = method.max_iter, label_costs(bound_loss)
         (self._order,) = (term for term in bound_loss.terms if isinstance(term, MisplacedPairs))
         self._truth: Ints = np.asarray(bound_loss.batch.labels, dtype=np.int64)
 

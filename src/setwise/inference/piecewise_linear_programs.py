@@ -1,17 +1,18 @@
 """Pieces on which a loss of counts is linear, each with a linear program (Ranjbar, Mori and Wang 2010)."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
 from setwise.core.bound_loss import BoundLoss
-from setwise.core.checks import Bools, Floats, Ints, Values, as_count
+from setwise.core.checks import Bools, Ints, Values, as_count
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer, Solutions, Takes
+from setwise.core.inference import Inference, Maximizer, Takes
 from setwise.core.networks import Graphs
+from setwise.inference.descent import PerSetMaximizer
 from setwise.inference.max_flow import GRAPHS, ROUNDING
-from setwise.kernels.threads import map_units
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -95,21 +96,8 @@ class PiecewiseLinearPrograms(Inference):
         return None
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
-        return _PiecewiseLinearPrograms(self, bound_loss)
-
-
-@final
-class _PiecewiseLinearPrograms(Maximizer):
-    def __init__(self, method: PiecewiseLinearPrograms, bound_loss: BoundLoss) -> None:
-        self.method, self.bound_loss, self.slack = method, bound_loss, False
-        self._sets = range(len(bound_loss.batch))
-        self._units = [PiecesOfSet(bound_loss.take(np.array([i])), method.n_pieces) for i in self._sets]
-
-    def solve(self, scores: Floats, tol: Values) -> Solutions:
-        spans = self.bound_loss.batch.score_offsets
-        found = map_units(lambda i: self._units[i].best(scores[spans[i] : spans[i + 1]].astype(np.float64)), self._sets)
-        labels = np.concatenate([one for one, _ in found])
-        return self.solved(scores, labels, np.array([bound for _, bound in found]))
+        pieces = partial(PiecesOfSet, n_pieces=self.n_pieces)
+        return PerSetMaximizer.of(self, bound_loss, pieces, PiecesOfSet.best)
 
 
 @final
@@ -154,7 +142,7 @@ class PiecesOfSet:
         ]
         self._rows = _rows(graphs)
 
-    def best(self, scores: Values) -> tuple[Bools, float]:
+    def best(self, scores: Values, tol: float = 0.0) -> tuple[Bools, float]:
         """The best labeling of all pieces, and an upper bound of every labeling, relative to the target."""
         labels, best, bound = self._graphs.truth, self._value(scores, self._graphs.truth), -np.inf
         for piece in self.pieces:

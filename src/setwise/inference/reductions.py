@@ -23,9 +23,19 @@ from setwise.inference.independent_decisions import SETS
 from setwise.kernels.segments import segment_sums
 
 
+@dataclass(frozen=True)
+class Reduction(Inference):
+    """A method that hands simpler problems to another one, ``inner``."""
+
+    inner: Inference
+
+    def __post_init__(self) -> None:
+        as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
+
+
 @final
 @dataclass(frozen=True)
-class KnownLabels(Inference):
+class KnownLabels(Reduction):
     """``inner`` for the decisions with known labels; each of the others is positive where its score is above 0.
 
     It is as exact as ``inner``, for losses of counts do not depend on the other decisions at all. Slack rescaling is
@@ -54,8 +64,6 @@ class KnownLabels(Inference):
     [ True  True  True] [4.]
     """
 
-    inner: Inference
-
     name: ClassVar[str] = "known_labels"
     about: ClassVar[str] = "the decisions with known labels alone"
     takes: ClassVar[Takes] = replace(
@@ -65,9 +73,6 @@ class KnownLabels(Inference):
         other_terms="it depends on the places of all decisions. Use Enumeration.",
         unknown=True,
     )
-
-    def __post_init__(self) -> None:
-        as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
 
     def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         given = [term for term in bound_loss.terms if isinstance(term, Counts) and term.predicted is not None]
@@ -179,7 +184,7 @@ class CachedMaximizer(Maximizer):
 
 @final
 @dataclass(frozen=True)
-class EdgelessReduction(Inference):
+class EdgelessReduction(Reduction):
     """``inner`` for the nodes of networks of two labels that have no edges; as exact and as fast as it is.
 
     Source: this library.
@@ -205,15 +210,10 @@ class EdgelessReduction(Inference):
     [ True  True False] [1.]
     """
 
-    inner: Inference
-
     name: ClassVar[str] = "without_edges"
     about: ClassVar[str] = "the nodes of a network without edges, as independent decisions"
     approximate: ClassVar[bool] = True
     takes: ClassVar[Takes] = Takes(Graphs, "{kind}: it knows Graphs. Use Auto().")
-
-    def __post_init__(self) -> None:
-        as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
 
     def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         if len(bound_loss.batch.edges):  # type: ignore[attr-defined]
@@ -226,8 +226,8 @@ class EdgelessReduction(Inference):
 
 def _on_sets(bound_loss: BoundLoss) -> BoundLoss:
     """The same loss over independent decisions, whose scores have the same layout."""
-    batch = bound_loss.batch
-    return BoundLoss(Sets(batch.labels, batch.offsets), bound_loss.terms, bound_loss.source)
+    assert isinstance(bound_loss.batch, Graphs)
+    return replace(bound_loss, batch=bound_loss.batch.nodes)
 
 
 @final
@@ -253,7 +253,7 @@ MOST = 256
 
 @final
 @dataclass(frozen=True)
-class ByPieces(Inference):
+class ByPieces(Reduction):
     """``max_y r(y) + max_j f_j(y) + <s, phi(y)>`` as ``max_j max_y r(y) + f_j(y) + <s, phi(y)>``, for linear f_j.
 
     A linear function of the labels moves into the scores, so each piece is one maximization of the remainder r and of
@@ -284,13 +284,8 @@ class ByPieces(Inference):
     [ True  True False]
     """
 
-    inner: Inference
-
     name: ClassVar[str] = "by_pieces"
     about: ClassVar[str] = "one maximization for each linear piece of the loss"
-
-    def __post_init__(self) -> None:
-        as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
 
     def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
         terms, rest = _split(bound_loss)

@@ -140,11 +140,9 @@ class _ClassProblems:
     def sides(self) -> Values:
         """The multipliers (c p, 2 c) that are the same for all true nodes of a class, and for all others."""
         true = (self.own == self.batch.labels) & self._asks
-        both = np.stack([true, ~true & self._asks], axis=1).astype(np.float64)
-        out = np.zeros((*self.own.shape, 2 * len(self.own)))
-        for c in range(len(self.own)):
-            out[c, :, 2 * c : 2 * c + 2] = both[c].T
-        return out.reshape(self.own.size, -1)
+        both = np.stack([true, ~true & self._asks], axis=2)
+        sides: Values = np.eye(len(self.own))[:, None, :, None] * both[:, :, None, :]
+        return sides.reshape(self.own.size, -1)
 
     def at(self, scores: Values, multipliers: Values, gap: float) -> DualPoint:
         """The bound, a plane below it and labelings for multipliers (c p,)."""

@@ -30,6 +30,7 @@ from setwise.inference.max_flow import (
     MaxFlow,
     attracting,
     block_ends,
+    modular_part,
     wirings,
 )
 from setwise.inference.message_passing import NETWORKS, PairwiseProblem, TreeReweightedMessages, stronger
@@ -105,9 +106,7 @@ def margins(bound_loss: BoundLoss) -> Values | None:
 class _SecondBestLabeling(Maximizer):
     def __init__(self, method: SecondBestLabeling, bound_loss: BoundLoss) -> None:
         self.method, self.bound_loss, self.slack = method, bound_loss, False
-        costs = bound_loss.split()[0]
-        modular = () if costs is None else (Mistakes(costs),)
-        self._cut = MaxFlow().prepare(BoundLoss(bound_loss.batch, modular))
+        self._cut = MaxFlow().prepare(modular_part(bound_loss))
         margin = margins(bound_loss)
         assert margin is not None
         self._margins, self._rest = margin, bound_loss.split()[1]

@@ -20,13 +20,12 @@ from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer, Takes
 from setwise.core.networks import Graphs
-from setwise.core.terms import Mistakes
 from setwise.inference.areas import ByArea
 from setwise.inference.components import moving
 from setwise.inference.counts import CountSearch
 from setwise.inference.descent import Descent, DualPoint, PerSetMaximizer
 from setwise.inference.independent_decisions import ByCardinality
-from setwise.inference.max_flow import GRAPHS, MaxFlow
+from setwise.inference.max_flow import GRAPHS, MaxFlow, modular_part
 from setwise.inference.message_passing import outweighing, stronger
 from setwise.inference.reductions import KnownLabels
 
@@ -36,13 +35,12 @@ IN_FULL = np.zeros(1)
 
 def two_sides(bound_loss: BoundLoss) -> tuple[BoundLoss, BoundLoss]:
     """The bound losses of both sides: the modular part on the graphs, and the rest over independent decisions."""
-    graphs, (costs, rest) = bound_loss.batch, bound_loss.split()
-    assert isinstance(graphs, Graphs)
-    modular = () if costs is None else (Mistakes(costs),)
-    return BoundLoss(graphs, modular, bound_loss.source), replace(rest, batch=graphs.nodes)
+    assert isinstance(bound_loss.batch, Graphs)
+    return modular_part(bound_loss), replace(bound_loss.split()[1], batch=bound_loss.batch.nodes)
 
 
 @final
+@dataclass(eq=False)
 class OneSet:
     """One set with both of its sides, bound to their methods.
 
@@ -50,17 +48,16 @@ class OneSet:
     ----------
     graphs, bound_loss : its graphs, and the whole loss
     network, loss : the maximizers of the two sides
-    kept : (total,) the multipliers at which the last search had its lowest bound; None before the first one
-    seen : (total,) its labels, the true ones before
+    seen : (total,) the labels of the last search, the true ones before the first
+    kept : (total,) the multipliers at which it had its lowest bound; None before
     """
 
-    def __init__(self, bound_loss: BoundLoss, network: Inference, loss: Inference) -> None:
-        assert isinstance(bound_loss.batch, Graphs)
-        self.graphs, self.bound_loss = bound_loss.batch, bound_loss
-        self.kept: Values | None = None
-        self.seen = self.graphs.truth
-        first, second = two_sides(bound_loss)
-        self.network, self.loss = network.prepare(first), loss.prepare(second)
+    graphs: Graphs
+    bound_loss: BoundLoss
+    network: Maximizer
+    loss: Maximizer
+    seen: Bools
+    kept: Values | None = None
 
     @cached_property
     def most(self) -> float:
@@ -426,6 +423,8 @@ class DualDecomposition(Inference):
 
     def one_set(self, bound_loss: BoundLoss) -> OneSet:
         """A bound loss of one set, bound to the methods of both sides."""
-        loss = self._fit_for(two_sides(bound_loss)[1])
-        assert loss is not None
-        return OneSet(bound_loss, self._cut, loss)
+        graphs, (network, loss) = bound_loss.batch, two_sides(bound_loss)
+        method = self._fit_for(loss)
+        assert isinstance(graphs, Graphs)
+        assert method is not None
+        return OneSet(graphs, bound_loss, self._cut.prepare(network), method.prepare(loss), graphs.truth)

@@ -20,12 +20,12 @@ from setwise.core.checks import Bools, Ints, Values, as_count, as_number
 from setwise.core.counts import Counts
 from setwise.core.inference import NO_SPLIT, Inference, Maximizer, Takes
 from setwise.core.networks import Graphs
-from setwise.core.terms import MaximumOfSums, Mistakes, PathOrders, RegionCounts, Term
+from setwise.core.terms import MaximumOfSums, PathOrders, RegionCounts, Term
 from setwise.inference.components import each_component
 from setwise.inference.counts import CountSearch
 from setwise.inference.descent import Descent, DualPoint, PerSetMaximizer
 from setwise.inference.independent_decisions import ModularMaximum
-from setwise.inference.max_flow import MaxFlow
+from setwise.inference.max_flow import MaxFlow, modular_part
 from setwise.kernels.networks import Arcs, arcs, climb_paths, flip_gains, move_count
 from setwise.kernels.paths import path_marginals, path_maxima
 from setwise.kernels.set_functions import best_counts, region_marginals
@@ -128,19 +128,17 @@ class FactorGraph:
     def __init__(self, bound_loss: BoundLoss) -> None:
         batch = bound_loss.batch
         assert isinstance(batch, Sets | Graphs)
-        costs, rest = bound_loss.split()
-        modular = BoundLoss(batch, () if costs is None else (Mistakes(costs),), bound_loss.source)
         self.bound_loss, self.batch = bound_loss, batch
-        self.network = (MaxFlow() if isinstance(batch, Graphs) else ModularMaximum()).prepare(modular)
-        self.factors = [_factor(batch, term, bound_loss.source) for term in rest.terms]
+        method = MaxFlow() if isinstance(batch, Graphs) else ModularMaximum()
+        self.network = method.prepare(modular_part(bound_loss))
+        self.factors = [_factor(batch, term, bound_loss.source) for term in bound_loss.split()[1].terms]
         self.nodes = np.concatenate([np.zeros(0, np.int64), *(factor.nodes for factor in self.factors)])
         ends = np.cumsum([0, *(len(factor.nodes) for factor in self.factors)])
         self.spans = [slice(a, b) for a, b in pairwise(ends)]
-        self.sides = np.zeros((len(self.nodes), sum(factor.sides.shape[1] for factor in self.factors)))
-        column = 0
-        for factor, span in zip(self.factors, self.spans, strict=True):
-            self.sides[span, column : column + factor.sides.shape[1]] = factor.sides
-            column += factor.sides.shape[1]
+        columns = np.cumsum([0, *(factor.sides.shape[1] for factor in self.factors)])
+        self.sides = np.zeros((len(self.nodes), columns[-1]))
+        for k, (factor, span) in enumerate(zip(self.factors, self.spans, strict=True)):
+            self.sides[span, columns[k] : columns[k + 1]] = factor.sides
         self.last: tuple[Values, Values | None, Bools] | None = None
         assert batch.unary is not None
         self.places: Ints = batch.unary[:, 1]

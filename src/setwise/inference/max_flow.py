@@ -157,6 +157,11 @@ class MaxFlow(Inference):
         return each_component(bound_loss, lambda parts: _MaxFlow(self, parts))
 
 
+def modular_part(bound_loss: BoundLoss) -> BoundLoss:
+    """The costs of single mistakes alone, which cuts take."""
+    return replace(bound_loss, terms=tuple(term for term in bound_loss.terms if isinstance(term, Mistakes)))
+
+
 def attracting(scores: Floats, edges: Floats) -> Values:
     """The scores of edges, a part of ``scores``, as weights of 0 or above; Refusal where they repel."""
     least = edges.min() if edges.size else 0.0

@@ -95,7 +95,7 @@ class _KnownLabels(Maximizer):
         self.method, self.bound_loss, self.slack = method, bound_loss, slack
         known = bound_loss.batch.known
         self._known = np.ones(bound_loss.batch.total, dtype=bool) if known is None else known
-        self._inner = None
+        self._inner, self._sets = None, np.zeros(0, dtype=np.int64)
         if self._known.any():
             part, self._sets = _known_part(bound_loss)
             self._inner = method.inner.prepare(part)
@@ -113,8 +113,8 @@ class _KnownLabels(Maximizer):
             bounds[self._sets] += found.bounds
             exact[self._sets] = found.exact
         # A set without a known label has no mistakes, so its loss is constant.
-        if self._inner is None or len(self._sets) < len(batch):
-            without = np.setdiff1d(np.arange(len(batch)), self._sets if self._inner is not None else [])
+        if len(self._sets) < len(batch):
+            without = np.setdiff1d(np.arange(len(batch)), self._sets)
             constant = self.bound_loss.take(without).values(np.zeros(int(batch.sizes[without].sum()), dtype=bool))
             values[without] += constant
             bounds[without] += constant

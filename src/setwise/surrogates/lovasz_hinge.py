@@ -95,11 +95,7 @@ class LovaszHinge(Surrogate):
                 f"LovaszHinge refuses {what}: it sorts independent decisions. Use surrogate='margin'.", WHICH_SURROGATE
             )
         bound_loss = self.loss.bind(batch)
-        self._require_submodular(bound_loss)
-        # Tables may show that a loss increases though it does not promise it, so the bound loss is asked.
-        increases = Trait.INCREASING in bound_loss.traits
-        whole = LovaszExtension(bound_loss, increases if self.increasing is None else self.increasing)
-        return of_large_set(self, batch, whole)
+        return of_large_set(self, batch, LovaszExtension(bound_loss, self._thresholded(bound_loss)))
 
     def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
         """The surrogate bound to one set in several places, for losses of counts: found from bins of margin errors.
@@ -109,23 +105,25 @@ class LovaszHinge(Surrogate):
         Refusal : for losses that are no function of (fn, fp, P, N), or where the surrogate is not convex
         """
         bound_loss, counts = bound_loss_of_totals(self.loss, negatives, positives)
-        self._require_submodular(bound_loss)
-        increases = Trait.INCREASING in bound_loss.traits
-        if self.increasing and not increases:
+        thresholded = self._thresholded(bound_loss)
+        if self.increasing and Trait.INCREASING not in bound_loss.traits:
             raise Refusal(
                 f"LovaszHinge refuses increasing=True for {self.loss!r} of a set in pieces: the loss does not "
                 "increase, so the surrogate is not convex. Use increasing=None.",
                 NOT_INCREASING,
             )
-        return LovaszInPieces(counts, increases if self.increasing is None else bool(self.increasing))
+        return LovaszInPieces(counts, thresholded)
 
-    def _require_submodular(self, bound_loss: BoundLoss) -> None:
+    def _thresholded(self, bound_loss: BoundLoss) -> bool:
+        """Whether each error is clipped at 0 (LH Def. 5); Refusal where the loss does not promise to be submodular."""
         if Trait.SUBMODULAR not in bound_loss.traits:
             raise Refusal(
                 f"LovaszHinge refuses {self.loss!r}: the loss does not promise to be submodular. Use "
                 "surrogate='margin', or promises=[Trait.SUBMODULAR] where that holds.",
                 PROMISES,
             )
+        # Tables may show that a loss increases though it does not promise it, so the bound loss is asked.
+        return Trait.INCREASING in bound_loss.traits if self.increasing is None else bool(self.increasing)
 
 
 @final

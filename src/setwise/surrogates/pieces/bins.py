@@ -5,6 +5,7 @@ Of the set only the numbers of positives and negatives are known; losses of coun
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -75,19 +76,16 @@ class BinKeys:
         return bin_keys(piece.scores, piece.truth, self.line, self.edges, self.chosen)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class BinSlopes:
-    """Asks for the gradient (m,): what ``slopes`` (k, 2) hold for the bin and the class of each decision, or 0."""
+def bin_gradient(line: Values, edges: Values, slopes: Values, piece: Piece) -> Floats:
+    """The gradient (m,): what ``slopes`` (k, 2) hold for the bin and the class of each decision, or 0."""
+    gradient = np.empty_like(piece.scores)
+    bin_slopes(piece.scores, piece.truth, line, edges, slopes, gradient)
+    return gradient
 
-    line: Values
-    edges: Values
-    slopes: Values
 
-    def __call__(self, piece: Piece) -> Floats:
-        gradient = np.empty_like(piece.scores)
-        bin_slopes(piece.scores, piece.truth, self.line, self.edges, self.slopes, gradient)
-        return gradient
+def without_gradient(piece: Piece) -> Floats:
+    """A gradient that is 0."""
+    return np.zeros_like(piece.scores)
 
 
 @final
@@ -134,9 +132,9 @@ class Leaves:
         rows = rows[order]
         return Leaves(self.floor, tops[order], rows[:, :2], rows[:, 2:4], rows[:, 4], rows[:, 5])
 
-    def gradient(self, line: Values, slopes: Values) -> BinSlopes:
+    def gradient(self, line: Values, slopes: Values) -> Question:
         """The question for the gradient, which is that of ``slopes`` (k, 2) in the bins and 0 outside of them."""
-        return BinSlopes(line, np.append(self.floor, self.tops), slopes)
+        return partial(bin_gradient, line, np.append(self.floor, self.tops), slopes)
 
 
 @final
@@ -186,11 +184,6 @@ def whole_range(
         wanted = f"{negatives} negatives and {positives} positives"
         raise ValueError(f"pieces must hold {wanted} in all; got {total[0, 0]} and {total[1, 0]}.")
     return KeySummary(total[:, 1], both[:, :, 0].min(axis=0), both[:, :, 1].max(axis=0), len(answers))
-
-
-def no_gradient(line: Values) -> BinSlopes:
-    """The question for a gradient that is 0."""
-    return BinSlopes(line, np.zeros(0), np.zeros((0, 2)))
 
 
 def refined(

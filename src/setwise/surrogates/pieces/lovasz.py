@@ -25,7 +25,7 @@ from setwise.core.surrogate import (
     ended,
 )
 from setwise.kernels.threads import map_units
-from setwise.surrogates.pieces.bins import BinPlan, LeafAssessment, Leaves, no_gradient, refined, whole_range
+from setwise.surrogates.pieces.bins import BinPlan, LeafAssessment, Leaves, refined, whole_range, without_gradient
 
 MARGINS = np.array([[0.0, 1.0], [0.0, -1.0]])
 """Keys are errors less 1: the score of a negative, and minus that of a positive."""
@@ -79,7 +79,7 @@ class LovaszInPieces(PiecedEvaluator):
         found = yield from whole_range(MARGINS, -1.0 if self.thresholded else -np.inf, *given)
         start = float(self.counts.origin[0])
         if not found.above.sum():
-            return PiecedEvaluation(max(start, 0.0), max(start, 0.0), [no_gradient(MARGINS)] * found.pieces)
+            return PiecedEvaluation(max(start, 0.0), max(start, 0.0), [without_gradient] * found.pieces)
         ends = float(found.low.min()), float(found.high.max())
         leaves, assessed = yield from refined(MARGINS, ends, int(found.above.sum()), self.assess, tol, self.plan)
         # Where the sum is clipped at 0, a subgradient is 0 (LH Definition 6).
@@ -189,7 +189,7 @@ class RocAreaInPieces(PiecedEvaluator):
         # No negative below all positives is swapped, and no positive above all negatives.
         ends = float(found.low[1]), float(found.high[0])
         if not ends[0] < ends[1]:
-            return PiecedEvaluation(0.0, 0.0, [no_gradient(line)] * found.pieces)
+            return PiecedEvaluation(0.0, 0.0, [without_gradient] * found.pieces)
         size = self.negatives + self.positives
         leaves, assessed = yield from refined(line, ends, size, self.assess, tol, self.plan)
         return assessed.evaluation(leaves.gradient(line, assessed.slopes), found.pieces)

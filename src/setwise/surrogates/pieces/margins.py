@@ -9,6 +9,7 @@ arrays belongs to the negatives and row 1 to the positives.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -144,20 +145,12 @@ class Ties:
         return np.asarray(count_equal(piece.scores, piece.truth, SIGNS, self.levels))
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class FlipGradient:
+def flip_gradient(levels: Values, ties: Ints, scale: float, piece: Piece) -> Floats:
     """``(labels - truth) / scale`` where margins below the levels (2,) are mistakes, and the first ``ties`` at them."""
-
-    levels: Values
-    ties: Ints
-    scale: float
-
-    def __call__(self, piece: Piece) -> Floats:
-        out = np.empty_like(piece.scores)
-        # A mistake on a positive takes its score away, and one on a negative adds it.
-        write_below(piece.scores, piece.truth, SIGNS, self.levels, self.ties, -SIGNS / self.scale, out)
-        return out
+    out = np.empty_like(piece.scores)
+    # A mistake on a positive takes its score away, and one on a negative adds it.
+    write_below(piece.scores, piece.truth, SIGNS, levels, ties, -SIGNS / scale, out)
+    return out
 
 
 def added(answers: list[Histograms]) -> Histograms:
@@ -226,7 +219,7 @@ class CountSearchInPieces(PiecedEvaluator):
         shares = np.zeros((pieces, 2), dtype=np.int64)
         if any(ties):
             shares = _shares(np.array(ties), (yield Ties(np.array(levels))))
-        gradients: list[Question] = [FlipGradient(np.array(levels), share, self.scale) for share in shares]
+        gradients: list[Question] = [partial(flip_gradient, np.array(levels), share, self.scale) for share in shares]
         base = (profiles[0].base + profiles[1].base) / self.scale
         return PiecedEvaluation(found.value - base, found.upper - base, gradients)
 
@@ -284,22 +277,22 @@ class RampInPieces(PiecedEvaluator):
     def search(self, tol: float) -> Search:
         """The dialogue of margin rescaling, and one question more."""
         found = yield from self.worst.search(tol)
-        won = float(np.sum((yield PredictionGain(self.scale))))
+        won = float(np.sum((yield partial(prediction_gain, self.scale))))
         # Of huge scores the difference is rounding alone.
         value, upper = max(found.value - won, self.floor), max(found.upper - won, self.floor)
-        if not any((yield _has_zero)):
-            return PiecedEvaluation(value, upper, [RampGradient(each, self.scale) for each in found.gradients])
-        near = yield from self._nudged(self.worst.search(tol))
-        return PiecedEvaluation(
-            value, upper, [NudgedAnswer(RampGradient(each, self.scale), self.nudge) for each in near.gradients]
-        )
+        nudged = any((yield _has_zero))
+        near = (yield from self._nudged(self.worst.search(tol))) if nudged else found
+        gradients: list[Question] = [partial(ramp_gradient, each, self.scale) for each in near.gradients]
+        if nudged:
+            gradients = [partial(nudged_answer, each, self.nudge) for each in gradients]
+        return PiecedEvaluation(value, upper, gradients)
 
     def _nudged(self, dialogue: Search) -> Search:
         """The same dialogue about scores that are not 0."""
         try:
             question = next(dialogue)
             while True:
-                question = dialogue.send((yield NudgedAnswer(question, self.nudge)))
+                question = dialogue.send((yield partial(nudged_answer, question, self.nudge)))
         except StopIteration as end:
             found: PiecedEvaluation = end.value
             return found
@@ -309,39 +302,19 @@ def _has_zero(piece: Piece) -> bool:
     return not piece.scores.all()
 
 
-@final
-@dataclass(frozen=True)
-class NudgedAnswer:
+def nudged_answer(question: Question, nudge: float, piece: Piece) -> Any:
     """The answer of a question whose scores of 0 are moved towards the truth."""
-
-    question: Question
-    nudge: float
-
-    def __call__(self, piece: Piece) -> Any:
-        moved = np.where(piece.truth, self.nudge, -self.nudge).astype(piece.scores.dtype)
-        return self.question(Piece(np.where(piece.scores == 0, moved, piece.scores), piece.truth))
+    moved = np.where(piece.truth, nudge, -nudge).astype(piece.scores.dtype)
+    return question(Piece(np.where(piece.scores == 0, moved, piece.scores), piece.truth))
 
 
-@final
-@dataclass(frozen=True)
-class PredictionGain:
+def prediction_gain(scale: float, piece: Piece) -> float:
     """What the prediction of a piece wins over the truth: ``sum |s| / scale`` over mistakes."""
-
-    scale: float
-
-    def __call__(self, piece: Piece) -> float:
-        wrong = (piece.scores > 0) != piece.truth
-        return float(np.abs(piece.scores[wrong]).sum(dtype=np.float64)) / self.scale
+    wrong = (piece.scores > 0) != piece.truth
+    return float(np.abs(piece.scores[wrong]).sum(dtype=np.float64)) / scale
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class RampGradient:
+def ramp_gradient(worst: Question, scale: float, piece: Piece) -> Floats:
     """The gradient of margin rescaling less that of the score of the prediction, ``([s > 0] - truth) / scale``."""
-
-    worst: Question
-    scale: float
-
-    def __call__(self, piece: Piece) -> Floats:
-        ahead = (piece.scores > 0).view(np.int8) - piece.truth.view(np.int8)
-        return np.asarray(self.worst(piece) - ahead / self.scale)
+    ahead = (piece.scores > 0).view(np.int8) - piece.truth.view(np.int8)
+    return np.asarray(worst(piece) - ahead / scale)

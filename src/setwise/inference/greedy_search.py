@@ -31,8 +31,7 @@ def upper_bounds(bound_loss: BoundLoss, margins: Values, slack: bool, mistakes: 
     The least of the bounds for a few t is returned.
     """
     offsets = bound_loss.batch.offsets
-    promised = bound_loss.traits & {Trait.INCREASING, Trait.SUBMODULAR}
-    if not promised:
+    if not bound_loss.traits & {Trait.INCREASING, Trait.SUBMODULAR}:
         return np.full(len(bound_loss.batch), np.inf)
     bases, gains = map(np.stack, zip(*_modular_caps(bound_loss, mistakes), strict=True))
     if not slack:

@@ -81,10 +81,6 @@ class PairwiseProblem:
         """Labels in the code of the batch."""
         return found == 1 if isinstance(self.batch, Graphs) else found
 
-    def first_labels(self) -> Ints:
-        """The true labels, and 0 where they are not known: the first candidate."""
-        return np.maximum(self.batch.labels.astype(np.int64), 0)
-
     def _force(self, nodes: Values, pairs: Values) -> Values:
         """More than any change of a node's label can win, (total,)."""
         costs = np.where(self.costs == -np.inf, 0.0, self.costs)
@@ -143,7 +139,8 @@ class MessagePassing(Maximizer):
         self.method, self.bound_loss, self.slack = method, bound_loss, False
         self.problem = PairwiseProblem.of(bound_loss)
         self.messages = np.zeros((len(self.problem.links.edges), 2, bound_loss.batch.n_labels))
-        self.found = self.problem.first_labels()
+        # The first candidate is the true labels, and 0 where they are not known.
+        self.found: Ints = np.maximum(bound_loss.batch.labels.astype(np.int64), 0)
         self._owner: tuple[MessagePassing, slice | Ints, slice | Ints] | None = None
 
     def take(self, parts: Ints) -> "Maximizer":

@@ -102,7 +102,7 @@ def _unit(gains: Gains, p: int) -> float:
 def _descent(gains: Gains, p: int, max_iter: int) -> Iterator[tuple[Doubles, NDArray[np.int64], Doubles]]:
     """Points of falling norm, each with its order and the gains along it; the last one has the least norm."""
     # The corral of Wolfe's algorithm: vertices of the base polytope whose convex hull holds x, with weights.
-    corral, weights = _vertex(gains, np.zeros(p))[None, :], np.ones(1)
+    corral, weights = gains(np.arange(p))[None, :], np.ones(1)
     least, stalled = np.inf, 0
     for _ in range(max_iter):
         x = weights @ corral
@@ -120,14 +120,6 @@ def _descent(gains: Gains, p: int, max_iter: int) -> Iterator[tuple[Doubles, NDA
         if stalled > STALLED:
             return
         corral, weights = _minor(np.vstack([corral, base]), np.append(weights, 0.0))
-
-
-def _vertex(gains: Gains, x: Doubles) -> Doubles:
-    """Returns the vertex b of the base polytope that minimizes ``<x, b>`` (Edmonds' greedy algorithm)."""
-    order = np.argsort(x, kind="stable")
-    out = np.empty(len(x))
-    out[order] = gains(order)
-    return out
 
 
 def _minor(corral: Doubles, weights: Doubles) -> tuple[Doubles, Doubles]:

@@ -8,20 +8,18 @@ import numpy as np
 from setwise.core.batch import Batch, Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Floats, Ints, Values
-from setwise.core.inference import Inference, Maximizer, check_inference
-from setwise.core.loss import Loss
+from setwise.core.inference import Inference, Maximizer
 from setwise.core.single_labels import FlipCosts, Flips
-from setwise.core.surrogate import Difference, Evaluation, Evaluator, PiecedEvaluator, Surrogate
+from setwise.core.surrogate import Difference, Evaluation, Evaluator, PiecedEvaluator
 from setwise.inference.auto import Auto
-from setwise.losses import as_loss
 from setwise.surrogates.pieces.lovasz import of_large_set
 from setwise.surrogates.pieces.margins import RampInPieces
-from setwise.surrogates.rescaling import MarginRescaling, Slack, Support, check_scale, scale_for
+from setwise.surrogates.rescaling import MarginRescaling, ScaledSurrogate, Slack, Support, scale_for
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Ramp(Surrogate):
+class Ramp(ScaledSurrogate):
     """``max_y [loss(y) + <s, phi(y)> / g] - max_y <s, phi(y)> / g`` (Do, Le, Teo, Chapelle and Smola 2008).
 
     The ramp lies between the loss and margin rescaling: ``loss(yhat) <= ramp <= margin rescaling`` for every labeling
@@ -58,16 +56,7 @@ class Ramp(Surrogate):
     (1.0, 10.0)
     """
 
-    loss: Loss
-    inference: Inference | None = None
-    scale: float | str = 1.0
-
     name: ClassVar[str] = "ramp"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "loss", as_loss(self.loss))
-        check_inference(self.inference)
-        check_scale(self.scale)
 
     def on(self, batch: Batch) -> Evaluator:
         bound_loss = self.loss.bind(batch)

@@ -214,9 +214,23 @@ def scale_for(scale: float | str, batch: Batch) -> float | Values:
     return 1.0 if isinstance(batch, Rankings) else batch.sizes.astype(np.float64)
 
 
+@dataclass(frozen=True, eq=False)
+class ScaledSurrogate(Surrogate):
+    """A surrogate by the maximum of a loss and of scores that are divided by a scale."""
+
+    loss: Loss
+    inference: Inference | None = None
+    scale: float | str = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loss", as_loss(self.loss))
+        check_inference(self.inference)
+        check_scale(self.scale)
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class MarginRescaling(Surrogate):
+class MarginRescaling(ScaledSurrogate):
     """``max_y loss(y) + <s, phi(y) - phi(truth)> / g``, with phi(y) = y for 0/1 labels (LH Eq. 21, where g = 1).
 
     The surrogate is convex, and never below the loss of what the scores predict. It is an extension of the loss only
@@ -256,16 +270,7 @@ class MarginRescaling(Surrogate):
     0.75
     """
 
-    loss: Loss
-    inference: Inference | None = None
-    scale: float | str = 1.0
-
     name: ClassVar[str] = "margin"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "loss", as_loss(self.loss))
-        check_inference(self.inference)
-        check_scale(self.scale)
 
     def on(self, batch: Batch) -> Evaluator:
         bound_loss = self.loss.bind(batch)

@@ -94,11 +94,9 @@ class _ByOrder(Maximizer):
             labels = np.where(batch.known, self._truth, labels)
         elif self._order.required:
             labels = self._truth.copy()
-        bounds = np.array([self._search(each[a:b], slice(a, b), labels, t) for (a, b), t in self._spans(tol)])
+        spans = zip(pairwise(batch.offsets.tolist()), tol.tolist(), strict=True)
+        bounds = np.array([self._search(each[a:b], slice(a, b), labels, t) for (a, b), t in spans])
         return self.solved(scores, labels, bounds - batch.at_target(scores))
-
-    def _spans(self, tol: Values) -> "zip[tuple[tuple[int, int], float]]":
-        return zip(pairwise(self.bound_loss.batch.offsets.tolist()), tol.tolist(), strict=True)
 
     def _search(self, each: Values, at: slice, labels: Ints, tol: float) -> float:
         """Improves the labels of a set in place, and returns the bound; unknown points take their best state."""

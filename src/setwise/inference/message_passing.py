@@ -109,8 +109,9 @@ def label_costs(bound_loss: BoundLoss) -> Values:
         if isinstance(term, LabelCosts):
             found = found + term.costs
         elif isinstance(term, Mistakes):
-            wrong = batch.labels[:, None] != np.arange(batch.n_labels)
-            wrong &= (batch.labels >= 0)[:, None]
+            wrong = np.stack([batch.labels != label for label in range(batch.n_labels)], axis=1)
+            if batch.known is not None:
+                wrong &= batch.known[:, None]
             found = found + np.where(wrong, term.costs[:, None], 0.0)
     return found
 

@@ -8,7 +8,7 @@ from setwise.core.batch import Sets
 from setwise.decisions import best_threshold, bootstrap_threshold
 from setwise.decisions.resampling import counts_of, reweighted
 from setwise.decisions.thresholds import bound, losses_by_set, sweep_all
-from setwise.kernels.thresholds import weighted_counts, weighted_mean_along
+from setwise.kernels.thresholds import falling_counts, mean_along
 from setwise.losses import (
     MCC,
     AreaWeightedLoss,
@@ -55,7 +55,7 @@ def test_the_losses_of_resampled_sets_are_means_over_them():
         bound_loss = bound(loss, sets, "test")
         order = sweep_all(bound_loss, scores).order
         weights = np.array([0.5, 0.0, 0.25, 0.25])
-        along = weighted_mean_along(*losses_by_set(bound_loss, order), weights)
+        along = mean_along(*losses_by_set(bound_loss, order), weights)
         truth = [weights @ bound_loss.values(scores >= t) for t in order.scores]
         np.testing.assert_allclose(along, truth, atol=1e-12)
 
@@ -64,7 +64,7 @@ def test_weighted_counts_equal_their_twin():
     rng = np.random.default_rng(2)
     labels, weights = rng.random(50) < 0.4, rng.integers(0, 4, 50)
     P = float((weights * labels).sum())
-    fn, fp = weighted_counts(labels, weights, P)
+    fn, fp = falling_counts(labels, np.array([0, 50]), np.array([P]), weights)
     np.testing.assert_array_equal(fn, P - np.cumsum(weights * labels))
     np.testing.assert_array_equal(fp, np.cumsum(weights * ~labels))
 

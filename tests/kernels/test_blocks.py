@@ -50,11 +50,11 @@ def test_no_step_lets_the_dual_fall(room, bounds):
     for _ in range(30):
         parts = rng.permutation(4)[:3]
         offsets, slopes = rng.random(3), rng.standard_normal((3, 5))
-        taken = blocks.climb_with(*state.arrays, parts, state.gaps, offsets, slopes)
+        taken = blocks.climb(*state.arrays, parts, state.gaps, offsets, slopes)
         assert 0 <= taken <= 3
         assert state.dual() >= before - 1e-12
         before = state.dual()
-        blocks.climb(*state.arrays, np.arange(4), state.gaps)
+        blocks.climb(*state.arrays, np.arange(4), state.gaps, np.zeros(0), np.zeros((0, 5)))
         assert state.dual() >= before - 1e-12
         before = state.dual()
         assert np.allclose(state.w, state.weights())
@@ -67,11 +67,11 @@ def test_no_step_lets_the_dual_fall(room, bounds):
 def test_gaps_are_shares_of_the_distance_to_the_dual():
     rng = np.random.default_rng(1)
     state = PlaneArrays()
-    blocks.climb_with(*state.arrays, np.arange(4), state.gaps, rng.random(4), rng.standard_normal((4, 5)))
+    blocks.climb(*state.arrays, np.arange(4), state.gaps, rng.random(4), rng.standard_normal((4, 5)))
     # a step of no part but the first leaves w as it was for the first
     w, alpha = state.w.copy(), state.alpha.copy()
     values = state.values(w)
-    blocks.climb(*state.arrays, np.array([0]), state.gaps)
+    blocks.climb(*state.arrays, np.array([0]), state.gaps, np.zeros(0), np.zeros((0, 5)))
     used = alpha[0] > 0
     assert state.gaps[0] == pytest.approx(state.C * alpha[0, used] @ (values[0].max() - values[0, used]))
 
@@ -81,10 +81,10 @@ def test_climbing_reaches_the_maximum_of_the_dual(bounds):
     rng = np.random.default_rng(2)
     state = PlaneArrays(n=6, room=5, places=bounds[0], low=bounds[1])
     for _ in range(4):
-        blocks.climb_with(*state.arrays, np.arange(6), state.gaps, rng.random(6), rng.standard_normal((6, 5)))
+        blocks.climb(*state.arrays, np.arange(6), state.gaps, rng.random(6), rng.standard_normal((6, 5)))
     gaps = np.ones(6)
     for _ in range(500):
-        blocks.climb(*state.arrays, np.arange(6), gaps)
+        blocks.climb(*state.arrays, np.arange(6), gaps, np.zeros(0), np.zeros((0, 5)))
     primal = 0.5 * state.w @ state.w + state.C * state.values(state.w).max(axis=1).sum()
     assert primal - state.dual() < 1e-9
 
@@ -92,7 +92,7 @@ def test_climbing_reaches_the_maximum_of_the_dual(bounds):
 def test_a_plane_that_is_not_violated_is_left_out():
     state = PlaneArrays()
     parts = np.arange(4)
-    assert blocks.climb_with(*state.arrays, parts, state.gaps, -np.ones(4), np.ones((4, 5))) == 0
+    assert blocks.climb(*state.arrays, parts, state.gaps, -np.ones(4), np.ones((4, 5))) == 0
     assert (state.counts == 1).all()
 
 
@@ -100,7 +100,7 @@ def test_the_first_plane_of_a_part_has_all_its_weight():
     state = PlaneArrays()
     state.counts[:], state.alpha[:] = 0, 0.0
     slopes, offsets = np.random.default_rng(4).standard_normal((4, 5)), np.arange(4.0) - 2
-    assert blocks.climb_with(*state.arrays, np.arange(4), state.gaps, offsets, slopes) == 4
+    assert blocks.climb(*state.arrays, np.arange(4), state.gaps, offsets, slopes) == 4
     assert (state.alpha[:, 0] == 1.0).all()
     assert np.allclose(state.w, -state.C * slopes.sum(axis=0))
 
@@ -109,7 +109,7 @@ def test_plane_maxima_and_weights_equal_numpy():
     rng = np.random.default_rng(3)
     state = PlaneArrays()
     for _ in range(3):
-        blocks.climb_with(*state.arrays, np.arange(4), state.gaps, rng.random(4), rng.standard_normal((4, 5)))
+        blocks.climb(*state.arrays, np.arange(4), state.gaps, rng.random(4), rng.standard_normal((4, 5)))
     w, parts = rng.standard_normal(5), np.array([3, 1])
     assert np.allclose(
         blocks.plane_maxima(state.slopes, state.offsets, state.counts, w, parts), state.values(w).max(1)[parts]

@@ -102,7 +102,6 @@ THRESHOLDS = {
     ("segments", "count_true"), ("sorting", "_pack"), ("sorting", "sort_packed"), ("sorting", "_exact_order"),
     ("sorting", "_unpack"), ("thresholds", "group_places"), ("thresholds", "falling_counts"),
     ("thresholds", "falling_quotient"), ("thresholds", "mean_along"), ("thresholds", "best_cuts"),
-    ("thresholds", "weighted_mean_along"), ("thresholds", "weighted_counts"), ("thresholds", "weighted_quotient"),
     ("thresholds", "drawn_only"),
 }  # fmt: skip
 HINGES = {

@@ -155,8 +155,8 @@ def test_samples_do_not_depend_on_the_layout_nor_on_the_start():
             sweeps, (found,) = image.draw(seed_of(3), i, start, 1 << 12)
             assert sweeps >= start
             np.testing.assert_array_equal(found, labels)
-        slow = np.zeros(35, np.int8)
-        assert couple(network, long, unary, table, seed_of(3), 2 * i, 1, 1 << 12, slow) > 0
+        slow, none = np.zeros(35, np.int8), np.zeros(0, np.int64)
+        assert couple(network, long, unary, table, none, 0, seed_of(3), 2 * i, 1, 1 << 12, slow) > 0
         np.testing.assert_array_equal(slow, labels)
 
 

@@ -209,10 +209,10 @@ class Counts(MistakesTerm):
     def sweep(self, batch: Sets, orders: Orders) -> Values:
         none = self.counts(batch, np.zeros(batch.total, dtype=bool))[0]
         if self.areas is None and self.quotient is not None and self.predicted is None:
-            return falling_quotient(orders.labels, orders.offsets, none, *self.quotient, self.origin)
+            return falling_quotient(orders.labels, orders.offsets, none, None, *self.quotient, self.origin)
         owners = np.repeat(np.arange(len(batch)), orders.sizes)
         if self.areas is None:
-            fn, fp = falling_counts(orders.labels, orders.offsets, none)
+            fn, fp = falling_counts(orders.labels, orders.offsets, none, None)
         else:
             area = self.areas[orders.items]
             found = running_sums(np.where(orders.labels, area, 0.0), orders.offsets)

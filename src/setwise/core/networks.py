@@ -24,8 +24,8 @@ from setwise.core.checks import (
     as_offsets,
     shown,
 )
-from setwise.kernels.messages import components, forests
-from setwise.kernels.networks import SHIFTS, arcs, network_won, two_label_code
+from setwise.kernels.messages import components
+from setwise.kernels.networks import SHIFTS, network_won, two_label_code
 from setwise.kernels.segments import chosen_offsets
 
 
@@ -86,8 +86,9 @@ class Network(Batch):
     @cached_property
     def forest(self) -> Bools:
         """Whether the edges of each set form no cycle, (n,): it is a forest, as chains and trees are."""
-        network, _ = arcs(self.edges, self.total)
-        return forests(network.first, network.heads, self.offsets)
+        # A forest has as many edges as nodes, less one for each tree; components are counted through the sets in order.
+        trees = np.diff(np.maximum.accumulate(self.components)[self.offsets[1:] - 1], prepend=-1)
+        return np.asarray(np.diff(self.edge_offsets) == self.sizes - trees)
 
     def _set(self, labels: NDArray[Any], offsets: Any, edges: Any) -> None:
         """Check the offsets and the edges, and set the fields of a frozen subclass."""

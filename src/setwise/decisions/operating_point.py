@@ -317,7 +317,7 @@ class CutCounts:
     def of(cls, order: SortedDecisions, sets: Sets) -> CutCounts:
         """The counts along an order of one segment."""
         positives = np.count_nonzero(order.labels)
-        fn, fp = falling_counts(order.labels, order.offsets, np.array([positives]))
+        fn, fp = falling_counts(order.labels, order.offsets, np.array([positives]), None)
         owners = np.searchsorted(sets.offsets, order.items, side="right") if len(sets) > 1 else None
         return cls(order, np.append(0.0, positives - fn), np.append(0.0, fp), owners)
 

@@ -23,7 +23,7 @@ from setwise.core.loss import Loss
 from setwise.core.pages import HOW_SURE
 from setwise.decisions.floors import as_level
 from setwise.decisions.thresholds import SortedDecisions, Sweep, Threshold, as_sets, bound, losses_by_set, sweep_all
-from setwise.kernels.thresholds import drawn_only, weighted_counts, weighted_mean_along, weighted_quotient
+from setwise.kernels.thresholds import drawn_only, falling_counts, falling_quotient, mean_along
 from setwise.losses import as_loss
 
 
@@ -84,12 +84,13 @@ def _of_decisions(loss: Loss, order: SortedDecisions, n: int, rng: np.random.Gen
 
 def reweighted(order: SortedDecisions, counts: Counts, b: int, weights: Ints) -> Sweep:
     """The losses at all cut points if each decision counts so often, where ``counts`` has the loss at place b."""
-    at, labels, missed = slice(b, b + 1), order.labels, float(counts.P[b])
+    at = slice(b, b + 1)
+    drawn = order.labels, order.offsets, counts.P[at], weights
     start = counts.of(counts.P[at], np.zeros(1), at)
     if counts.quotient is None:
-        return Sweep(order, counts.of(*weighted_counts(labels, weights, missed), at), start)
+        return Sweep(order, counts.of(*falling_counts(*drawn), at), start)
     top, bottom = counts.quotient
-    return Sweep(order, weighted_quotient(labels, weights, missed, top[b], bottom[b], counts.origin[b]), start)
+    return Sweep(order, falling_quotient(*drawn, top[at], bottom[at], counts.origin[at]), start)
 
 
 def _of_sets(bound_loss: BoundLoss, order: SortedDecisions, n: int, rng: np.random.Generator) -> Iterator[Resample]:
@@ -98,7 +99,7 @@ def _of_sets(bound_loss: BoundLoss, order: SortedDecisions, n: int, rng: np.rand
     size = len(start)
     for _ in range(n):
         weights = np.bincount(rng.integers(size, size=size), minlength=size) / size
-        along = weighted_mean_along(losses, start, owners, places, weights)
+        along = mean_along(losses, start, owners, places, weights)
         yield Resample(Sweep(order, along, np.array([weights @ start])), weights[owners] > 0)
 
 

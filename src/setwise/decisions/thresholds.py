@@ -204,7 +204,7 @@ def sweep_all(bound_loss: BoundLoss, scores: ArrayLike) -> Sweep:
         return sweep_each(bound_loss, order)
     losses, start, owners, places = losses_by_set(bound_loss, order)
     with np.errstate(over="ignore"):
-        along, none = mean_along(losses, start, owners, places), np.array([start.mean()])
+        along, none = mean_along(losses, start, owners, places, None), np.array([start.mean()])
     # Sums of losses that are finite may leave float64.
     return Sweep(order, _finite(bound_loss, along), _finite(bound_loss, none))
 

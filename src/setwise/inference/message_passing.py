@@ -17,7 +17,7 @@ from setwise.core.inference import NO_SPLIT, Inference, Maximizer, Solutions, Ta
 from setwise.core.networks import Graphs, Network
 from setwise.core.terms import Mistakes
 from setwise.inference.components import each_component
-from setwise.kernels.messages import Links, best_labels, forest_order, propagated, reweighted, tree_marginals
+from setwise.kernels.messages import Links, best_labels, forest_order, passed, tree_marginals
 from setwise.kernels.networks import arcs
 from setwise.kernels.segments import segment_sums
 
@@ -217,10 +217,11 @@ class BeliefPropagation(MessageInference):
     def _search(self, at: MessagePassing, nodes: Values, pairs: Values, tol: Values, bounds: Values) -> None:
         links = at.problem.links
         size = segment_sums(np.abs(nodes).mean(axis=1), links.offsets) / np.diff(links.offsets)
-        propagated(nodes, pairs, links, at.messages, float(self.damping), STILL * size, self.max_iter, at.found)
+        damping, still, most = float(self.damping), STILL * size, self.max_iter
+        passed(nodes, pairs, links, at.messages, False, damping, still, most, at.found, bounds)
         # The messages go on without damping, and the labels with them, since only the bound is wanted.
         copy, labels = at.messages.copy(), at.found.copy()
-        reweighted(nodes, pairs, links, copy, tol, SWEEPS, labels, bounds)
+        passed(nodes, pairs, links, copy, True, 0.0, tol, SWEEPS, labels, bounds)
 
 
 @final
@@ -269,7 +270,8 @@ class TreeReweightedMessages(MessageInference):
         as_count(self.max_iter, "max_iter")
 
     def _search(self, at: MessagePassing, nodes: Values, pairs: Values, tol: Values, bounds: Values) -> None:
-        reweighted(nodes, pairs, at.problem.links, at.messages, tol, self.max_iter, at.found, bounds)
+        links, most = at.problem.links, self.max_iter
+        passed(nodes, pairs, links, at.messages, True, 0.0, tol, most, at.found, bounds)
 
 
 @final

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.kernels.jit import kernel
-from setwise.kernels.simplex import pair_steps
+from setwise.kernels.simplex import pair_steps, simplex_gap
 
 Array = NDArray[Any]
 
@@ -34,60 +34,34 @@ def climb(
     free: Array,
     parts: Array,
     gaps: Array,
-) -> None:
-    """Maximizes the dual over each of ``parts`` in turn while the others are fixed; O(k d) for a part with k planes.
-
-    ``gaps[i]`` becomes the share of part i in the duality gap before its update, ``C sum_t alpha_t (max_s u_s - u_t)``,
-    where ``u_t = b_t + <a_t, w>`` are the values of its planes.
-    """
-    values, before = np.empty(alpha.shape[1]), np.empty(alpha.shape[1])
-    for i in parts:
-        k = counts[i]
-        # The parts visited before have moved w, so the values of the planes are computed afresh.
-        for t in range(k):
-            values[t] = offsets[i, t] + np.dot(slopes[i, t], w)
-        gaps[i] = C * _block_gap(alpha[i, :k], values[:k])
-        _climb_block(slopes[i], grams[i], alpha[i, :k], values[:k], before[:k], w, C, places, low, free)
-
-
-@kernel
-def climb_with(
-    slopes: Array,
-    offsets: Array,
-    grams: Array,
-    alpha: Array,
-    counts: Array,
-    w: Array,
-    C: float,
-    places: Array,
-    low: Array,
-    free: Array,
-    parts: Array,
-    gaps: Array,
     new_offsets: Array,
     new_slopes: Array,
 ) -> int:
-    """Takes one new plane, (b,) offsets and (b, d) slopes, for each of ``parts``, then climbs as :func:`climb` does.
+    """Maximizes the dual over each of ``parts`` in turn while the others are fixed; O(k d) for a part with k planes.
+
+    ``gaps[i]`` becomes the share of part i in the duality gap before its update, ``C sum_t alpha_t (max_s u_s - u_t)``,
+    where ``u_t = b_t + <a_t, w>`` are the values of its planes. Each part takes one new plane before, (b,) offsets and
+    (b, d) slopes; without any offsets none does.
 
     A plane that is not violated at w is left out. The first plane of a part gets all the weight of the part. A part
     that is full gives up a plane without weight, or else replaces its two lightest planes by their weighted mean, which
     changes neither w nor the dual value. With K = 2 the update is that of Lacoste-Julien et al. (2013) with exact line
     search, between the mean of all earlier planes and the new one. Returns the number of planes that were taken.
     """
-    room = alpha.shape[1]
-    values, before = np.empty(room), np.empty(room)
-    taken = 0
+    room, taken = alpha.shape[1], 0
+    values = np.empty(room)
     for b in range(len(parts)):
         i = parts[b]
-        k = counts[i]
-        top = -np.inf
+        k, top, value, slip = counts[i], -np.inf, -np.inf, 0.0
+        # The parts visited before have moved w, so the values of the planes are computed afresh.
         for t in range(k):
             values[t] = offsets[i, t] + np.dot(slopes[i, t], w)
             top = max(top, values[t])
-        inner = np.dot(new_slopes[b], w)
-        value = new_offsets[b] + inner
+        if len(new_offsets) > 0:
+            inner = np.dot(new_slopes[b], w)
+            value, slip = new_offsets[b] + inner, 1e-13 * (abs(new_offsets[b]) + abs(inner))
         # An excess within the rounding of the new plane is no violation.
-        if k == 0 or value > top + 1e-13 * (abs(new_offsets[b]) + abs(inner)):
+        if len(new_offsets) > 0 and (k == 0 or value > top + slip):
             t = k
             if k < room:
                 counts[i] = k = k + 1
@@ -104,8 +78,8 @@ def climb_with(
                 _shift(w, -C, slopes[i, 0], places, low, free)
                 continue
         # The new plane counts in the gap, although its weight is still 0.
-        gaps[i] = C * _block_gap(alpha[i, :k], values[:k])
-        _climb_block(slopes[i], grams[i], alpha[i, :k], values[:k], before[:k], w, C, places, low, free)
+        gaps[i] = C * simplex_gap(values[:k], alpha[i, :k])
+        _climb_block(slopes[i], grams[i], alpha[i, :k], values[:k], w, C, places, low, free)
     return taken
 
 
@@ -137,33 +111,11 @@ def plane_maxima(slopes: Array, offsets: Array, counts: Array, w: Array, parts: 
 
 
 @kernel
-def _block_gap(alpha: Array, values: Array) -> float:
-    """Returns ``sum_t alpha_t (max_s u_s - u_t)`` of one part, never negative; O(k)."""
-    top, out = -np.inf, 0.0
-    for t in range(len(alpha)):
-        top = max(top, values[t])
-    # Differences are weighted, not the values: alpha sums to 1 only up to rounding.
-    for t in range(len(alpha)):
-        out += alpha[t] * (top - values[t])
-    return out
-
-
-@kernel
 def _climb_block(
-    slopes: Array,
-    gram: Array,
-    alpha: Array,
-    values: Array,
-    before: Array,
-    w: Array,
-    C: float,
-    places: Array,
-    low: Array,
-    free: Array,
+    slopes: Array, gram: Array, alpha: Array, values: Array, w: Array, C: float, places: Array, low: Array, free: Array
 ) -> None:
     """Climbs the simplex of one part while all other parts are fixed, and moves w accordingly; O(k^2 + k d)."""
-    for t in range(len(alpha)):
-        before[t] = alpha[t]
+    before = alpha.copy()
     # Pairwise steps need the slopes at the bounded weights only; all else they read from the Gram matrix.
     bounded = np.empty((len(alpha), len(places)))
     for t in range(len(alpha)):

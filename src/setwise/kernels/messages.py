@@ -243,66 +243,45 @@ SWEEPS = 10
 
 
 @kernel
-def reweighted(
-    nodes: Array, pairs: Array, links: Any, messages: Array, tol: Array, most: int, labels: Array, bounds: Array
-) -> None:
-    """Sequential tree-reweighted max-product: lowers the bound of each set, and improves its labels.
+def passed(
+    nodes: Array, pairs: Array, links: Any, messages: Array, chains: bool, damping: float, tol: Array, most: int,
+    labels: Array, bounds: Array,
+) -> None:  # fmt: skip
+    """Passes messages until little changes, at most ``most`` times forward and back, and improves the labels.
 
+    With ``chains`` it is sequential tree-reweighted max-product, which lowers the bound of each set, to ``bounds``
+    (sets,): a set ends once its bound is within ``tol`` (sets,) of the value of its labels. Without, it is damped
+    max-product belief propagation, which knows no bound: a set ends once no message changes by more than ``tol``.
     ``labels`` (n,) are the first candidates, and the best ones that were found afterwards. ``messages`` are where the
-    search begins and where it ends. A set ends once its bound is within ``tol`` of the value of its labels.
+    search begins and where it ends.
     """
     _check(nodes, pairs, links, messages, labels)
-    require_size(tol, len(bounds))
+    require_size(tol, len(links.offsets) - 1)
+    require_size(bounds, len(links.offsets) - 1)
     trial, polished, work = np.empty_like(labels), np.empty_like(labels), np.empty((3, nodes.shape[1]))
-    for s in range(len(bounds)):
+    for s in range(len(links.offsets) - 1):
         begin, end = links.offsets[s], links.offsets[s + 1]
         low, high = links.edge_offsets[s], links.edge_offsets[s + 1]
         improve(nodes, pairs, links, labels, begin, end, SWEEPS, work[0])
         best, seen = value(nodes, pairs, links.edges, labels, begin, end, low, high), -np.inf
         former, bound = np.inf, np.inf
         for t in range(most):
-            for forward in (True, False):
-                bound, _ = sweep(nodes, pairs, links, messages, begin, end, forward, True, 0.0, trial, work)
-                found = value(nodes, pairs, links.edges, trial, begin, end, low, high)
-                if found > seen:
-                    seen = found
-                    best = _keep(nodes, pairs, links, trial, polished, labels, best, s, work)
-            if bound - best <= tol[s]:
-                break
-            if t % PATIENCE == PATIENCE - 1:
-                if former - bound <= SLOW * (bound - best):
-                    break
-                former = bound
-        bounds[s] = certify(nodes, pairs, links, messages, begin, end, False, work)
-
-
-@kernel
-def propagated(
-    nodes: Array, pairs: Array, links: Any, messages: Array, damping: float, still: Array, most: int, labels: Array
-) -> None:
-    """Damped max-product belief propagation, which improves the labels of each set.
-
-    A set ends once no message changes by more than ``still``, (sets,).
-    """
-    _check(nodes, pairs, links, messages, labels)
-    require_size(still, len(links.offsets) - 1)
-    trial, polished, work = np.empty_like(labels), np.empty_like(labels), np.empty((3, nodes.shape[1]))
-    for s in range(len(still)):
-        begin, end = links.offsets[s], links.offsets[s + 1]
-        low, high = links.edge_offsets[s], links.edge_offsets[s + 1]
-        improve(nodes, pairs, links, labels, begin, end, SWEEPS, work[0])
-        best, seen = value(nodes, pairs, links.edges, labels, begin, end, low, high), -np.inf
-        for _ in range(most):
             moved = 0.0
             for forward in (True, False):
-                _, change = sweep(nodes, pairs, links, messages, begin, end, forward, False, damping, trial, work)
+                bound, change = sweep(nodes, pairs, links, messages, begin, end, forward, chains, damping, trial, work)
                 moved = max(moved, change)
                 found = value(nodes, pairs, links.edges, trial, begin, end, low, high)
                 if found > seen:
                     seen = found
                     best = _keep(nodes, pairs, links, trial, polished, labels, best, s, work)
-            if moved <= still[s]:
+            if (bound - best if chains else moved) <= tol[s]:
                 break
+            if chains and t % PATIENCE == PATIENCE - 1:
+                if former - bound <= SLOW * (bound - best):
+                    break
+                former = bound
+        if chains:
+            bounds[s] = certify(nodes, pairs, links, messages, begin, end, False, work)
 
 
 @bare
@@ -363,38 +342,6 @@ def components(edges: Array, total: int) -> Array:
             count += 1
         else:
             out[i] = out[up[i]]
-    return out
-
-
-@kernel
-def forests(first: Array, heads: Array, offsets: Array) -> Array:
-    """Returns whether each segment of nodes has no cycle of edges, (k,) bool; O(n + m).
-
-    The arcs of node i are ``first[i]:first[i + 1]``, and lead to ``heads``: see :func:`setwise.kernels.networks.arcs`.
-    """
-    require_length(heads, first)
-    require_length(first[1:], offsets)
-    out = np.empty(len(offsets) - 1, np.bool_)
-    seen, queue = np.zeros(len(first) - 1, np.bool_), np.empty(len(first) - 1, np.int64)
-    for s in range(len(offsets) - 1):
-        trees = 0
-        for root in range(offsets[s], offsets[s + 1]):
-            if seen[root]:
-                continue
-            trees += 1
-            seen[root], queue[0], begin, end = True, root, 0, 1
-            while begin < end:
-                i = queue[begin]
-                begin += 1
-                for arc in range(first[i], first[i + 1]):
-                    j = heads[arc]
-                    if not seen[j]:
-                        seen[j] = True
-                        queue[end] = j
-                        end += 1
-        # Each edge is two arcs; a forest has as many edges as nodes, less one for each tree.
-        edges = (first[offsets[s + 1]] - first[offsets[s]]) // 2
-        out[s] = edges == offsets[s + 1] - offsets[s] - trees
     return out
 
 

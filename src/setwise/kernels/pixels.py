@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import interpreted_first, kernel, plain_first
+from setwise.kernels.jit import inlined, interpreted_first, kernel, plain_first
 from setwise.kernels.poisson_binomial import expected_quotient
 
 Array = NDArray[Any]
@@ -152,16 +152,9 @@ def divide(before: Array, values: Array, taken: Array) -> Array:
 
 @kernel
 def move_pixels(
-    probabilities: Array,
-    labels: Array,
-    top: Array,
-    bottom: Array,
-    empty: Array,
-    none: Array,
-    shifts: Array,
-    partial: bool,
-    sweeps: int,
-) -> Any:
+    probabilities: Array, labels: Array, top: Array, bottom: Array, empty: Array, none: Array, shifts: Array,
+    partial: bool, sweeps: int,
+) -> Any:  # fmt: skip
     """Gives pixels another class, one by one, while this makes the sum of the expected losses smaller; O(sweeps p k).
 
     The loss of a class is ``A / D`` with A and D linear in its counts, and its expectation is taken by their means and
@@ -172,62 +165,33 @@ def move_pixels(
     size. Returns the sum of the expected losses; with no ``sweeps`` nothing is changed.
     """
     p, k = probabilities.shape
-    if len(labels) != p or len(empty) != k or len(none) != k or len(shifts) != p + 1:
-        raise ValueError("there must be one label for each pixel, two losses for each class, and one for each size")
-    sizes, hits, spread = np.zeros(k, np.int64), np.zeros(k), np.zeros(k)
-    means, spreads, losses = np.zeros(k), np.zeros(k), np.empty(k)
-    for i in range(p):
-        for c in range(k):
-            q = probabilities[i, c]
-            means[c] += q
-            spreads[c] += q * (1.0 - q)
-            if labels[i] == c:
-                sizes[c] += 1
-                hits[c] += q
-                spread[c] += q * (1.0 - q)
-    for c in range(k):
-        losses[c] = _expected(
-            sizes[c], hits[c], spread[c], means[c], spreads[c], top, bottom, empty[c], none[c], shifts
-        )
+    counts, losses = _class_counts(probabilities, labels, top, bottom, empty, none, shifts)
     for _ in range(sweeps):
         moved = False
         for i in range(p):
             a = labels[i]
             left, change = 0.0, 0.0
             if a >= 0:
-                q = probabilities[i, a]
-                left = _expected(
-                    sizes[a] - 1, hits[a] - q, spread[a] - q * (1.0 - q), means[a], spreads[a], top, bottom, empty[a],
-                    none[a], shifts,
-                )  # fmt: skip
+                left = _after(a, -1.0, probabilities[i, a], counts, top, bottom, empty, none, shifts)
                 change = left - losses[a]
+            # A gain of rounding alone could move pixels to and fro for ever.
             best, least, chosen = a, -1e-12, 0.0
             if partial and change < least:
                 best, least = -1, change
             for b in range(k):
                 if b == a:
                     continue
-                q = probabilities[i, b]
-                loss = _expected(
-                    sizes[b] + 1, hits[b] + q, spread[b] + q * (1.0 - q), means[b], spreads[b], top, bottom, empty[b],
-                    none[b], shifts,
-                )  # fmt: skip
+                loss = _after(b, 1.0, probabilities[i, b], counts, top, bottom, empty, none, shifts)
                 if change + loss - losses[b] < least:
                     best, least, chosen = b, change + loss - losses[b], loss
             if best == a:
                 continue
             moved, labels[i] = True, best
             if a >= 0:
-                q = probabilities[i, a]
-                sizes[a] -= 1
-                hits[a] -= q
-                spread[a] -= q * (1.0 - q)
+                _count(counts, a, -1.0, probabilities[i, a])
                 losses[a] = left
             if best >= 0:
-                q = probabilities[i, best]
-                sizes[best] += 1
-                hits[best] += q
-                spread[best] += q * (1.0 - q)
+                _count(counts, best, 1.0, probabilities[i, best])
                 losses[best] = chosen
         if not moved:
             break
@@ -236,38 +200,16 @@ def move_pixels(
 
 @kernel
 def empty_classes(
-    probabilities: Array,
-    labels: Array,
-    top: Array,
-    bottom: Array,
-    empty: Array,
-    none: Array,
-    shifts: Array,
-    partial: bool,
-    most: int,
-) -> bool:
+    probabilities: Array, labels: Array, top: Array, bottom: Array, empty: Array, none: Array, shifts: Array,
+    partial: bool, most: int,
+) -> bool:  # fmt: skip
     """Gives all pixels of a class of at most ``most`` pixels to others, where this makes the sum of losses smaller.
 
     One class after the other; O(p k). Returns whether there was such a class. The other arguments are those of
     :func:`move_pixels`.
     """
-    p, k = probabilities.shape
-    if len(labels) != p or len(empty) != k or len(none) != k or len(shifts) != p + 1:
-        raise ValueError("there must be one label for each pixel, two losses for each class, and one for each size")
-    # The pixels of each class, and the mean and the variance of the true positives and of all positives.
-    counts, losses = np.zeros((5, k)), np.empty(k)
-    for i in range(p):
-        for c in range(k):
-            q = probabilities[i, c]
-            counts[3, c] += q
-            counts[4, c] += q * (1.0 - q)
-        if labels[i] >= 0:
-            q = probabilities[i, labels[i]]
-            counts[0, labels[i]] += 1.0
-            counts[1, labels[i]] += q
-            counts[2, labels[i]] += q * (1.0 - q)
-    for c in range(k):
-        losses[c] = _after(c, 0.0, 0.0, counts, top, bottom, empty, none, shifts)
+    k = probabilities.shape[1]
+    counts, losses = _class_counts(probabilities, labels, top, bottom, empty, none, shifts)
     found = False
     for c in range(k):
         if counts[0, c] == 0.0 or counts[0, c] > most:
@@ -282,41 +224,61 @@ def empty_classes(
                         best, least, left = b, loss - losses[b], loss
             labels[pixel] = best
             if best >= 0:
-                q = probabilities[pixel, best]
+                _count(counts, best, 1.0, probabilities[pixel, best])
                 losses[best] = left
-                counts[0, best] += 1.0
-                counts[1, best] += q
-                counts[2, best] += q * (1.0 - q)
         counts[0, c], counts[1, c], counts[2, c], losses[c] = 0.0, 0.0, 0.0, empty[c]
+        # A gain of rounding alone is none.
         if losses.sum() < old_losses.sum() - 1e-12:
             found = True
         else:
-            for b in range(k):
-                losses[b] = old_losses[b]
-                for row in range(len(counts)):
-                    counts[row, b] = old_counts[row, b]
+            counts[:], losses[:] = old_counts, old_losses
             for pixel in members:
                 labels[pixel] = c
     return found
 
 
 @kernel
+def _class_counts(
+    probabilities: Array, labels: Array, top: Array, bottom: Array, empty: Array, none: Array, shifts: Array
+) -> tuple[Array, Array]:
+    """Returns what is counted of each class, (5, k), and its expected loss, (k,).
+
+    These are its pixels, the mean and the variance of its true positives, and those of all its positives.
+    """
+    p, k = probabilities.shape
+    if len(labels) != p or len(empty) != k or len(none) != k or len(shifts) != p + 1:
+        raise ValueError("there must be one label for each pixel, two losses for each class, and one for each size")
+    counts, losses = np.zeros((5, k)), np.empty(k)
+    for i in range(p):
+        for c in range(k):
+            q = probabilities[i, c]
+            counts[3, c] += q
+            counts[4, c] += q * (1.0 - q)
+        if labels[i] >= 0:
+            _count(counts, labels[i], 1.0, probabilities[i, labels[i]])
+    for c in range(k):
+        losses[c] = _after(c, 0.0, 0.0, counts, top, bottom, empty, none, shifts)
+    return counts, losses
+
+
+@inlined
+def _count(counts: Array, c: int, more: float, q: float) -> None:
+    """Counts a pixel of probability q for class c, or takes it back with ``more`` of -1."""
+    counts[0, c] += more
+    counts[1, c] += more * q
+    counts[2, c] += more * q * (1.0 - q)
+
+
+@inlined
 def _after(
     c: int, more: float, q: float, counts: Array, top: Array, bottom: Array, empty: Array, none: Array, shifts: Array
 ) -> Any:
-    """Returns the expected loss of class c with ``more`` pixels (0 or 1) of probability q more."""
-    size = int(counts[0, c] + more)
-    hit, spread = counts[1, c] + more * q, counts[2, c] + more * q * (1.0 - q)
-    return _expected(size, hit, spread, counts[3, c], counts[4, c], top, bottom, empty[c], none[c], shifts)
-
-
-@kernel
-def _expected(
-    size: int, hit: float, spread: float, mean: float, whole: float, top: Array, bottom: Array, empty: float,
-    none: float, shifts: Array,
-) -> Any:  # fmt: skip
-    """Returns the expected loss of a mask with ``size`` pixels, ``hit`` true positives and this variance of them."""
-    if size <= 0:
-        return empty
-    miss, rest = max(mean - hit, 0.0), max(whole - spread, 0.0)
-    return expected_quotient(size, max(hit, 0.0), max(spread, 0.0), miss, rest, top, bottom) + none * shifts[size]
+    """Returns the expected loss of class c with one pixel of probability q more, the same, or one less (``more``)."""
+    size, found = int(counts[0, c] + more), empty[c]
+    if size > 0:
+        hit, spread = counts[1, c] + more * q, counts[2, c] + more * q * (1.0 - q)
+        # Sums from which pixels were taken back may lie below 0 by their rounding.
+        miss, rest = max(counts[3, c] - hit, 0.0), max(counts[4, c] - spread, 0.0)
+        found = expected_quotient(size, max(hit, 0.0), max(spread, 0.0), miss, rest, top, bottom)
+        found += none[c] * shifts[size]
+    return found

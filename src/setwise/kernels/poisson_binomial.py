@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, plain_first
+from setwise.kernels.jit import kernel, plain_first, source
 
 Array = NDArray[Any]
 
@@ -23,6 +23,21 @@ def add_decision(pmf: Array, length: int, q: float) -> None:
     for s in range(length - 1, 0, -1):
         pmf[s] = pmf[s] * (1.0 - q) + pmf[s - 1] * q
     pmf[0] *= 1.0 - q
+
+
+@kernel
+def _without_tails(pmf: Array, low: int, high: int, tiny: float, lost: float) -> tuple[int, int, float]:
+    """Returns the range of ``low..high`` without what is below ``tiny`` at its ends, and ``lost`` plus what that was.
+
+    One number at least is kept.
+    """
+    while low < high and pmf[low] < tiny:
+        lost += pmf[low]
+        low += 1
+    while high > low and pmf[high] < tiny:
+        lost += pmf[high]
+        high -= 1
+    return low, high, lost
 
 
 @kernel
@@ -152,13 +167,7 @@ def _plain_prefixes(q: Array, tiny: float) -> tuple[Array, Array, Array, Array]:
     starts[1] = 1
     for k, x in enumerate(q.tolist()):
         pmf = _with_decision(parts[-1], x)
-        low, high, dropped = 0, len(pmf) - 1, float(lost[k])
-        while low < high and pmf[low] < tiny:
-            dropped += float(pmf[low])
-            low += 1
-        while high > low and pmf[high] < tiny:
-            dropped += float(pmf[high])
-            high -= 1
+        low, high, dropped = source(_without_tails)(pmf, 0, len(pmf) - 1, tiny, lost[k])
         parts.append(pmf[low : high + 1])
         lows[k + 1], starts[k + 2], lost[k + 1] = lows[k] + low, starts[k + 1] + high - low + 1, dropped
     return np.concatenate(parts), starts, lows, lost
@@ -190,13 +199,7 @@ def prefixes(q: Array, tiny: float) -> Any:
             data[b + s] = data[a + s] * (1.0 - x) + data[a + s - 1] * x
         data[b + width] = data[b - 1] * x
         # Both ends are cut; what is left of the front is moved to the place where it begins.
-        low, high, dropped = 0, width, lost[k]
-        while low < high and data[b + low] < tiny:
-            dropped += data[b + low]
-            low += 1
-        while high > low and data[b + high] < tiny:
-            dropped += data[b + high]
-            high -= 1
+        low, high, dropped = _without_tails(data[b:], np.int64(0), width, tiny, lost[k])
         if low > 0:
             for s in range(high - low + 1):
                 data[b + s] = data[b + low + s]
@@ -211,15 +214,10 @@ def _plain_count(q: Array, tiny: float) -> tuple[int, Array, float]:
         # The right side is read before the left side is written.
         pmf[low + 1 : high + 2] = np.append(pmf[low + 1 : high + 1] * (1.0 - x), -0.0) + pmf[low : high + 1] * x
         pmf[low] *= 1.0 - x
-        high += 1
-        while low < high and pmf[low] < tiny:
-            lost += float(pmf[low])
-            low += 1
-        while high > low and pmf[high] < tiny:
-            lost += float(pmf[high])
-            # What is beyond the end counts as 0.
-            pmf[high] = 0.0
-            high -= 1
+        end = high + 1
+        low, high, lost = source(_without_tails)(pmf, low, end, tiny, lost)
+        # What is beyond the end counts as 0.
+        pmf[high + 1 : end + 1] = 0.0
     return low, pmf[low : high + 1].copy(), lost
 
 
@@ -237,13 +235,7 @@ def count(q: Array, tiny: float) -> Any:
         for s in range(high, low, -1):
             pmf[s] = pmf[s] * (1.0 - x) + pmf[s - 1] * x
         pmf[low] *= 1.0 - x
-        high += 1
-        while low < high and pmf[low] < tiny:
-            lost += pmf[low]
-            low += 1
-        while high > low and pmf[high] < tiny:
-            lost += pmf[high]
-            high -= 1
+        low, high, lost = _without_tails(pmf, low, high + 1, tiny, lost)
     return low, pmf[low : high + 1].copy(), lost
 
 
@@ -287,11 +279,7 @@ def count_by_pairs(q: Array, leaf: int, tiny: float) -> Any:
                 x = data[a, i]
                 for j in range(widths[b]):
                     out[i + j] += x * data[b, j]
-            low, high = 0, widths[a] + widths[b] - 2
-            while low < high and out[low] < tiny:
-                low += 1
-            while high > low and out[high] < tiny:
-                high -= 1
+            low, high, _ = _without_tails(out, np.int64(0), widths[a] + widths[b] - 2, tiny, 0.0)
             for s in range(high - low + 1):
                 data[a, s] = out[low + s]
             lows[a] += lows[b] + low

@@ -148,8 +148,16 @@ SHIFT = np.uint64(11)
 
 
 @bare
-def _sweep(network: Any, weights: Array, unary: Array, gains: Array, key: Any, low: Array, high: Array) -> int:
-    """One Gibbs sweep of two chains over all labels in turn; returns by how many ones they differ."""
+def _sweep(
+    network: Any, weights: Array, unary: Array, gains: Array, table: Array, width: int, key: Any, low: Array,
+    high: Array,
+) -> int:  # fmt: skip
+    """One Gibbs sweep of two chains over all labels in turn; returns by how many ones they differ.
+
+    The table is that of the :func:`thresholds` of cuts whose nodes have at most ``width`` neighbors, or is empty.
+    """
+    if len(table) > 0:
+        return _sweep_by_table(network, table, width, key, low, high)
     p, below, above = len(unary), 0, 0
     if len(gains) > 0:
         for i in range(p):
@@ -180,15 +188,17 @@ def _sweep(network: Any, weights: Array, unary: Array, gains: Array, key: Any, l
 
 @kernel
 def couple(
-    network: Any, weights: Array, unary: Array, gains: Array, seed: Any, unit: Any, start: int, budget: int, low: Array
-) -> int:
+    network: Any, weights: Array, unary: Array, gains: Array, table: Array, width: int, seed: Any, unit: Any,
+    start: int, budget: int, low: Array,
+) -> int:  # fmt: skip
     """Writes labels that are drawn from ``exp(-f) / Z`` exactly; returns the sweeps from the start that proved it.
 
     Two chains begin ``start`` sweeps ago, at all zeros and at all ones, and take the same random numbers. A sweep keeps
     their order, and any other chain between them; where they meet, all chains have met, and the labels at present do
     not depend on where they began. If they do not, they begin twice as early, up to ``budget`` sweeps; then -1 is
     returned. The labels do not depend on ``start``. They are those of the nodes with pads, (p + 2 pad,).
-    ``gains`` (p,) are those of a concave function of the number of ones, or empty.
+    ``gains`` (p,) are those of a concave function of the number of ones, or empty. The table is that of the
+    :func:`thresholds`, or is empty where there are none.
     """
     p, pad = len(unary), network.pad
     high = np.zeros(len(low), np.int8)
@@ -197,7 +207,7 @@ def couple(
         high[pad : pad + p] = 1
         apart = p
         for back in range(start, 0, -1):
-            apart = _sweep(network, weights, unary, gains, stream(seed, unit, back), low, high)
+            apart = _sweep(network, weights, unary, gains, table, width, stream(seed, unit, back), low, high)
         if apart == 0:
             return start
         start *= 2
@@ -251,42 +261,17 @@ def _sweep_by_table(network: Any, table: Array, width: int, key: Any, low: Array
 
 
 @kernel
-def couple_by_table(
-    network: Any, table: Array, width: int, seed: Any, unit: Any, start: int, budget: int, low: Array
-) -> int:
-    """As :func:`couple`, for cuts whose nodes have at most ``width`` neighbors each, by their :func:`thresholds`."""
-    p, pad = len(table) >> width, network.pad
-    high = np.zeros(len(low), np.int8)
-    while start <= budget:
-        low[:] = 0
-        high[pad : pad + p] = 1
-        apart = p
-        for back in range(start, 0, -1):
-            apart = _sweep_by_table(network, table, width, stream(seed, unit, back), low, high)
-        if apart == 0:
-            return start
-        start *= 2
-    return -1
-
-
-@kernel
 def continued(
     network: Any, weights: Array, unary: Array, gains: Array, table: Array, width: int, seed: Any, unit: Any, gap: int,
     labels: Array,
 ) -> None:  # fmt: skip
-    """Continues the first row of labels (n, p + 2 pad) by ``gap`` Gibbs sweeps from each row to the next.
-
-    The table is empty where there are no thresholds.
-    """
+    """Continues the first row of labels (n, p + 2 pad) by ``gap`` Gibbs sweeps from each row to the next."""
     for k in range(1, len(labels)):
         labels[k] = labels[k - 1]
         for step in range(gap):
             # Coupling has the streams from 1 on, of another unit.
             key = stream(seed, unit, (k - 1) * gap + step)
-            if len(table) > 0:
-                _sweep_by_table(network, table, width, key, labels[k], labels[k])
-            else:
-                _sweep(network, weights, unary, gains, key, labels[k], labels[k])
+            _sweep(network, weights, unary, gains, table, width, key, labels[k], labels[k])
 
 
 class LabelingData(NamedTuple):
@@ -390,7 +375,7 @@ def descend(
             scores[d] = noise[d] + state.unary[0, d * stride] + seen * data.observed[i, d]
         cut(network, forest, capacities, scores)
         _read(network, forest, data.capacities, found, functions)
-        _move(data, plan, i, h, found, functions, known, truth, state)
+        move(data, plan, i, h, found, functions, known, truth, state)
 
 
 @bare
@@ -419,7 +404,7 @@ def _read(network: Any, forest: SearchForest, base: Array, labels: Array, functi
 
 
 @bare
-def _move(
+def move(
     data: LabelingData,
     plan: StepPlan,
     i: int,
@@ -430,7 +415,10 @@ def _move(
     truth: Array,
     state: State,
 ) -> None:
-    """One step of all weights."""
+    """Step number ``h``, on labeling ``i``, in place, for a maximum with labels ``found`` (p,) and ``functions`` (K,).
+
+    They are compared with ``known`` (p,) and ``truth`` (K,).
+    """
     p, c, width = len(found), state.observation[0, 0], state.unary.shape[1]
     mean, slope = 0.0, 0.0
     for d in range(p):
@@ -454,25 +442,6 @@ def _move(
         g = truth[k] - functions[k] + plan.ridges[1] * state.weights[0, k]
         _step(state.weights, k, g, plan.lengths[2], plan.adaptive, h, 0.0)
     state.done[0] = h + 1
-
-
-@kernel
-def move(
-    data: LabelingData,
-    plan: StepPlan,
-    i: int,
-    h: int,
-    found: Array,
-    functions: Array,
-    known: Array,
-    truth: Array,
-    state: State,
-) -> None:
-    """Step number ``h``, on labeling ``i``, in place, for a maximum with labels ``found`` (p,) and ``functions`` (K,).
-
-    They are compared with ``known`` (p,) and ``truth`` (K,).
-    """
-    _move(data, plan, i, h, found, functions, known, truth, state)
 
 
 @bare

@@ -416,10 +416,11 @@ def simplex_gradient(
 
 @kernel
 def simplex_gap(gradient: Array, alpha: Array) -> float:
-    """Returns the duality gap ``sum_t alpha_t (max_s g_s - g_t)``; O(t)."""
+    """Returns the duality gap ``sum_t alpha_t (max_s g_s - g_t)``, never negative; O(t)."""
     top, out = -np.inf, 0.0
     for k in range(len(alpha)):
         top = max(top, gradient[k])
+    # Differences are weighted, not the numbers: alpha sums to 1 only up to rounding.
     for k in range(len(alpha)):
         if alpha[k] > 0.0:
             out += alpha[k] * (top - gradient[k])

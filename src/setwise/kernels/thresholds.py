@@ -41,37 +41,47 @@ def group_places(owners: Array, starts: Array) -> Array:
     return out
 
 
-def _plain_falling_counts(labels: Array, offsets: Array, positives: Array) -> tuple[Array, Array]:
+def _plain_falling_counts(
+    labels: Array, offsets: Array, positives: Array, weights: Array | None
+) -> tuple[Array, Array]:
     source(require_length)(labels, offsets)
     a, b, owners = offsets[0], offsets[-1], owners_of(offsets)
+    times = np.ones(len(labels)) if weights is None else weights
+    found = times * labels
+    # Counts are whole numbers, so the differences of running sums through all segments are exact.
+    sums = np.cumsum([np.append(0.0, found), np.append(0.0, times - found)], axis=1)
+    inside = sums[:, a + 1 : b + 1] - sums[:, offsets[:-1]][:, owners]
     fn, fp = np.empty(len(labels)), np.empty(len(labels))
-    found = np.cumsum(labels, dtype=np.float64)
-    before = np.concatenate([[0.0], found])[offsets[:-1]][owners]
-    fn[a:b] = positives[owners] - (found[a:b] - before)
-    fp[a:b] = (np.arange(a, b) - offsets[owners] + 1) - (found[a:b] - before)
+    fn[a:b], fp[a:b] = positives[owners] - inside[0], inside[1]
     return fn, fp
 
 
 @plain_first(_plain_falling_counts)
 @kernel
-def falling_counts(labels: Array, offsets: Array, positives: Array) -> tuple[Array, Array]:
-    """Returns (fn, fp) once each decision and those before it are predicted positive, (m,) float64 each; O(m)."""
+def falling_counts(labels: Array, offsets: Array, positives: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Returns (fn, fp) once each decision and those before it are predicted positive, (m,) float64 each; O(m).
+
+    Decision j counts ``weights[j]`` times, a whole number, or once where the weights are None. ``positives`` (n,) are
+    the numbers of positives of the segments, counted so.
+    """
     require_length(labels, offsets)
     m = len(labels)
     fn, fp = np.empty(m, np.float64), np.empty(m, np.float64)
     for i in range(len(offsets) - 1):
         missed, alarms = np.float64(positives[i]), 0.0
         for j in range(offsets[i], offsets[i + 1]):
-            missed -= labels[j]
-            alarms += 1.0 - labels[j]
+            times = 1.0 if weights is None else weights[j]
+            found = times * labels[j]
+            missed -= found
+            alarms += times - found
             fn[j], fp[j] = missed, alarms
     return fn, fp
 
 
 def _plain_falling_quotient(
-    labels: Array, offsets: Array, positives: Array, top: Array, bottom: Array, origin: Array
+    labels: Array, offsets: Array, positives: Array, weights: Array | None, top: Array, bottom: Array, origin: Array
 ) -> Array:
-    fn, fp = _plain_falling_counts(labels, offsets, positives)
+    fn, fp = _plain_falling_counts(labels, offsets, positives, weights)
     # The coefficients of a single segment are numbers.
     at = owners_of(offsets) if len(offsets) > 2 else 0
     inside = slice(offsets[0], offsets[-1])
@@ -85,11 +95,12 @@ def _plain_falling_quotient(
 @plain_first(_plain_falling_quotient)
 @kernel
 def falling_quotient(
-    labels: Array, offsets: Array, positives: Array, top: Array, bottom: Array, origin: Array
+    labels: Array, offsets: Array, positives: Array, weights: Array | None, top: Array, bottom: Array, origin: Array
 ) -> Array:
     """Returns ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)`` once each decision is predicted too, (m,) float64; O(m).
 
-    ``top`` and ``bottom`` (n, 3) hold the coefficients of each segment, ``origin`` (n,) the value at fn = fp = 0.
+    The counts are those of :func:`falling_counts`. ``top`` and ``bottom`` (n, 3) hold the coefficients of each segment,
+    ``origin`` (n,) the value at fn = fp = 0, where the formula may be 0/0.
     """
     require_length(labels, offsets)
     out = np.empty(len(labels), np.float64)
@@ -98,41 +109,18 @@ def falling_quotient(
         b0, b1, b2 = bottom[i, 0], bottom[i, 1], bottom[i, 2]
         fn, fp = np.float64(positives[i]), 0.0
         for j in range(offsets[i], offsets[i + 1]):
-            fn -= labels[j]
-            fp += 1.0 - labels[j]
+            times = 1.0 if weights is None else weights[j]
+            found = times * labels[j]
+            fn -= found
+            fp += times - found
             out[j] = (t0 + t1 * fn + t2 * fp) / (b0 + b1 * fn + b2 * fp) if fn + fp > 0.0 else origin[i]
     return out
 
 
-def _plain_mean_along(values: Array, start: Array, owners: Array, places: Array) -> Array:
-    return _compensated(values, start, owners, places, None)
-
-
-@plain_first(_plain_mean_along)
-@kernel
-def mean_along(values: Array, start: Array, owners: Array, places: Array) -> Array:
-    """Returns the mean loss of all sets after each decision of their common order, (m,) float64; O(m).
-
-    ``start`` (n,) holds the losses at first. Decision j changes the loss of set ``owners[j]`` to ``values[places[j]]``.
-    The sum is compensated (Neumaier 1974), so its error does not grow with m.
-    """
-    last, n = start.copy(), len(start)
-    total, rest = 0.0, 0.0
-    out = np.empty(len(owners), np.float64)
-    for i in range(n):
-        total, rest = _add(total, rest, last[i])
-    for j in range(len(owners)):
-        i, value = owners[j], values[places[j]]
-        total, rest = _add(total, rest, value - last[i])
-        last[i] = value
-        out[j] = (total + rest) / n
-    return out
-
-
-def _compensated(values: Array, start: Array, owners: Array, places: Array, weights: Array | None) -> Array:
-    """What :func:`mean_along` and :func:`weighted_mean_along` return; Python is quick with lists of numbers."""
-    add, n = source(_add), len(start)
-    last, by = start.tolist(), [1.0] * n if weights is None else weights.tolist()
+def _plain_mean_along(values: Array, start: Array, owners: Array, places: Array, weights: Array | None) -> Array:
+    # Python is quick with lists of numbers.
+    add, last, n = source(_add), start.tolist(), len(start)
+    by = [1.0] * n if weights is None else weights.tolist()
     total, rest, out = 0.0, 0.0, []
     for weight, value in zip(by, last, strict=True):
         total, rest = add(total, rest, weight * value)
@@ -144,10 +132,33 @@ def _compensated(values: Array, start: Array, owners: Array, places: Array, weig
     return found / n if weights is None else found
 
 
+@plain_first(_plain_mean_along)
+@kernel
+def mean_along(values: Array, start: Array, owners: Array, places: Array, weights: Array | None) -> Array:
+    """Returns the mean loss of all sets after each decision of their common order, (m,) float64; O(m).
+
+    ``start`` (n,) holds the losses at first. Decision j changes the loss of set ``owners[j]`` to ``values[places[j]]``.
+    ``weights`` (n,) sum to 1; None weighs all sets alike. The sum is compensated (Neumaier 1974), so its error does not
+    grow with m.
+    """
+    last, n = start.copy(), len(start)
+    total, rest = 0.0, 0.0
+    out = np.empty(len(owners), np.float64)
+    for i in range(n):
+        total, rest = _add(total, rest, last[i] if weights is None else weights[i] * last[i])
+    for j in range(len(owners)):
+        i, value = owners[j], values[places[j]]
+        total, rest = _add(total, rest, value - last[i] if weights is None else weights[i] * (value - last[i]))
+        last[i] = value
+        out[j] = (total + rest) / n if weights is None else total + rest
+    return out
+
+
 @kernel
 def _add(total: float, rest: float, x: float) -> tuple[float, float]:
     """Returns the rounded sum of ``total`` and ``x``, and ``rest`` with what rounding has lost."""
     whole = total + x
+    # The smaller of the two numbers is the one that lost digits.
     lost = (total - whole) + x if abs(total) >= abs(x) else (x - whole) + total
     return whole, rest + lost
 
@@ -247,71 +258,6 @@ def _middle(scores: Array, inner: int, many: int) -> int:
         while scores[k] == scores[k - 1]:
             k += 1
     return k
-
-
-@plain_first(_compensated)
-@kernel
-def weighted_mean_along(values: Array, start: Array, owners: Array, places: Array, weights: Array) -> Array:
-    """Returns what :func:`mean_along` does for sets with weights (n,), which sum to 1; (m,) float64, O(m)."""
-    last = start.copy()
-    total, rest = 0.0, 0.0
-    out = np.empty(len(owners), np.float64)
-    for i in range(len(start)):
-        total, rest = _add(total, rest, weights[i] * last[i])
-    for j in range(len(owners)):
-        i, value = owners[j], values[places[j]]
-        total, rest = _add(total, rest, weights[i] * (value - last[i]))
-        last[i] = value
-        out[j] = total + rest
-    return out
-
-
-def _plain_weighted_counts(labels: Array, weights: Array, missed: float) -> tuple[Array, Array]:
-    found = weights * labels
-    fn = np.subtract.accumulate(np.concatenate([[missed], found]))
-    return fn[1:], np.cumsum(weights - found, dtype=np.float64)
-
-
-@plain_first(_plain_weighted_counts)
-@kernel
-def weighted_counts(labels: Array, weights: Array, missed: float) -> tuple[Array, Array]:
-    """Returns what :func:`falling_counts` does for one segment whose decisions are drawn ``weights`` (m,) times; O(m).
-
-    ``missed`` is the sum of the weights of the positives.
-    """
-    m = len(labels)
-    fn, fp = np.empty(m, np.float64), np.empty(m, np.float64)
-    left, alarms = missed, 0.0
-    for j in range(m):
-        found = weights[j] * labels[j]
-        left -= found
-        alarms += weights[j] - found
-        fn[j], fp[j] = left, alarms
-    return fn, fp
-
-
-def _plain_weighted_quotient(
-    labels: Array, weights: Array, missed: float, top: Array, bottom: Array, origin: float
-) -> Array:
-    fn, fp = _plain_weighted_counts(labels, weights, missed)
-    value = (top[0] + top[1] * fn + top[2] * fp) / (bottom[0] + bottom[1] * fn + bottom[2] * fp)
-    return np.where(fn + fp > 0.0, value, origin)
-
-
-@plain_first(_plain_weighted_quotient)
-@kernel
-def weighted_quotient(labels: Array, weights: Array, missed: float, top: Array, bottom: Array, origin: float) -> Array:
-    """Returns what :func:`falling_quotient` does for such a segment, with coefficients (3,); (m,) float64, O(m)."""
-    m = len(labels)
-    out = np.empty(m, np.float64)
-    fn, fp = missed, 0.0
-    for j in range(m):
-        found = weights[j] * labels[j]
-        fn -= found
-        fp += weights[j] - found
-        value = (top[0] + top[1] * fn + top[2] * fp) / (bottom[0] + bottom[1] * fn + bottom[2] * fp)
-        out[j] = value if fn + fp > 0.0 else origin
-    return out
 
 
 def _plain_drawn_only(scores: Array, losses: Array, drawn: Array) -> tuple[Array, Array]:

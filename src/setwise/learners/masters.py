@@ -251,12 +251,12 @@ class BlockMaster:
             # A part is as uncertain as the worst of its planes.
             self._rounding[parts] = np.maximum(self._rounding[parts], cuts.roundings)
         state = (*self._state, parts, self.gaps, offsets, slopes)
-        return int(kernels.climb_with(*state))
+        return int(kernels.climb(*state))
 
     def climb(self, order: Ints) -> Values:
         """Climbs for each part in ``order`` on its planes; returns the shares (n,) of the master's gap before that."""
         gaps = np.zeros(len(self.gaps))
-        state = (*self._state, order, gaps)
+        state = (*self._state, order, gaps, np.zeros(0), np.zeros((0, len(self.w))))
         kernels.climb(*state)
         return gaps
 

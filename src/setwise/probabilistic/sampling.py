@@ -11,7 +11,7 @@ from setwise.core.networks import Graphs
 from setwise.core.pages import DISTRIBUTIONS
 from setwise.inference.max_flow import wirings
 from setwise.kernels.networks import Lattice
-from setwise.kernels.sampling import MOST, continued, couple, couple_by_table, thresholds
+from setwise.kernels.sampling import MOST, continued, couple, thresholds
 from setwise.kernels.threads import map_units
 from setwise.probabilistic.log_supermodular_distribution import LogSupermodularDistribution
 from setwise.probabilistic.perturbations import seed_of
@@ -86,22 +86,18 @@ class Coupling:
         ``more`` samples continue the first one, with ``gap`` Gibbs sweeps from each to the next.
         """
         network = self._wires.network
+        table = self._table if self._by_table else self._table[:0]
+        model = network, self._weights, self._unary, self._gains, table, self._width, seed
         rows = np.empty((1 + more, self._p + 2 * network.pad), np.int8)
         labels = rows[0]
         # One beginning a call, so that Ctrl-C is heard between them.
         sweeps = -1
         while sweeps < 0 and start <= budget:
-            if self._by_table:
-                sweeps = couple_by_table(network, self._table, self._width, seed, 2 * unit, start, start, labels)
-            else:
-                sweeps = couple(network, self._weights, self._unary, self._gains, seed, 2 * unit, start, start, labels)
+            sweeps = couple(*model, 2 * unit, start, start, labels)
             start *= 2
         if more and sweeps > 0:
             # Coupling has the even units, so that no number is used twice.
-            table = self._table if self._by_table else self._table[:0]
-            continued(
-                network, self._weights, self._unary, self._gains, table, self._width, seed, 2 * unit + 1, gap, rows
-            )
+            continued(*model, 2 * unit + 1, gap, rows)
         return int(sweeps), rows[:, network.pad :][:, : self._p]
 
 

@@ -70,7 +70,7 @@ class Graph:
             if len(put["areas"]) != len(X):
                 raise ValueError(f"areas must be {len(X)} numbers, one for each node; got {len(put['areas'])}.")
         if self.regions is not None:
-            put["regions"] = _as_map(self.regions, "regions", 0, len(X) - 1)
+            put["regions"] = _as_regions(self.regions, len(X))
         for name, value in put.items():
             object.__setattr__(self, name, value)
 
@@ -168,13 +168,13 @@ def _as_edge_features(Z: Any, m: int) -> Values:
     return given
 
 
-def _as_map(values: Any, name: str, low: int, high: int | None = None) -> Ints:
-    """Returns a map (H, W) of whole numbers from ``low`` to ``high`` as int64."""
-    given = as_array(values, name)
+def _as_regions(values: Any, p: int) -> Ints:
+    """Returns the node of each pixel, (H, W) whole numbers in 0..p-1, as int64."""
+    given = as_array(values, "regions")
     if given.dtype.kind not in "iu" or given.ndim != 2 or given.size == 0:
-        raise ValueError(f"{name} must be whole numbers of shape (H, W); got {given.dtype} of shape {given.shape}.")
-    if given.min() < low or (high is not None and given.max() > high):
-        raise ValueError(f"{name} must be in {low}..{'' if high is None else high}; got {shown(given.ravel())}.")
+        raise ValueError(f"regions must be whole numbers of shape (H, W); got {given.dtype} of shape {given.shape}.")
+    if given.min() < 0 or given.max() >= p:
+        raise ValueError(f"regions must be in 0..{p - 1}; got {shown(given.ravel())}.")
     return given.astype(np.int64)
 
 

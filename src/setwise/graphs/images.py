@@ -14,9 +14,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs, contrast
 from setwise.core.pages import WEAK_LABELS
 from setwise.graphs.graph import NODE_FEATURES, Graph, pixel_edges
-
-STEPS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, 0), (1, 1), (1, -1))}
-"""From each pixel to the half of its neighbors that come after it, as (rows, columns)."""
+from setwise.kernels.networks import SHIFTS
 
 CHANNELS = (1, 3, 4)
 """The usual numbers of channels: grey, RGB, and RGB with opacity."""
@@ -88,7 +86,7 @@ def from_image(
     groups = as_names(node_features, "node_features", of=known)
     names = [as_choice(name, "node_features", NODE_FEATURES) for name in groups]
     describe = EDGE_FEATURES[as_choice(edge_features, "edge_features", EDGE_FEATURES)]
-    if as_count(neighbors, "neighbors") not in STEPS:
+    if as_count(neighbors, "neighbors") not in (4, 8):
         raise ValueError(f"neighbors must be 4 or 8; got {shown(neighbors)}.")
     size = as_count(size, "size")
     regions, p = _regions(pixels, segments, size)
@@ -171,7 +169,7 @@ def _touching(regions: Ints, neighbors: int) -> Ints:
     """Returns the pairs of different regions with neighboring pixels, each once, the smaller number first."""
     found = []
     H, W = regions.shape
-    for down, right in STEPS[neighbors]:
+    for down, right in SHIFTS[2, neighbors]:
         a = regions[: H - down, max(-right, 0) : W - max(right, 0)]
         b = regions[down:, max(right, 0) : W + min(right, 0)]
         found.append(np.column_stack([a.ravel(), b.ravel()]))

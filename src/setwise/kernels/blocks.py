@@ -78,8 +78,9 @@ def climb(
                 _shift(w, -C, slopes[i, 0], places, low, free)
                 continue
         # The new plane counts in the gap, although its weight is still 0.
-        gaps[i] = C * simplex_gap(values[:k], alpha[i, :k])
-        _climb_block(slopes[i], grams[i], alpha[i, :k], values[:k], w, C, places, low, free)
+        own = alpha[i, :k]
+        gaps[i] = C * simplex_gap(values[:k], own)
+        _climb_block(slopes[i], grams[i], own, values[:k], w, C, places, low, free)
     return taken
 
 

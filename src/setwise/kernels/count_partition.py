@@ -64,8 +64,7 @@ def _partition(s: Array, low: int, high: int, means: Array) -> Any:
     if mean < low - slack or mean > high + slack:
         anchor = low if mean < low else high
         # Shifts of huge scores would be rounded, so these are compared with the score that belongs to the count.
-        least, most = _extremes(s)
-        pivot = _nth_largest(s, anchor) if max(most, -least) > HUGE else 0.0
+        pivot = np.partition(s, m - anchor)[m - anchor] if max(s.max(), -s.min()) > HUGE else 0.0
         shift = _shift(s, pivot, anchor, means)
         total, mean, variance = _tilted(s, pivot, shift, means)
     # The sum of the weighted probabilities is that over labelings, divided by exp(total), and by exp(-tilt anchor).
@@ -94,46 +93,12 @@ def _tilted(s: Array, pivot: float, shift: float, means: Array) -> tuple[float, 
 
 
 @kernel
-def _extremes(s: Array) -> tuple[float, float]:
-    """Returns the least and the largest score."""
-    least, most = np.inf, -np.inf
-    for x in s:
-        least, most = min(least, x), max(most, x)
-    return least, most
-
-
-@kernel
-def _nth_largest(s: Array, n: int) -> Any:
-    """Returns the n-th largest score, n >= 1, by Hoare's selection; O(m) for nearly all orders of the scores."""
-    found, low, high, at = s.copy(), 0, len(s) - 1, len(s) - n
-    while low < high:
-        middle, i, j = found[(low + high) >> 1], low, high
-        while i <= j:
-            while found[i] < middle:
-                i += 1
-            while found[j] > middle:
-                j -= 1
-            if i <= j:
-                found[i], found[j] = found[j], found[i]
-                i += 1
-                j -= 1
-        if at <= j:
-            high = j
-        elif at >= i:
-            low = i
-        else:
-            break
-    return found[at]
-
-
-@kernel
 def _shift(s: Array, pivot: float, count: int, means: Array) -> Any:
     """Returns the shift at which the mean is nearly the count: Newton's method on its logit, which is nearly linear."""
     m = len(s)
     goal = np.log(count / (m - count))
     # All probabilities are at most count / m at the one end, and at least that at the other.
-    least, most = _extremes(s)
-    low, high = goal - (most - pivot), goal - (least - pivot)
+    low, high = goal - (s.max() - pivot), goal - (s.min() - pivot)
     shift = min(max(0.0, low), high)
     for _ in range(200):
         _, mean, variance = _tilted(s, pivot, shift, means)

@@ -44,6 +44,7 @@ def running_counts(labels: Array, offsets: Array) -> tuple[Array, Array]:
     return fn, fp
 
 
+@kernel
 def quotient_gains(labels: Array, offsets: Array, top: Array, bottom: Array, origin: Array) -> Array:
     """Returns the gains of ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)`` along each order, (m,) float64; O(m).
 
@@ -52,15 +53,10 @@ def quotient_gains(labels: Array, offsets: Array, top: Array, bottom: Array, ori
     denominator may vanish where no mistake is made; the value of the quotient there is ``origin`` (n,).
     """
     out = np.empty(len(labels), np.float64)
-    _quotient_gains(labels, offsets, top, bottom, origin, out)
-    return out
-
-
-@kernel
-def _quotient_gains(labels: Array, offsets: Array, top: Array, bottom: Array, origin: Array, out: Array) -> None:
     for i in range(len(offsets) - 1):
         a, b = offsets[i], offsets[i + 1]
         _quotient_set(labels[a:b], top[i], bottom[i], origin[i], out[a:b])
+    return out
 
 
 @kernel
@@ -258,25 +254,12 @@ def _improve(c: Any, x0: int, x: int, y0: int, ya: int, yb: int, sums: Array, be
     return at
 
 
-def quotient_argmax(
+def _plain_quotient_argmax(
     margins: Array, sums: Array, starts: Array, low: Array, top: Array, bottom: Array, origin: Array
 ) -> tuple[Array, Array]:
-    """Returns the best numbers of wrong decisions among the ranked positives and the ranked negatives of every set.
-
-    The result is two (n,) int64 arrays. The arguments are those of :mod:`setwise.kernels.rankings`; O(p) where rows are
-    concave.
-    """
     longest = int(np.diff(starts)[::2].max()) + 1
     best, where = np.empty(longest), np.empty(longest + 1, np.int32)
     fn, fp = np.zeros(len(origin), np.int64), np.zeros(len(origin), np.int64)
-    _quotient_argmax(margins, sums, starts, low, top, bottom, origin, best, where, fn, fp)
-    return fn, fp
-
-
-def _plain_quotient_argmax(
-    margins: Array, sums: Array, starts: Array, low: Array, top: Array, bottom: Array, origin: Array,
-    best: Array, where: Array, fn: Array, fp: Array,
-) -> None:  # fmt: skip
     for i in range(len(origin)):
         first, middle, last = starts[2 * i : 2 * i + 3].tolist()
         c = tuple(float(x) for x in source(coefficients)(top[i], bottom[i], origin[i], False))
@@ -295,6 +278,7 @@ def _plain_quotient_argmax(
         values = best[:rows] - sums[first + 2 * i : first + 2 * i + rows]
         fn[i] = np.where(values > -np.inf, values, -np.inf).argmax()
         fp[i] = where[fn[i]]
+    return fn, fp
 
 
 def _plain_count_paying(c: Any, x0: int, rows: int, y0: int, margins: Array) -> Array:
@@ -334,10 +318,19 @@ def _plain_positive(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
 
 @plain_first(_plain_quotient_argmax, patience=1.0, large=1 << 13, counted=6)
 @kernel
-def _quotient_argmax(
-    margins: Array, sums: Array, starts: Array, low: Array, top: Array, bottom: Array, origin: Array,
-    best: Array, where: Array, fn: Array, fp: Array,
-) -> None:  # fmt: skip
+def quotient_argmax(
+    margins: Array, sums: Array, starts: Array, low: Array, top: Array, bottom: Array, origin: Array
+) -> tuple[Array, Array]:
+    """Returns the best numbers of wrong decisions among the ranked positives and the ranked negatives of every set.
+
+    The result is two (n,) int64 arrays. The arguments are those of :mod:`setwise.kernels.rankings`; O(p) where rows are
+    concave.
+    """
+    longest = np.int64(1)
+    for i in range(len(origin)):
+        longest = max(longest, starts[2 * i + 1] - starts[2 * i] + 1)
+    best, where = np.empty(longest), np.empty(longest + 1, np.int32)
+    fn, fp = np.zeros(len(origin), np.int64), np.zeros(len(origin), np.int64)
     for i in range(len(origin)):
         first, middle, last = starts[2 * i], starts[2 * i + 1], starts[2 * i + 2]
         c = coefficients(top[i], bottom[i], origin[i], False)
@@ -350,6 +343,7 @@ def _quotient_argmax(
             if value > top_value:
                 top_value, at = value, r
         fn[i], fp[i] = at, where[at]
+    return fn, fp
 
 
 @interpreted_first

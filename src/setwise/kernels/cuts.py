@@ -242,7 +242,7 @@ def nest(
         for k in range(count):
             i = left[k]
             turned[i] = -sums[part[i]] / sizes[part[i]]
-            forest.residues[i + pad] = own[i] + turned[i] - _outflow_of_kept_arcs(network, forest, capacities, i + pad)
+            forest.residues[i + pad] = own[i] + turned[i] - _outflow(network, forest, capacities, i + pad)
         _cut(network, forest, left[:count])
         for k in range(count):
             ones[part[left[k]]] += forest.trees[left[k] + pad] == SOURCE
@@ -264,15 +264,6 @@ def _cut(network: Any, forest: SearchForest, left: Array) -> None:
     for i in left:
         plant_node(forest, i + network.pad)
     maximize_flow(network, forest)
-
-
-@bare
-def _outflow_of_kept_arcs(network: Any, forest: SearchForest, capacities: Array, i: Any) -> float:
-    """The flow that leaves node i, less what enters it, on arcs that were not cut."""
-    flow = 0.0
-    for arc in range(begin(network, i), end(network, i)):
-        flow += capacities[arc & MASK] - forest.capacities[arc & MASK]
-    return flow
 
 
 @bare

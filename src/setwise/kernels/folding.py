@@ -4,7 +4,7 @@ A probability q up to 1/2 is held as it is, and above it as ``q - 1``, which is 
 error near 0 and near 1, where a float of q has none of the digits of ``1 - q``. The opposite of q has the other sign.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -28,14 +28,7 @@ def folded_softmax(logits: Array) -> Array:
     Exponentials and sums are float64, so of float32 logits all probabilities have a relative error of 6e-8. As many
     threads as are available share the pixels; the result does not depend on them.
     """
-    out = np.empty_like(logits)
-
-    def work(units: Iterator[tuple[int, int]]) -> None:
-        for first, last in units:
-            _fold(logits, first, last, out)
-
-    share_units(work, _units(logits.shape))
-    return out
+    return _shared(_fold, logits)
 
 
 def softmax_gradient(folded: Array, gradient: Array) -> Array:
@@ -44,13 +37,18 @@ def softmax_gradient(folded: Array, gradient: Array) -> Array:
     That is ``q_c (g_c - sum_k q_k g_k)``, which is the same for g less that of the class above 1/2. So no digits cancel
     where that class is nearly sure.
     """
-    out = np.empty_like(gradient)
+    return _shared(_pull, folded, gradient)
+
+
+def _shared(compute: Callable[..., None], *arrays: Array) -> Array:
+    """What a kernel writes for all pixels of the arrays, as the last one of them."""
+    out = np.empty_like(arrays[-1])
 
     def work(units: Iterator[tuple[int, int]]) -> None:
         for first, last in units:
-            _pull(folded, gradient, first, last, out)
+            compute(*arrays, first, last, out)
 
-    share_units(work, _units(folded.shape))
+    share_units(work, _units(out.shape))
     return out
 
 

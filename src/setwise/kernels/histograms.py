@@ -258,7 +258,7 @@ def edges_up_to(x: float, edges: Array, low: int, high: int) -> int:
 
 
 ADDED = 1 << 14
-"""The number of scores that are added one by one; the sums of blocks are added then, so rounding hardly gathers."""
+"""So many scores or probabilities are added one by one; then sums of blocks are added, so rounding hardly gathers."""
 
 FEW = 4
 """With up to this number of bins all edges are compared."""
@@ -303,11 +303,7 @@ def _guides(edges: Array) -> tuple[Array, Array, Array]:
     """The guides to the edges of both classes, (2, cells + 1), and the offsets and the factors of their cells."""
     first, low, inverse = guide_of(edges[0])
     second, other_low, other = guide_of(edges[1])
-    guides, lows, inverses = np.empty((2, len(first)), np.int64), np.empty(2), np.empty(2)
-    lows[0], lows[1], inverses[0], inverses[1] = low, other_low, inverse, other
-    for cell in range(len(first)):
-        guides[0, cell], guides[1, cell] = first[cell], second[cell]
-    return guides, lows, inverses
+    return np.stack((first, second)), np.array([low, other_low]), np.array([inverse, other])
 
 
 @kernel
@@ -434,17 +430,10 @@ def write_below(
     used = np.zeros(2, np.int64)
     for i in range(len(scores)):
         c = np.int64(truth[i])
-        x, below = signs[c] * np.float64(scores[i]), False
-        if x < levels[c]:
-            below = True
-        elif x == levels[c] and used[c] < ties[c]:
-            below = True
-            used[c] += 1
-        out[i] = steps[c] if below else 0.0
-
-
-ADDED_CHANCES = 1 << 14
-"""So many probabilities are added one by one; the sums of blocks are added then, so rounding hardly gathers."""
+        x = signs[c] * np.float64(scores[i])
+        tied = x == levels[c] and used[c] < ties[c]
+        used[c] += tied
+        out[i] = steps[c] if tied or x < levels[c] else 0.0
 
 
 class Chances(NamedTuple):
@@ -492,8 +481,8 @@ def _fill_chances(
 ) -> None:
     k, cells = len(edges) - 1, len(guide) - 1
     sums = np.zeros((k, 2))
-    for begin in range(0, len(q), ADDED_CHANCES):
-        for i in range(begin, min(begin + ADDED_CHANCES, len(q))):
+    for begin in range(0, len(q), ADDED):
+        for i in range(begin, min(begin + ADDED, len(q))):
             x = np.float64(q[i])
             if not (edges[0] <= x < edges[k]):
                 continue

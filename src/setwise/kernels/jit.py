@@ -59,7 +59,8 @@ class CompiledFunction:
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        self.function, self.options = function, options
+        # Names that Numba asks of a function that another kernel calls, beside its type.
+        self.py_func, self.targetoptions = function, options
         self._made: Any = None
         update_wrapper(self, function)
 
@@ -71,7 +72,7 @@ class CompiledFunction:
         """What Numba makes of the function: its dispatcher, or the function itself under ``NUMBA_DISABLE_JIT=1``."""
         if self._made is None:
             with _LOCK:
-                self._made = self._made or _dispatcher(self.function, self.options)
+                self._made = self._made or _dispatcher(self.py_func, self.targetoptions)
         return self._made
 
     @property
@@ -81,23 +82,11 @@ class CompiledFunction:
         return isinstance(cache, _DiskCache) and cache.has_code()
 
     def __reduce__(self) -> str:
-        return str(self.function.__qualname__)
-
-    # What Numba asks of a function that another kernel calls.
+        return str(self.py_func.__qualname__)
 
     @property
     def _numba_type_(self) -> Any:
         return self.compiled._numba_type_
-
-    @property
-    def targetoptions(self) -> dict[str, Any]:
-        """The options, among them whether the function is inlined."""
-        return self.options
-
-    @property
-    def py_func(self) -> Callable[..., Any]:
-        """The source."""
-        return self.function
 
 
 class FunctionWithTwin:
@@ -195,7 +184,7 @@ def interpreted_first(kernel: Called) -> Called:
 
 def source(kernel: Called) -> Called:
     """The function of which a kernel is made, for calls by Python."""
-    return cast("Called", cast("CompiledFunction", kernel).function)
+    return cast("Called", cast("CompiledFunction", kernel).py_func)
 
 
 def before_compiling(register: Callable[[], None]) -> None:

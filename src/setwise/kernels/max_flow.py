@@ -364,30 +364,28 @@ def _augment(
     most = min(most, -residues[x & MASK])
     capacities[arc & MASK] -= most
     capacities[back & MASK] += most
-    x = i
+    _push_to_root(network, capacities, residues, parents, orphans, clock, i, most, True)
+    _push_to_root(network, capacities, residues, parents, orphans, clock, j, most, False)
+    return most
+
+
+@inlined
+def _push_to_root(
+    network: Any, capacities: Array, residues: Array, parents: Array, orphans: Array, clock: Array, x: Any, most: Any,
+    source: bool,
+) -> None:  # fmt: skip
+    """Takes the flow from the root of x down to it, or from x up to the root of the negative residues."""
     while parents[x & MASK] != ROOT:
         up = np.int64(parents[x & MASK])
         above = head(network, x, up)
         down = sister(network, up, x, above)
-        capacities[up & MASK] += most
-        capacities[down & MASK] -= most
+        along, against = (down, up) if source else (up, down)
+        capacities[against & MASK] += most
+        capacities[along & MASK] -= most
         # What limits the flow becomes exactly 0.
-        if capacities[down & MASK] == 0.0:
+        if capacities[along & MASK] == 0.0:
             orphan(parents, orphans, clock, x)
         x = above
-    residues[x & MASK] -= most
+    residues[x & MASK] -= most if source else -most
     if residues[x & MASK] == 0.0:
         orphan(parents, orphans, clock, x)
-    x = j
-    while parents[x & MASK] != ROOT:
-        up = np.int64(parents[x & MASK])
-        above = head(network, x, up)
-        capacities[sister(network, up, x, above) & MASK] += most
-        capacities[up & MASK] -= most
-        if capacities[up & MASK] == 0.0:
-            orphan(parents, orphans, clock, x)
-        x = above
-    residues[x & MASK] += most
-    if residues[x & MASK] == 0.0:
-        orphan(parents, orphans, clock, x)
-    return most

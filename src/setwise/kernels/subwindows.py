@@ -15,7 +15,6 @@ from setwise.kernels.windows import (
     all_forbidden,
     between_rows,
     grown,
-    grown_boxes,
     is_allowed,
     new_room,
     row_pair_values,
@@ -54,7 +53,7 @@ def subwindows_above(
     sets, bounds = np.empty((2 * budget + 1, 8), np.int32), np.empty(2 * budget + 1, np.float64)
     seen, heap = np.empty(2 * budget + 1, np.int32), np.empty(2 * budget + 1, np.int64)
     size, made = np.int64(0), np.int64(0)
-    all_boxes, all_limits = grown_boxes(boxes, m), grown(limits, m)
+    all_boxes, all_limits = grown(boxes, m), grown(limits, m)
     found, sums, k = np.empty((16, 4), np.int64), np.empty(16, np.float64), np.int64(0)
     best, window, spans = floor, np.full(4, -1, np.int64), np.empty(8, np.int64)
     least, most = np.empty(4, np.int64), np.empty(4, np.int64)
@@ -89,9 +88,9 @@ def subwindows_above(
                 if window[0] < 0:
                     return found[:k].copy(), sums[:k].copy(), visited, True, window, best
                 if k == len(found):
-                    found, sums = grown_boxes(found, k), grown(sums, k)
+                    found, sums = grown(found, k), grown(sums, k)
                 if m + k == len(all_boxes):
-                    all_boxes, all_limits = grown_boxes(all_boxes, m + k), grown(all_limits, m + k)
+                    all_boxes, all_limits = grown(all_boxes, m + k), grown(all_limits, m + k)
                 for line in range(4):
                     found[k, line] = window[line]
                 sums[k], all_limits[m + k] = best, overlap
@@ -213,7 +212,7 @@ def windows_above(
     # Where the window of a bound is known, these are its column lines.
     ends = np.full((size, 2), -1, np.int64)
     m = len(boxes)
-    all_boxes, all_limits = grown_boxes(boxes, m), grown(limits, m)
+    all_boxes, all_limits = grown(boxes, m), grown(limits, m)
     room = new_room(w, len(all_boxes))
     found, sums = np.empty((16, 4), np.int64), np.empty(16, np.float64)
     k, searches = np.int64(0), 0
@@ -247,9 +246,9 @@ def windows_above(
         if chosen < 0:
             break
         if k == len(found):
-            found, sums = grown_boxes(found, k), grown(sums, k)
+            found, sums = grown(found, k), grown(sums, k)
         if m + k == len(all_boxes):
-            all_boxes, all_limits = grown_boxes(all_boxes, m + k), grown(all_limits, m + k)
+            all_boxes, all_limits = grown(all_boxes, m + k), grown(all_limits, m + k)
             room = new_room(w, len(all_boxes))
         top, bottom, left, right = pairs[chosen, 0], pairs[chosen, 1], ends[chosen, 0], ends[chosen, 1]
         found[k, 0], found[k, 1], found[k, 2], found[k, 3] = top, left, bottom, right

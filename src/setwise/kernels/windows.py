@@ -379,19 +379,8 @@ def _largest(before: Array, table: Array, first: Any, last: Any) -> Any:
 
 
 @kernel
-def grown_boxes(rows: Array, n: int) -> Array:
-    """A copy of rows of four whole numbers with room for more."""
-    out = np.empty((2 * n + 16, 4), np.int64)
-    for i in range(n):
-        for line in range(4):
-            out[i, line] = rows[i, line]
-    return out
-
-
-@kernel
 def grown(values: Array, n: int) -> Array:
-    """A copy of numbers with room for more."""
-    out = np.empty(2 * n + 16, np.float64)
-    for i in range(n):
-        out[i] = values[i]
+    """A copy of the first n rows, or numbers, with room for more."""
+    out = np.empty((2 * n + 16,) + values.shape[1:], values.dtype)  # noqa: RUF005  (what Numba knows)
+    out[:n] = values[:n]
     return out

@@ -143,15 +143,10 @@ class PlaneMaster:
 
     def _resize(self, capacity: int, size: int) -> None:
         """Makes room for ``capacity`` planes of ``size`` weights."""
-        t, width = self.count, self._slopes.shape[1]
-        slopes, gram = np.zeros((capacity, size)), np.zeros((capacity, capacity))
-        slopes[:t, :width], gram[:t, :t] = self.slopes, self._gram[:t, :t]
-        bounded = np.zeros((capacity, self._bounded.shape[1]))
-        bounded[:t] = self._bounded[:t]
-        self._slopes, self._gram, self._bounded = slopes, gram, bounded
-        self._offsets = np.concatenate([self.offsets, np.zeros(capacity - t)])
-        self._rounding, self._moved = (
-            np.concatenate([each[:t], np.zeros(capacity - t)]) for each in (self._rounding, self._moved)
+        self._slopes, self._gram = _grown(self._slopes, capacity, size), _grown(self._gram, capacity, capacity)
+        self._bounded = _grown(self._bounded, capacity, self._bounded.shape[1])
+        self._offsets, self._rounding, self._moved = (
+            _grown(each, capacity) for each in (self._offsets, self._rounding, self._moved)
         )
 
 
@@ -293,10 +288,15 @@ class BlockMaster:
 
     def _grow(self, size: int) -> None:
         """Makes room for more weights than before; planes made earlier have slope 0 in the new ones."""
-        n, K, d = self._slopes.shape
-        wider = np.zeros((n, K, size))
-        wider[:, :, :d] = self._slopes
-        self._slopes, self.w = wider, np.concatenate([self.w, np.zeros(size - d)])
+        n, K, _ = self._slopes.shape
+        self._slopes, self.w = _grown(self._slopes, n, K, size), _grown(self.w, size)
+
+
+def _grown(array: Values, *shape: int) -> Values:
+    """The array, and zeros behind it along each axis, in a larger shape."""
+    out = np.zeros(shape)
+    out[tuple(map(slice, array.shape))] = array
+    return out
 
 
 def batches(order: Ints, size: int) -> Iterator[Ints]:

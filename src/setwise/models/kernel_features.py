@@ -61,8 +61,8 @@ class Kernel:
 
     def basis(self, X: Any) -> tuple["RowBasis", Values]:
         """The basis of the rows of X, and their coordinates (n, r)."""
-        found = _factor(X.shape[0], lambda a, b: _block(self.function, X[a], X[b]), self)
-        return RowBasis(self.function, X[found.pivots], found.triangle, found.residual), found.coordinates
+        at, phi, triangle, residual = _factor(X.shape[0], lambda a, b: _block(self.function, X[a], X[b]), self)
+        return RowBasis(self.function, X[at], triangle, residual), phi
 
 
 @final
@@ -113,9 +113,8 @@ class JointKernel:
         def block(a: Ints, b: Ints) -> Values:
             return _block(self.function, X[a // p], [labels[j] for j in a % p], X[b // p], [labels[j] for j in b % p])
 
-        found = _factor(X.shape[0] * p, block, self)
-        rows, named = X[found.pivots // p], [labels[j] for j in found.pivots % p]
-        return PairBasis(self.function, rows, named, found.triangle, found.residual), found.coordinates
+        at, phi, triangle, residual = _factor(X.shape[0] * p, block, self)
+        return PairBasis(self.function, X[at // p], [labels[j] for j in at % p], triangle, residual), phi
 
 
 @final
@@ -158,21 +157,13 @@ class PairBasis:
         return _solved(self.triangle, _block(self.function, self.landmarks, self.labels, rows, named))
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _KernelFactor:
-    """``K = Phi Phi^T`` up to ``residual``, where the rows ``pivots`` of Phi are the lower triangle."""
+def _factor(
+    m: int, block: Callable[[Ints, Ints], Values], kernel: Kernel | JointKernel
+) -> tuple[Ints, Values, Values, float]:
+    """The pivoted Cholesky factorization ``K = Phi Phi^T`` of m points, O(m r^2) and m r columns of K.
 
-    pivots: Ints
-    coordinates: Values
-    triangle: Values
-    residual: float
-
-
-def _factor(m: int, block: Callable[[Ints, Ints], Values], kernel: Kernel | JointKernel) -> _KernelFactor:
-    """The pivoted Cholesky factorization of the kernel of m points, O(m r^2) and m r columns of it.
-
-    The next pivot is the point whose kernel with itself is explained the least.
+    Returns the pivots (r,), Phi (m, r), the lower triangle of its rows at the pivots, and the residual. The next pivot
+    is the point whose kernel with itself is explained the least.
     """
     spans = [np.arange(a, min(a + CHUNK, m)) for a in range(0, m, CHUNK)]
     left = np.concatenate([np.diag(block(span, span)) for span in spans])
@@ -202,7 +193,7 @@ def _factor(m: int, block: Callable[[Ints, Ints], Values], kernel: Kernel | Join
     off = np.abs(block(some, some) - phi[some] @ phi[some].T)
     if left.min() < -SLIP * scale or (off > roots[:, None] * roots + SLIP * scale).any():
         raise _no_kernel()
-    return _KernelFactor(pivots, phi, np.tril(phi[pivots]), max(float(left.max()), 0.0) / scale)
+    return pivots, phi, np.tril(phi[pivots]), max(float(left.max()), 0.0) / scale
 
 
 def _no_kernel() -> ValueError:

@@ -31,7 +31,6 @@ from setwise.models.rows import check_rows
 Networks = Graphs | ClassGraphs
 
 
-@final
 class GraphModel(Features):
     """``s_i(v) = <u_v, x_i> + intercept b_v`` for label v of node i, and ``s_e(j) = <a_j, z_e>`` for score j of edge e.
 
@@ -180,7 +179,7 @@ def _dense(rows: Any) -> Values:
 
 
 @final
-class GridModel(Features):
+class GridModel(GraphModel):
     """``s_i = <u, x_i> + intercept b`` for pixel i, and ``s_e = <v, z_e>`` for neighbors, with ``v >= 0``.
 
     It is :class:`setwise.models.GraphModel` for images: features have the shape of the images, and the edges are those
@@ -244,22 +243,7 @@ class GridModel(Features):
             edges = np.ones((len(graphs.edges), 1))
         else:
             edges = _by_contrast(_flat(_maps(colors, "colors", shapes)), graphs)
-        self._inner = GraphModel(rows, edges, graphs, intercept, base, lower)
-        self.graphs, self.size, self.intercept = graphs, self._inner.size, self._inner.intercept
-        self.X, self.Z, self.row_lengths = self._inner.X, self._inner.Z, self._inner.row_lengths
-        self.base, self.lower = self._inner.base, self._inner.lower
-
-    def scores(self, w: Values, parts: Ints | None = None) -> Values:
-        return self._inner.scores(w, parts)
-
-    def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
-        return self._inner.pullback(gradient, parts)
-
-    def pullbacks(self, gradient: Floats, parts: Ints | None = None) -> Values:
-        return self._inner.pullbacks(gradient, parts)
-
-    def based(self, base: Values | None, lower: Values | None) -> Features:
-        return self._inner.based(base, lower)
+        super().__init__(rows, edges, graphs, intercept, base, lower)
 
 
 def _maps(values: Any, name: str, shapes: list[tuple[int, int]]) -> list[Values]:

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
-from setwise.core.checks import Bools, Ints, Values, as_kind, as_number, as_point, as_reals
+from setwise.core.checks import Bools, Ints, Values, as_kind, as_number, as_point
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import PLACES_REFUSE
 from setwise.core.risk import CuttingPlane, PartPlanes, Risk
 from setwise.core.surrogate import Evaluation, Evaluator, Piece, PiecedEvaluation, PiecedEvaluator, Question, Surrogate
 from setwise.models.rows import RowBlock
-from setwise.risks.mean import EPSILON, ShiftedRisk
+from setwise.risks.mean import EPSILON, ShiftedRisk, shares
 from setwise.risks.places import PlaceArguments, PlacedObjects, Places
 
 FEW, MOST = 1 << 16, 1 << 24
@@ -116,11 +116,7 @@ class SetCatalog:
             totals[numbers] += np.column_stack([np.ones_like(numbers), extent.sizes, extent.positives])
         self.sizes, self.positives = totals[:, 1], totals[:, 2]
         self.kinds = np.where(totals[:, 0] == 1, WHOLE, np.where(self.sizes <= FEW, GATHERED, SPREAD))
-        omega = np.ones(n) if weights is None else as_reals(weights, "weights", (n,))
-        if (omega < 0).any() or omega.max() == 0:
-            raise ValueError(f"weights must be {n} finite numbers >= 0, one for each set and not all zero.")
-        # Divided by the largest first, for a sum of large weights may overflow.
-        self.weights = omega / omega.max() / (omega / omega.max()).sum()
+        self.weights = shares(weights, n)
         self.spread = self._spread(surrogate)
 
     def _spread(self, surrogate: Surrogate) -> dict[int, PiecedEvaluator]:

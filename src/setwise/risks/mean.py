@@ -22,6 +22,21 @@ from setwise.kernels.threads import map_units, thread_limit
 EPSILON = float(np.finfo(np.float64).eps)
 
 
+def shares(weights: ArrayLike | None, n: int) -> Values:
+    """The weights of n sets, divided by their sum; None gives all sets the same weight.
+
+    Raises
+    ------
+    ValueError : for weights below 0, all 0 or of another shape
+    """
+    omega = np.ones(n) if weights is None else as_reals(weights, "weights", (n,))
+    if (omega < 0).any() or omega.max() == 0:
+        raise ValueError(f"weights must be {n} finite numbers >= 0, one for each set and not all zero.")
+    # Divided by the largest first, for a sum of large weights may overflow.
+    omega = omega / omega.max()
+    return np.asarray(omega / omega.sum())
+
+
 @final
 class MeanRisk(Risk):
     """``R(w) = sum_i omega_i B_i(base_i + Phi_i w)`` over the n sets of a batch, with ``omega`` that sum to 1.
@@ -75,11 +90,7 @@ class MeanRisk(Risk):
         n_scores = len(features.row_lengths)
         if n_scores != batch.n_scores:
             raise ValueError(f"features must give {batch.n_scores} scores, as the batch has them; got {n_scores}.")
-        omega = np.ones(len(batch)) if weights is None else as_reals(weights, "weights", (len(batch),))
-        if (omega < 0).any() or omega.max() == 0:
-            raise ValueError(f"weights must be {len(batch)} finite numbers >= 0, one for each set and not all zero.")
-        # Divided by the largest first, for a sum of large weights may overflow.
-        self.weights = omega / omega.max() / (omega / omega.max()).sum()
+        self.weights = shares(weights, len(batch))
         # Where the surrogate has a floor, each part of the risk has one, and learners begin with it.
         self.floors = None if evaluator.floor == -np.inf else self.weights * evaluator.floor
         self._singles: SetCache[Evaluator] = SetCache(n_scores)

@@ -65,7 +65,6 @@ class LocalObjects(PlacedObjects):
     values: list[Any]
 
 
-@final
 class LocalPlaces(Places):
     """Places that are parts of the memory of this process.
 
@@ -82,14 +81,9 @@ class LocalPlaces(Places):
         return LocalObjects(self.tell(function, *arguments))
 
     def tell(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        calls = [tuple(_at(each, k) for each in arguments) for k in range(self.count)]
+        calls = [_all_at(arguments, k) for k in range(self.count)]
         with thread_limit(self.n_jobs):
             return map_units(lambda call: function(*call), calls)
-
-
-def _at(argument: Any, k: int) -> Any:
-    """What an argument is at place k."""
-    return argument.values[k] if isinstance(argument, LocalObjects | PlaceArguments) else argument
 
 
 @final
@@ -116,7 +110,7 @@ class _RowReader:
 
 
 @final
-class FilePlaces(Places):
+class FilePlaces(LocalPlaces):
     """Places whose large objects are :class:`FileObjects`, and whose small ones are in the memory of this process.
 
     Functions of stored objects are called one after another, while a thread reads what the next call needs. So there
@@ -132,17 +126,13 @@ class FilePlaces(Places):
     """
 
     def __init__(self, count: int, n_jobs: int = 1, room: float = float("inf")) -> None:
-        self._here, self.room, self._backwards = LocalPlaces(as_count(count, "count"), n_jobs), room, False
-        self.count = self._here.count
-
-    def keep(self, function: Callable[..., Any], *arguments: Any) -> LocalObjects:
-        """Call the function at every place, and keep its results, which should be small."""
-        return LocalObjects(self.tell(function, *arguments))
+        super().__init__(count, n_jobs)
+        self.room, self._backwards = room, False
 
     def tell(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call the function at every place, and return its results in the order of places."""
         if not any(isinstance(each, FileObjects) for each in arguments):
-            return self._here.tell(function, *arguments)
+            return super().tell(function, *arguments)
         found: list[Any] = [None] * self.count
         order = range(self.count)[:: -1 if self._backwards else 1]
         self._backwards = not self._backwards
@@ -165,10 +155,5 @@ class FilePlaces(Places):
 
 def _all_at(arguments: Sequence[Any], k: int) -> list[Any]:
     """What the arguments are at place k."""
-    found = []
-    for each in arguments:
-        if isinstance(each, FileObjects):
-            found.append(each.read(k))
-        else:
-            found.append(each.values[k] if isinstance(each, LocalObjects | PlaceArguments) else each)
-    return found
+    read = [each.read(k) if isinstance(each, FileObjects) else each for each in arguments]
+    return [each.values[k] if isinstance(each, LocalObjects | PlaceArguments) else each for each in read]

@@ -81,6 +81,7 @@ def _tilted(s: Array, pivot: float, shift: float, means: Array) -> tuple[float, 
         product = 1.0
         for i in range(first, min(first + BLOCK, len(s))):
             z = (s[i] - pivot) + shift
+            # The exponential of a number up to 0 does not overflow.
             e = np.exp(-abs(z))
             p = 1.0 / (1.0 + e)
             total += max(z, 0.0)
@@ -102,6 +103,7 @@ def _shift(s: Array, pivot: float, count: int, means: Array) -> Any:
     shift = min(max(0.0, low), high)
     for _ in range(200):
         _, mean, variance = _tilted(s, pivot, shift, means)
+        # Where the variance is nearly 0, 1e-9 lets a mean that differs by rounding alone be near enough.
         if abs(mean - count) <= CLOSE * np.sqrt(variance) + 1e-9:
             break
         if mean < count:
@@ -211,6 +213,7 @@ def _others(q: Array, cosines: Array, sines: Array, real: Array, imaginary: Arra
                 x, y = 1.0 - block[i] + block[i] * cosine, block[i] * sine
                 sums[i] += (a * x + b * y) / (x * x + y * y)
         for i in range(size):
+            # Rounding may carry the sum of the nodes a little out of the range of probabilities.
             block[i] = min(max(block[i] * sums[i] / inside, 0.0), 1.0)
 
 

@@ -247,6 +247,7 @@ def _improve(c: Any, x0: int, x: int, y0: int, ya: int, yb: int, sums: Array, be
     top, at = -np.inf, ya
     for y in range(ya, yb + 1):
         value = _value(c, float(x0 + x), float(y0 + y)) - sums[y]
+        # Of equal values the one with fewest mistakes is kept.
         if value > top:
             top, at = value, y
     if top > best[x]:
@@ -375,6 +376,7 @@ def _largest_quotient(a: float, b: float, length: float, u0: float, slope: float
     peak at the least u; for A < 0 the peak of ``(A + B u) / u^2`` is at ``u = -2 A / B``, or at the end nearest to it.
     """
     least, most = min(u0, u0 + slope * length), max(u0, u0 + slope * length)
+    # A denominator that may reach 0 bounds nothing; the test holds for NaN too.
     if not least > 0.0:
         return float(np.inf)
     B = b / slope if slope != 0.0 else 0.0

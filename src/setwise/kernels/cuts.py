@@ -130,6 +130,7 @@ def cut_losses(network: Any, forest: SearchForest, capacities: Array, scores: Ar
             for arc in range(begin(network, at), end(network, at)):
                 j = head(network, at, arc)
                 force += capacities[arc & MASK] + capacities[sister(network, arc, at, j) & MASK]
+            # Twice as much as the node can win elsewhere, so that the force leaves no tie, not even by rounding.
             force *= 2.0
             if labels[i]:
                 force = -force
@@ -206,6 +207,7 @@ def cut_bounds(
                 after = total + term
                 slip = (after - total) - term
                 total = after
+        # A rounding loses 1.11e-16 of a number at most; the rest is for products of roundings.
         bounds[k] += total + 1.2e-16 * rounded
 
 
@@ -472,6 +474,7 @@ def settle(network: Any, capacities: Array, scores: Array, labels: Array) -> Non
                 if label >= 0:
                     gain += capacities[arc & MASK] if (label == 1) == (j < n) else -capacities[arc & MASK]
             better = 1 if gain > 0.0 else 0
+            # A label that gains nothing stays, or it could change for ever.
             if labels[i] < 0 or (gain != 0.0 and better != labels[i]):
                 labels[i] = better
                 changed = True

@@ -77,11 +77,13 @@ def _fold(logits: Array, first: int, last: int, out: Array) -> None:
         for c in range(k):
             z = logits[i, c, a : a + m]
             for j in range(m):
+                # Less the largest logit, so that no exponential overflows.
                 exps[c, j] = np.exp(np.float64(z[j]) - np.float64(top[j]))
             for j in range(m):
                 total[j] += exps[c, j]
         for c in range(k):
             for j in range(m):
+                # What is missing to 1 is summed without the class above 1/2, and so keeps its digits.
                 rest[j] += 0.0 if exps[c, j] > 0.5 * total[j] else exps[c, j]
         for c in range(k):
             q = out[i, c, a : a + m]

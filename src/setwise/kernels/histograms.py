@@ -183,6 +183,7 @@ def _places_inside(keys: Array, size: int, edges: Array, places: Array) -> Any:
 @inlined
 def _cell(key: float, base: float, scale: float, cells: int) -> Any:
     """The cell of a key, which never falls as the key rises."""
+    # Keys beyond the grid belong to its first or its last cell.
     return np.uint32(np.int64(min(max((key - base) * scale, 0.0), cells - 1.0)))
 
 

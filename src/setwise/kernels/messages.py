@@ -182,6 +182,7 @@ def sweep(
             top = send(pairs, e, side, rest, new)
             bound += top
             for u in range(k):
+                # Without its largest entry, which the bound takes over, a message does not grow from sweep to sweep.
                 one = (1.0 - damping) * (new[u] - top) + damping * messages[e, 1 - side, u]
                 moved = max(moved, abs(one - messages[e, 1 - side, u]))
                 messages[e, 1 - side, u] = one
@@ -215,6 +216,7 @@ def certify(
         error += EPS * (degree + 4) * size
         for arc in range(links.first[i] - 1, links.first[i + 1]):
             if arc < links.first[i]:
+                # Rounding may leave a share below 0, of which the largest entry would be no bound.
                 top = max(1.0 - share * ahead, 0.0) * h[largest(h)]
             else:
                 e, side = links.arcs[arc] >> 1, links.arcs[arc] & 1
@@ -230,6 +232,7 @@ def certify(
             both = total + top
             lost += (total - both) + top if abs(total) >= abs(top) else (top - both) + total
             total = both
+    # Twice the error, because it bounds roundings to first order only, and is itself a rounded sum.
     return total + lost + 2.0 * error + 2.0 * EPS * abs(total)
 
 
@@ -433,6 +436,7 @@ def tree_marginals(pairs: Array, edges: Array, order: Array, parents: Array, up:
 def log_sum(a: float, b: float) -> Any:
     """``log(exp(a) + exp(b))``."""
     high = max(a, b)
+    # Less the larger number, so that no exponential overflows.
     return high + np.log1p(np.exp(min(a, b) - high))
 
 

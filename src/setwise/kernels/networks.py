@@ -248,6 +248,7 @@ def move_count(
             for k in range(first[leaving], first[leaving + 1]):
                 if heads[k] == coming:
                     together -= 2.0 * weights[k]
+            # A gain that is rounding alone could let the same nodes change places again and again.
             if not together > 1e-12 * (abs(gains[leaving]) + abs(gains[coming])):
                 return
             swaps += 1
@@ -304,6 +305,7 @@ def climb_paths(
                 now = rises[k] + _rises_won(members, starts, labels, e, k)
                 won += costs[k] * ((now > 0) - (rises[k] > 0))
                 after += 1
+            # As above, a gain that is rounding alone is none.
             if won > 1e-12 * (1.0 + abs(gains[i])):
                 for at in range(before, after):
                     e = order[at]

@@ -20,6 +20,7 @@ Array = NDArray[Any]
 def add_decision(pmf: Array, length: int, q: float) -> None:
     """Turns the distribution of a number, ``pmf[:length]``, into that with one more decision of probability q."""
     pmf[length] = pmf[length - 1] * q
+    # Downwards, so that each entry is read before it is written.
     for s in range(length - 1, 0, -1):
         pmf[s] = pmf[s] * (1.0 - q) + pmf[s - 1] * q
     pmf[0] *= 1.0 - q
@@ -335,6 +336,7 @@ def joint_sums(q: Array, first: int, last: int, pmf: Array, sums: Array, out: Ar
             before = 0.0
             for s in range(width):
                 sums[s] += x * before
+                # Rounding may leave a probability below 0, which all that follow would inherit.
                 before = max((pmf[s] - x * before) / (1.0 - x), 0.0)
         else:
             after = 0.0
@@ -374,8 +376,10 @@ def expected_quotient(
     q1 = 1.0 - spread / hit if hit > 0.0 else 0.0
     q2 = 1.0 - rest / miss if miss > 0.0 else 0.0
     m1, m2 = mean + d1 * (1.0 - q1), mean + d2 * (1.0 - q2)
+    # A difference of nearly equal variances may come out below 0.
     v1, v2 = max(var - d1 * d1 * q1 * (1.0 - q1), 0.0), max(var - d2 * d2 * q2 * (1.0 - q2), 0.0)
     found = a0 / d0
+    # It is divided twice by a mean, because the square of a tiny one would be 0.
     if m1 > 0.0:
         found += (a1 - d1 * a0 / d0) * hit * (1.0 + v1 / m1 / m1) / m1
     if m2 > 0.0:
@@ -421,6 +425,7 @@ def bounds_by_moments(
             tp += q[k - 1]
             spread += q[k - 1] * (1.0 - q[k - 1])
         a0, d0 = top[0] + top[3] * k, bottom[0] + bottom[3] * k
+        # The two sums are rounded on different ways, so their difference may lie below 0.
         fn, rest = max(total - tp, 0.0), max(variance - spread, 0.0)
         a, m = a0 + a1 * tp + a2 * fn, d0 + d1 * tp + d2 * fn
         m = m if m > 0.0 else 1.0

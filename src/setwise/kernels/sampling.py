@@ -448,6 +448,7 @@ def move(
 def _step(rows: Array, at: int, gradient: float, length: float, adaptive: bool, h: int, least: float) -> None:
     """One step of one number, and of its average over steps, of which later ones weigh more: step h weighs h + 1."""
     rows[2, at] += gradient * gradient if adaptive else 1.0
+    # Before the first gradient that is not 0 there is nothing to divide by, and no step to make.
     if rows[2, at] > 0.0:
         rows[0, at] = max(rows[0, at] - length * gradient / np.sqrt(rows[2, at]), least)
     rows[1, at] += 2.0 / (h + 2.0) * (rows[0, at] - rows[1, at])

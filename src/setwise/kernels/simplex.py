@@ -47,6 +47,7 @@ def search_line(
             if excess > 0.0 or (excess == 0.0 and change[j] > 0.0):
                 piece_curvature -= scale * change[j] * change[j]
             derivative += (max(excess, 0.0) - max(low[j] - free[j], 0.0)) * change[j]
+        # Where held weights take all of the curvature away, only rounding is left of it.
         piece_curvature = max(piece_curvature, RIDGE * curvature)
         if not derivative > 0.0:
             # The last step went too far, from a piece of less curvature. One back with all of it can not overshoot.
@@ -60,6 +61,7 @@ def search_line(
                     ahead = border
         if ahead >= longest:
             return longest
+        # A step that rounding swallows is the last one.
         if ahead <= x:
             return x
         x = ahead
@@ -181,6 +183,7 @@ def newton_steps(
         if length < limit:
             blocking = -1
         for a in range(k):
+            # Rounding may carry the weight that limits the step below 0.
             alpha[used[a]] = max(alpha[used[a]] + length * direction[a], 0.0)
         if blocking < 0 and len(low) == 0:
             # The caller computes the gradient afresh, so it need not follow here.
@@ -238,6 +241,7 @@ def _newton_length(
     for a in range(k):
         for c in range(k):
             curvature += direction[a] * direction[c] * gram[used[a], used[c]]
+    # Rounding may leave less than 0 of a curvature, and none of it would be divided by.
     return float(search_line(slope, scale * max(curvature, 0.0) + 1e-300, scale, change, low, free, longest))
 
 
@@ -254,6 +258,7 @@ def _factor_rows(
     largest = gram[first, first]
     for a in range(m):
         largest = max(largest, gram[used[a + 1], used[a + 1]])
+    # 1e-300 keeps the pivots of planes without a slope above 0.
     ridge = scale * (RIDGE * largest) + 1e-300
     for a in range(start, m):
         i = used[a + 1]
@@ -477,6 +482,7 @@ def pair_steps(
             curvature = scale * max(norms - 2.0 * gram[gainer, loser], RIDGE * norms)
             move = search_line(gradient[gainer] - gradient[loser], curvature, scale, change, low, free, alpha[loser])
         alpha[gainer] += move
+        # A plane that gives up all its weight has exactly 0 then, and counts as not in use.
         alpha[loser] = alpha[loser] - move if move < alpha[loser] else 0.0
         shift = scale * move
         for k in range(t):

@@ -18,6 +18,7 @@ def overlap(top: Any, left: Any, bottom: Any, right: Any, boxes: Array, j: Any) 
     """The area of the intersection of a box and ``boxes[j]`` over that of their union."""
     high = min(bottom, boxes[j, 2]) - max(top, boxes[j, 0])
     wide = min(right, boxes[j, 3]) - max(left, boxes[j, 1])
+    # Boxes apart along both axes would have a product of two negative numbers.
     both = max(high, 0) * max(wide, 0)
     own = (boxes[j, 2] - boxes[j, 0]) * (boxes[j, 3] - boxes[j, 1])
     return both / ((bottom - top) * (right - left) + own - both)

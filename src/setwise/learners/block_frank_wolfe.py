@@ -101,6 +101,7 @@ class BlockFrankWolfe(Learner):
                 blocks.recompute_weights()
                 best = np.inf if step is None else self.objective(step.w, step.cut, step.known)
                 step = self._evaluate(risk, blocks, blocks.w.copy(), best)
+            # Only a pass that visits every part has renewed all gaps.
             stalled = full and gap <= 0.1 * self.close_to(self.objective(step.w, step.cut, step.known))
             yield Step(step.w, step.cut, step.known, blocks.lower, stalled, bundle=blocks.bundle)
 
@@ -115,5 +116,6 @@ def _draw(rng: np.random.Generator, gaps: Values, size: int) -> Ints:
 
     The parts with the least ``Exp(1) / chance_i`` are such a draw without replacement (Efraimidis and Spirakis 2006).
     """
+    # 1e-300 keeps chances above 0 where no part has a gap.
     chance = gaps + 1e-3 * gaps.mean() + 1e-300
     return np.argpartition(rng.standard_exponential(len(gaps)) / chance, size - 1)[:size]

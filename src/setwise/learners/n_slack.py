@@ -87,6 +87,7 @@ class NSlack(Learner):
                 # Inexact inference may find less than older planes know, so the larger of both counts.
                 value += float(np.maximum(cuts.values, known).sum())
                 upper += float(np.maximum(cuts.uppers, known).sum())
+                # Sums of many products lose digits in proportion to the numbers that are added.
                 rounding += 1e-14 * float(np.abs(cuts.offsets).sum() + np.abs(cuts.values).sum())
                 blocks.take(parts, cuts)
             cut, w = CuttingPlane(value, np.zeros(0), value, upper, rounding), padded(w, risk.size)
@@ -94,6 +95,7 @@ class NSlack(Learner):
             objective = self.objective(w, cut, -np.inf)
 
             lowest = min(lowest, objective)
+            # A master that is solved no better than to the gap asked for would keep the bound too low to end.
             enough, gap = 0.1 * self.close_to(lowest), lowest - blocks.lower
             # Where the risk is steep, the objective at a rough solution may stay above the lowest one for ever.
             share = min(2.0 * share, SHARE) if gap <= PROGRESS * last else 0.5 * share

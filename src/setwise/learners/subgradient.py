@@ -81,12 +81,14 @@ class Subgradient(Learner):
             w, mean, best, x = (padded(point, risk.size) for point in (w, mean, best, x))
             if objective < lowest:
                 best, lowest = x, objective
+            # A hundredth of the gap asked for, so that the gap of the master hardly adds to that of the method.
             enough = 0.01 * self.close_to(lowest)
             planes.add(cut)
             planes.solve(enough)
             stalled = lowest - planes.lower <= enough
             yield Step(x, cut, known, planes.lower, stalled, bundle=planes.bundle)
 
+            # Rounding may carry the lower bound above the lowest value.
             radius = np.sqrt(2 * max(lowest - planes.lower, 0.0))
             for parts in batches(rng.permutation(risk.n_parts), size):
                 t += 1

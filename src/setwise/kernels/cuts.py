@@ -47,8 +47,7 @@ def cut(network: Any, forest: SearchForest, capacities: Array, scores: Array) ->
     """A minimum cut from nothing: of ``capacities`` (m,) >= 0 and the ``scores`` (n,) of label 1."""
     if len(scores) + 2 * network.pad != len(forest.residues) or len(capacities) != len(forest.capacities):
         raise ValueError("a network has other nodes than scores")
-    for arc in range(len(capacities)):
-        forest.capacities[arc] = capacities[arc]
+    forest.capacities[:] = capacities
     forest.residues[:] = 0.0
     for i in range(len(scores)):
         forest.residues[i + network.pad] = scores[i]
@@ -224,8 +223,7 @@ def nest(
     n, pad = len(scores), network.pad
     if n + 2 * pad != len(forest.residues) or len(capacities) != len(forest.capacities):
         raise ValueError("a network has other nodes than scores")
-    for arc in range(len(capacities)):
-        forest.capacities[arc] = capacities[arc]
+    forest.capacities[:] = capacities
     forest.residues[:] = 0.0
     plant(forest)
     # Scores with those of the arcs that were cut, and the nodes whose sets are not done.

@@ -23,6 +23,7 @@ from setwise.kernels.jit import kernel
 Array = NDArray[Any]
 
 
+@kernel
 def quotient_marginals(
     ranks: Any, scores: Array, labels: Array, offsets: Array, base: Array, quotient: tuple[Array, Array, Array]
 ) -> Array:
@@ -32,21 +33,11 @@ def quotient_marginals(
     to every entry of a set. ``quotient`` is (top, bottom, origin), see :mod:`setwise.kernels.counts`. O(p) where the
     rows and columns of the table of the loss are concave.
     """
-    out = np.empty((len(labels), 2))
-    # Forcing one decision may ask for one wrong decision less, or one more, than are ranked.
-    longest = int(np.diff(ranks[3]).max()) + 3
-    work = np.empty((3, longest))
-    _quotient_marginals(ranks, scores, labels, offsets, base, quotient, work, np.empty(longest + 1, np.int32), out)
-    return out
-
-
-@kernel
-def _quotient_marginals(
-    ranks: Any, scores: Array, labels: Array, offsets: Array, base: Array,
-    quotient: Any, work: Array, where: Array, out: Array,
-) -> None:  # fmt: skip
     keys, margins, sums, starts, low, floor = ranks
     top, bottom, origin = quotient
+    # Forcing one decision may ask for one wrong decision less, or one more, than are ranked.
+    longest = np.diff(starts).max() + 3
+    work, where, out = np.empty((3, longest)), np.empty(longest + 1, np.int32), np.empty((len(labels), 2))
     maxima, rows = np.zeros((2, 4)), np.zeros(2, np.int64)
     for i in range(len(base)):
         first, last = offsets[i], offsets[i + 1]
@@ -76,8 +67,10 @@ def _quotient_marginals(
                 _spread(
                     H, shift, keys[a:b], margins[a:b], own_sums, base[i], side, maxima[side], work[2], out[first:last]
                 )
+    return out
 
 
+@kernel
 def table_marginals(
     ranks: Any, scores: Array, labels: Array, offsets: Array, base: Array, H_flat: Array, edges: Array
 ) -> Array:
@@ -86,18 +79,8 @@ def table_marginals(
     Each H begins at max(low - 1, 0) wrong decisions and ends at min(low + ranked + 1, size); a segment without
     decisions has one entry. The other arguments are as in :func:`quotient_marginals`.
     """
-    out = np.empty((len(labels), 2))
-    work = np.empty(int(np.diff(ranks[3]).max()) + 1)
-    _table_marginals(ranks, scores, labels, offsets, base, H_flat, edges, work, out)
-    return out
-
-
-@kernel
-def _table_marginals(
-    ranks: Any, scores: Array, labels: Array, offsets: Array, base: Array,
-    H_flat: Array, edges: Array, work: Array, out: Array,
-) -> None:  # fmt: skip
     keys, margins, sums, starts, low, floor = ranks
+    work, out = np.empty(np.diff(starts).max() + 1), np.empty((len(labels), 2))
     maxima = np.zeros((2, 4))
     for i in range(len(base)):
         first, last = offsets[i], offsets[i + 1]
@@ -114,6 +97,7 @@ def _table_marginals(
             H, shift = H_flat[edges[k] : edges[k + 1]], min(low[k], 1)
             if b > a:
                 _spread(H, shift, keys[a:b], margins[a:b], own_sums, base[i], side, maxima[side], work, out[first:last])
+    return out
 
 
 @kernel

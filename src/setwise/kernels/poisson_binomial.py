@@ -191,8 +191,7 @@ def prefixes(q: Array, tiny: float) -> Any:
         width = b - a
         if b + width + 1 > len(data):
             larger = np.empty(2 * len(data) + width + 1)
-            for s in range(b):
-                larger[s] = data[s]
+            larger[:b] = data[:b]
             data = larger
         x = q[k]
         data[b] = data[a] * (1.0 - x)

@@ -106,8 +106,7 @@ def perturbed_cuts(
     for k in range(len(values)):
         sample, sign = np.int64(first + k), 1.0
         if len(given) > 0:
-            for i in range(n):
-                noise[i] = given[k, i]
+            noise[:] = given[k]
         else:
             if paired:
                 sign = -1.0 if sample % 2 == 1 else 1.0
@@ -351,8 +350,7 @@ def descend(
         raise ValueError("there are no labelings")
     for step in range(len(order)):
         i, h = order[step], first + step
-        for a in range(len(capacities)):
-            capacities[a] = 0.0
+        capacities[:] = 0.0
         for k in range(K):
             for a in range(len(capacities)):
                 capacities[a] += state.weights[0, k] * data.capacities[k, a]
@@ -365,10 +363,7 @@ def descend(
             cut(network, forest, capacities, scores)
             _read(network, forest, data.capacities, known, truth)
         else:
-            for d in range(p):
-                known[d] = data.labels[i, d]
-            for k in range(K):
-                truth[k] = data.functions[i, k]
+            known[:], truth[:] = data.labels[i], data.functions[i]
         draw(plan.kind, stream(plan.seed, 2 * i, h), noise)
         seen = 0.0 if plan.hidden else c
         for d in range(p):

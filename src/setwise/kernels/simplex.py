@@ -241,7 +241,7 @@ def _newton_length(
     for a in range(k):
         for c in range(k):
             curvature += direction[a] * direction[c] * gram[used[a], used[c]]
-    # Rounding may leave less than 0 of a curvature, and none of it would be divided by.
+    # Rounding may leave a curvature below 0, and 1e-300 spares a division by 0.
     return float(search_line(slope, scale * max(curvature, 0.0) + 1e-300, scale, change, low, free, longest))
 
 

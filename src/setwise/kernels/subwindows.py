@@ -77,8 +77,7 @@ def subwindows_above(
             if reached > best and is_allowed(most[0], most[1], most[2], most[3], all_boxes, all_limits, m + k):
                 best = reached
                 window[0], window[1], window[2], window[3] = spans[0], spans[2], spans[5], spans[7]
-            for line in range(8):
-                sets[made, line] = spans[line]
+            sets[made] = spans
             bounds[made], seen[made] = bound, m + k
             size = push(heap, size, bounds, made)
             made += 1
@@ -91,8 +90,7 @@ def subwindows_above(
                     found, sums = grown(found, k), grown(sums, k)
                 if m + k == len(all_boxes):
                     all_boxes, all_limits = grown(all_boxes, m + k), grown(all_limits, m + k)
-                for line in range(4):
-                    found[k, line] = window[line]
+                found[k] = window
                 sums[k], all_limits[m + k] = best, overlap
                 _pixels(grid.rows, grid.columns, window, all_boxes[m + k])
                 k += 1
@@ -105,8 +103,7 @@ def subwindows_above(
             entry, size = pop(heap, size, bounds)
             visited += 1
             # Windows of the list that came later may forbid all of a set.
-            for line in range(8):
-                spans[line] = sets[entry, line]
+            spans[:] = sets[entry]
             _extremes(grid.rows, grid.columns, spans, least, most)
             if seen[entry] < m + k and all_forbidden(least, most, all_boxes, all_limits, np.int64(seen[entry]), m + k):
                 continue

@@ -175,7 +175,8 @@ def _picture_of_bounds(traces: dict[float, DescentTrace]) -> object:
     """Primal and dual of the instance of middle gap over the steps."""
     from matplotlib.figure import Figure
 
-    from setwise.plotting.candidates import CYCLE, tidy
+    from setwise.plotting.axes import tidy
+    from setwise.plotting.colors import CYCLE
 
     figure = Figure(figsize=(7.6, 4.0), layout="constrained")
     axes = figure.add_subplot()
@@ -193,7 +194,8 @@ def _picture_of_nodes(traces: dict[float, list[DescentTrace]]) -> object:
     """The mean share of disagreeing nodes over the steps; a trace that ended disagrees no more."""
     from matplotlib.figure import Figure
 
-    from setwise.plotting.candidates import CYCLE, tidy
+    from setwise.plotting.axes import tidy
+    from setwise.plotting.colors import CYCLE
 
     figure = Figure(figsize=(7.6, 4.0), layout="constrained")
     axes = figure.add_subplot()

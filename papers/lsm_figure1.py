@@ -141,7 +141,8 @@ def _picture(rate: float, ks: tuple[int, ...], found: Values) -> object:
     """The bounds over the number of fixed pairs, with bands of two standard errors over the repeats."""
     from matplotlib.figure import Figure
 
-    from setwise.plotting.candidates import CYCLE, tidy
+    from setwise.plotting.axes import tidy
+    from setwise.plotting.colors import CYCLE
 
     means, errors = mean_and_error(found)
     figure = Figure(figsize=(7.6, 4.2), layout="constrained")

@@ -60,7 +60,7 @@ def _picture(truth: Binary, rows: dict[str, Binary]) -> object:
     from matplotlib.colors import to_rgb
     from matplotlib.figure import Figure
 
-    from setwise.plotting.candidates import RED, SKY
+    from setwise.plotting.colors import RED, SKY
 
     columns = {"clean": truth, **rows}
     n, k, top, bottom = len(truth), len(columns), 0.32, 0.42

@@ -27,7 +27,7 @@ def pictures(shown: BoxPictures) -> Callable[[], Any]:
         from matplotlib.figure import Figure
         from matplotlib.patches import Rectangle
 
-        from setwise.plotting.candidates import BLUE, GRAY, RED
+        from setwise.plotting.colors import BLUE, GRAY, RED
 
         names, n = list(shown.predicted), len(shown.images)
         high, wide = shown.images[0].shape

@@ -119,7 +119,8 @@ def picture(name: str, histories: Mapping[str, History], targets: tuple[float, .
     """Steps against epsilon on logarithmic axes, with the line of 1 / epsilon through the most steps at the first."""
     from matplotlib.figure import Figure
 
-    from setwise.plotting.candidates import CYCLE, DASHES, GRAY, tidy
+    from setwise.plotting.axes import tidy
+    from setwise.plotting.colors import CYCLE, DASHES, GRAY
 
     figure = Figure(figsize=(7.6, 4.2), layout="constrained")
     axes = figure.add_subplot()

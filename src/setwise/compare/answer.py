@@ -171,6 +171,11 @@ class Recommendation:
     joint: bool = False
     predict: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def unit(self) -> str:
+        """What the model gives each row: a probability or a score."""
+        return "probability" if self.probability else "score"
+
 
 @final
 @dataclass(frozen=True, eq=False)

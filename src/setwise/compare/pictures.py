@@ -18,7 +18,8 @@ from setwise.compare.sentences import axes_of, breaks, strategy_title
 from setwise.compare.text import figure as as_text
 from setwise.compare.text import signed, threshold_text
 from setwise.core.checks import Values
-from setwise.plotting.candidates import BLACK, BLUE, CYCLE, GRAY, GREEN, ORANGE, RED, tidy
+from setwise.plotting.axes import draw_samples, legend_beside, panel, tidy, without_fading
+from setwise.plotting.colors import BLACK, BLUE, CYCLE, GRAY, GREEN, ORANGE, RED
 
 MARKERS = ("o", "s", "D", "^", "v")
 POINTS = 2000
@@ -63,8 +64,7 @@ def gain(found: Answer) -> Figure:
     left.margins(x=0.18)
     tidy(left, f"gain in {_plain(found.measured.title)}", "", "Where the gain comes from")
     differences = found.reference.outer - found.own
-    for i, difference in enumerate(differences):
-        right.plot(difference, i, "o", color=BLUE, markersize=6)
+    right.plot(differences, range(len(differences)), "o", color=BLUE, markersize=6)
     low, high = found.gain.interval()
     right.axvspan(low, high, color=BLUE, alpha=0.13, linewidth=0)
     right.axvline(found.gain.mean, color=BLUE, linewidth=1.4)
@@ -82,8 +82,7 @@ def gain(found: Answer) -> Figure:
 def ways(found: Answer) -> Figure:
     """The mean of the measure on the outer folds with its standard error, for every strategy over every base model."""
     bases, strategies = axes_of(found)
-    figure = Figure(figsize=(8.4, 0.9 + 0.42 * max(len(strategies), 2)), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = panel(8.4, 0.9 + 0.42 * max(len(strategies), 2))
     shift = np.linspace(-0.22, 0.22, len(bases)) if len(bases) > 1 else np.zeros(1)
     shown = [row for row in found.rows if row.usable and not breaks(found, row)]
     for j, base in enumerate(bases):
@@ -104,7 +103,7 @@ def ways(found: Answer) -> Figure:
     axes.set_yticks(range(len(strategies)), [strategy_title(strategy) for strategy in strategies])
     axes.invert_yaxis()
     tidy(axes, f"{_plain(found.measured.title)} on rows that were not seen ({found.measured.better})", "")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
+    legend_beside(axes)
     return figure
 
 
@@ -113,14 +112,8 @@ def _broken(axes: Axes, value: float, place: float, base: str) -> None:
     low, high = axes.get_xlim()
     if low <= value <= high:
         axes.plot(value, place, "x", color=BLACK, markersize=10, markeredgewidth=1.6)
-        axes.annotate(
-            f"{base}, breaks the floor",
-            (value, place),
-            xytext=(0, 8),
-            textcoords="offset points",
-            ha="center",
-            fontsize=9,
-        )
+        axes.annotate(f"{base}, breaks the floor", (value, place), xytext=(0, 8), textcoords="offset points",
+                      ha="center", fontsize=9)  # fmt: skip
         return
     right = value > high
     text = f"{base}: {as_text(value)}, breaks the floor"
@@ -132,17 +125,15 @@ def _broken(axes: Axes, value: float, place: float, base: str) -> None:
 
 def threshold(found: Answer, flat: ThresholdRange) -> Figure:
     """The measure at all thresholds of the recommended model, out of fold, with the flat range."""
-    figure = Figure(figsize=(8.4, 2.9), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = panel(8.4, 2.9)
     axes.plot(flat.thresholds, [found.measured.shown(loss) for loss in flat.losses], color=BLUE, linewidth=1.8)
     axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0, label=_nearly(flat))
     axes.axvline(float(found.winner.threshold), color=BLACK, linewidth=1.4,
                  label=f"tuned: {threshold_text(float(found.winner.threshold))}")  # fmt: skip
     if found.winner.probability:
         axes.axvline(0.5, color=GRAY, linewidth=1.2, linestyle="--", label="usual: 0.5")
-    unit = "probability" if found.winner.probability else "score"
-    tidy(axes, f"threshold of the {unit}", _plain(found.measured.title))
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
+    tidy(axes, f"threshold of the {found.winner.unit}", _plain(found.measured.title))
+    legend_beside(axes)
     return figure
 
 
@@ -157,8 +148,7 @@ def floored(found: Answer, flat: ThresholdRange) -> Figure:
     assert found.plan.floor is not None
     assert found.floored is not None
     at, (recall, precision, called) = float(found.winner.threshold), flat.shares
-    figure = Figure(figsize=(8.4, 3.4), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = panel(8.4, 3.4)
     for name, values, color in (("recall", recall, BLUE), ("precision", precision, RED)):
         axes.plot(flat.thresholds, values, color=color, linewidth=1.8, label=name)
         for floor in found.plan.floor.floors:
@@ -179,9 +169,8 @@ def floored(found: Answer, flat: ThresholdRange) -> Figure:
     least = max([floor.least for floor in found.plan.floor.floors if floor.measure == "recall"], default=0.0)
     axes.set_xlim(*_around(at, flat, recall, least))
     axes.set_ylim(0.0, 1.02)
-    unit = "probability" if found.winner.probability else "score"
-    tidy(axes, f"threshold of the {unit}", "share")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
+    tidy(axes, f"threshold of the {found.winner.unit}", "share")
+    legend_beside(axes)
     return figure
 
 
@@ -204,36 +193,26 @@ def plane(found: Answer) -> Figure:
     problem = found.problem
     kinds, names = (problem.y, problem.classes) if problem.kinds is None else (problem.kinds, problem.kind_names)
     points = np.asarray(problem.X, dtype=np.float64)[:POINTS]
-    figure = Figure(figsize=(8.4, 4.4), layout="constrained")
-    axes = figure.add_subplot()
-    for i, name in enumerate(names):
-        color, marker = (("#b4b4b4", "o"), (RED, "^"), (BLUE, "s"), (ORANGE, "D"))[i % 4]
-        part = points[np.asarray(kinds[:POINTS]) == i]
-        axes.plot(part[:, 0], part[:, 1], marker, color=color, markersize=3.6, alpha=0.5, markeredgewidth=0,
-                  label=_plain(name))  # fmt: skip
-    low, high = np.percentile(points, 0.2, axis=0), np.percentile(points, 99.8, axis=0)
-    pad = np.where(high > low, 0.08 * (high - low), 1.0)
-    xs, ys = (np.linspace(low[k] - pad[k], high[k] + pad[k], 160) for k in (0, 1))
+    figure, axes = panel(8.4, 4.4)
+    low, high = draw_samples(axes, points, np.asarray(kinds[:POINTS]), list(map(_plain, names)), 0.5)
+    xs, ys = (np.linspace(low[k], high[k], 160) for k in (0, 1))
     mesh = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
     for i, (name, labels) in enumerate(found.winner.predict.items()):
         inside = np.asarray(labels(mesh), dtype=np.float64).reshape(160, 160)
-        color = (BLACK, GREEN)[i % 2]
+        color, dash = ((BLACK, "--"), (GREEN, "-"))[i % 2]
         if np.ptp(inside):
-            axes.contour(xs, ys, inside, levels=[0.5], colors=[color], linewidths=2.2, linestyles=("--", "-")[i % 2])
-        axes.plot(
-            [], [], color=color, linestyle=("--", "-")[i % 2], linewidth=2.2, label=textwrap.fill(_plain(name), 34)
-        )
+            axes.contour(xs, ys, inside, levels=[0.5], colors=[color], linewidths=2.2, linestyles=dash)
+        axes.plot([], [], color=color, linestyle=dash, linewidth=2.2, label=textwrap.fill(_plain(name), 34))
     shown = problem.features or ("first feature", "second feature")
     tidy(axes, _plain(str(shown[0])), _plain(str(shown[1])))
-    _legend_without_fading(axes)
+    without_fading(legend_beside(axes, handlelength=3.0))
     return figure
 
 
 def coefficients(found: Answer, weights: Mapping[str, float], most: int = 15) -> Figure:
     """The largest coefficients of a linear model."""
     largest = sorted(weights.items(), key=lambda pair: -abs(pair[1]))[:most]
-    figure = Figure(figsize=(8.4, 0.9 + 0.24 * len(largest)), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = panel(8.4, 0.9 + 0.24 * len(largest))
     for i, (_, value) in enumerate(largest):
         axes.barh(i, value, color=BLUE if value > 0 else RED, alpha=0.75)
     axes.set_yticks(range(len(largest)), [_plain(name)[:40] for name, _ in largest])
@@ -243,14 +222,6 @@ def coefficients(found: Answer, weights: Mapping[str, float], most: int = 15) ->
     unit = f"{unit}, in the log-odds of the positive label" if found.winner.probability else unit
     tidy(axes, unit, "")
     return figure
-
-
-def _legend_without_fading(axes: Axes) -> None:
-    legend = axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9, handlelength=3.0)
-    for handle in legend.legend_handles:
-        if handle is not None:
-            # Samples are transparent in the plane, but not in the legend.
-            handle.set_alpha(1.0)
 
 
 def _png(figure: Any) -> bytes:

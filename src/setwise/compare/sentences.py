@@ -452,7 +452,7 @@ def _recommended(found: Answer) -> str:
 
 def _positive_where(found: Answer) -> str:
     """Where a row is positive, in the units of the model."""
-    winner, unit = found.winner, "probability" if found.winner.probability else "score"
+    winner, unit = found.winner, found.winner.unit
     if np.ndim(winner.threshold):
         each = [f"{name} {threshold_text(t)}" for name, t in zip(found.problem.classes, winner.threshold, strict=True)]
         return f"a label is positive where its {unit} is at least its threshold, {listed(each)}"

@@ -1,14 +1,11 @@
-"""Pictures of a choice: what each candidate gains over the first one, and the loss over thresholds.
-
-Readers who are color-blind can tell the colors of all pictures apart (Okabe and Ito 2008).
-"""
+"""Pictures of a choice: what each candidate gains over the first one, and the loss over thresholds."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self, final
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.batch import Sets
@@ -34,39 +31,8 @@ from setwise.decisions.resampling import bootstrap_curve
 from setwise.decisions.task import Task, compared
 from setwise.decisions.thresholds import as_sets
 from setwise.losses import as_loss
-
-BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
-    "#000000",
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#F0E442",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-)
-
-PURPLE = "#5D3A9B"
-
-CYCLE = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
-
-DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
-
-GRAY = "#5a5a5a"
-
-DPI = 150
-
-
-def tidy(axes: Axes, xlabel: str, ylabel: str, title: str = "") -> None:
-    """Set the labels and a left-aligned title, draw a light grid below the data, and remove the box."""
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
-    if title:
-        axes.set_title(title, loc="left", fontsize=11)
-    axes.grid(True, color="#e4e4e4", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-
+from setwise.plotting.axes import panel, tidy
+from setwise.plotting.colors import BLUE, GRAY, ORANGE, RED
 
 REPLICATES = 400
 
@@ -178,7 +144,7 @@ class CandidatesDisplay:
         if ax is not None:
             as_kind(ax, "ax", Axes, "figure.add_subplot()")
         else:
-            ax = Figure(figsize=(7.2, 1.2 + 0.42 * len(self.names)), layout="constrained").add_subplot()
+            _, ax = panel(7.2, 1.2 + 0.42 * len(self.names))
         order = np.argsort(self.gains, kind="stable")
         for place, i in enumerate(order):
             color = ORANGE if self.names[i] == self.chosen else BLUE if i else GRAY
@@ -186,15 +152,13 @@ class CandidatesDisplay:
             text = f"{self.losses[i]:.3f} ± {self.errors[i]:.3f}"
             ax.annotate(text, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=9, color=GRAY)
         ax.axvline(0.0, color=GRAY, linewidth=0.9, linestyle=(0, (2, 2)))
-        ax.set_yticks(range(len(order)), [self._label(i) for i in order])
+        labels = [f"{name} (chosen)" if name == self.chosen else name for name in self.names]
+        ax.set_yticks(range(len(order)), [labels[i] for i in order])
         ax.set_ylim(-0.6, len(order) - 0.4)
         tidy(ax, f"gain in loss over {self.names[0]}, ± 1 standard error", "")
         ax.annotate("loss", (1.01, 1.0), xycoords="axes fraction", va="bottom", fontsize=9, color=GRAY)
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-    def _label(self, i: int) -> str:
-        return f"{self.names[i]} (chosen)" if self.names[i] == self.chosen else self.names[i]
 
 
 def _as_matrix(values: Any, name: str, shape: tuple[int, ...] | None = None) -> Any:
@@ -218,12 +182,15 @@ def _as_groups(groups: Any, truth: Any) -> Any:
 POINTS = 600
 """The number of thresholds at which the loss is drawn."""
 
-RESPONSES = {"auto": ("predict_proba", "decision_function"), "predict_proba": ("predict_proba",)}
-
-RESPONSES["decision_function"] = ("decision_function",)
+RESPONSES: dict[str, tuple[str, ...]] = {
+    "auto": ("predict_proba", "decision_function"),
+    "predict_proba": ("predict_proba",),
+    "decision_function": ("decision_function",),
+}
 """The methods of an estimator that give scores, in the order in which they are asked."""
 
 
+@dataclass(eq=False, repr=False)
 class ThresholdDisplay:
     """The loss over all thresholds, the best threshold with the range of the same loss, and how sure it is.
 
@@ -258,18 +225,12 @@ class ThresholdDisplay:
     >>> display.figure_.savefig("thresholds.png")
     """
 
-    def __init__(
-        self,
-        thresholds: Values,
-        losses: Values,
-        low: Values,
-        high: Values,
-        bootstrap: BootstrapThreshold,
-        loss_name: str,
-    ) -> None:
-        self.thresholds, self.losses = thresholds, losses
-        self.low, self.high = low, high
-        self.bootstrap, self.loss_name = bootstrap, loss_name
+    thresholds: Values
+    losses: Values
+    low: Values
+    high: Values
+    bootstrap: BootstrapThreshold
+    loss_name: str
 
     @classmethod
     def from_estimator(
@@ -342,7 +303,7 @@ class ThresholdDisplay:
     def plot(self, ax: Axes | None = None, *, title: str = "") -> Self:
         """Draw on ``ax``, or on a new figure, which is in ``figure_``."""
         if ax is None:
-            ax = Figure(figsize=(7.2, 4.2), layout="constrained").add_subplot()
+            _, ax = panel(7.2, 4.2)
         self.ax_ = as_kind(ax, "ax", Axes, "figure.add_subplot()")
         self.figure_, best = ax.figure, self.bootstrap.best
         as_text(title, "title")

@@ -11,7 +11,8 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from setwise.core.checks import Values, as_array, as_mapping, as_names, as_number, as_reals, as_text, shown
-from setwise.plotting.candidates import CYCLE, DASHES, GRAY, tidy
+from setwise.plotting.axes import legend_beside, panel, tidy
+from setwise.plotting.colors import CYCLE, DASHES, GRAY
 
 
 def gap_curves(
@@ -50,8 +51,7 @@ def gap_curves(
     }
     if tol is not None:
         as_number(tol, "tol", low=0.0)
-    figure = Figure(figsize=(7.6, 4.0), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = panel(7.6, 4.0)
     longest = 1.0
     for i, (name, (x, gap)) in enumerate(curves.items()):
         longest = max(longest, len(gap))
@@ -77,7 +77,7 @@ def gap_curves(
             textcoords="offset points", va="top", color=GRAY, fontsize=8,
         )  # fmt: skip
         axes.set_ylim(bottom=min(axes.get_ylim()[0], tol / 3))
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
+    legend_beside(axes)
     return figure
 
 
@@ -133,8 +133,7 @@ def curves(
     at = _row(x, "x", None)
     named = _named(curves, "curves")
     places = {} if marks is None else _named(marks, "marks")
-    figure = Figure(figsize=(6.6, 3.4), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = panel(6.6, 3.4)
     for i, (name, pair) in enumerate(named.items()):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(f"curves must hold pairs of means and errors; got {shown(pair)} for {name!r}.")
@@ -148,7 +147,7 @@ def curves(
     for name, place in places.items():
         axes.axvline(as_number(place, f"marks of {name!r}"), color=GRAY, linewidth=1.0, label=name)
     tidy(axes, *(as_text(text, word) for text, word in ((xlabel, "xlabel"), (ylabel, "ylabel"), (title, "title"))))
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
+    legend_beside(axes)
     return figure
 
 
@@ -219,20 +218,18 @@ def cross_table(
     axes.axis("off")
     for j, column in enumerate(columns):
         axes.text(j + 0.5, -0.45, column, ha="center", va="center", color=GRAY, fontsize=10)
-        low, high = (
-            f(values[:, j], initial=start) for f, start in ((np.fmin.reduce, np.nan), (np.fmax.reduce, np.nan))
-        )
+        low, high = (extreme.reduce(values[:, j], initial=np.nan) for extreme in (np.fmin, np.fmax))
         for i in range(len(rows)):
             if np.isnan(values[i, j]):
                 continue
             # Colors compare the methods inside one column, since losses have different units.
             share = (values[i, j] - low) / (high - low) if high > low else 0.0
-            axes.add_patch(_box(j, i, _BEST_TO_WORST(share)))
-            best = values[i, j] == low
+            # A thin margin parts the cells.
+            color = _BEST_TO_WORST(share)
+            axes.add_patch(Rectangle((j + 0.02, i + 0.04), 0.96, 0.92, facecolor=color, edgecolor="none"))
+            weight = "bold" if values[i, j] == low else "normal"
             text = f"{values[i, j]:.3f}" + ("" if spread is None else f" ± {spread[i, j]:.3f}")
-            axes.text(
-                j + 0.5, i + 0.5, text, ha="center", va="center", weight="bold" if best else "normal", fontsize=10
-            )
+            axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", weight=weight, fontsize=10)
     for i, row in enumerate(rows):
         axes.text(-0.06, i + 0.5, row, ha="right", va="center", fontsize=10)
     if title:
@@ -250,8 +247,3 @@ def _table(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Values:
     if given.shape != shape or given.dtype.kind not in "biuf" or np.isinf(given).any():
         raise ValueError(f"{name} must be numbers of shape {shape}, finite or NaN; got {shown(values)}.")
     return given.astype(np.float64)
-
-
-def _box(x: float, y: float, color: tuple[float, ...]) -> Rectangle:
-    """The background of the cell whose upper left corner is at (x, y), with a thin margin."""
-    return Rectangle((x + 0.02, y + 0.04), 0.96, 0.92, facecolor=color, edgecolor="none")

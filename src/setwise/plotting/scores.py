@@ -27,7 +27,8 @@ from setwise.core.checks import (
 )
 from setwise.core.enumerate import subsets, table
 from setwise.core.surrogate import Surrogate
-from setwise.plotting.candidates import BLACK, BLUE, DASHES, GRAY, GREEN, ORANGE, PINK, PURPLE, RED, SKY, tidy
+from setwise.plotting.axes import draw_samples, panel, tidy, without_fading
+from setwise.plotting.colors import BLACK, BLUE, DASHES, GRAY, GREEN, ORANGE, PINK, PURPLE, RED, SKY
 
 Line = tuple[float, float, float]
 
@@ -77,33 +78,18 @@ def plane(
         raise ValueError(f"kinds must be {len(points)} numbers of the names, of which there are at most four.")
     for name, line in as_mapping(lines, "lines", "(a, b, c)").items():
         as_reals(line, f"lines[{name!r}]", (3,))
-    figure = Figure(figsize=(6.4, 5.8), layout="constrained")
-    axes = figure.add_subplot()
-    for i, name in enumerate(names):
-        color, marker = (("#b4b4b4", "o"), (RED, "^"), (BLUE, "s"), (ORANGE, "D"))[i % 4]
-        chosen = points[kind == i]
-        axes.plot(
-            chosen[:, 0], chosen[:, 1], marker, color=color, markersize=3.6, alpha=0.55, markeredgewidth=0, label=name
-        )
-    # The range leaves out the outermost samples, so that one outlier does not shrink the picture.
-    low, high = np.percentile(points, 0.2, axis=0), np.percentile(points, 99.8, axis=0)
-    pad = np.where(high > low, 0.08 * (high - low), 1.0)
-    low, high = low - pad, high + pad
+    figure, axes = panel(6.4, 5.8)
+    low, high = draw_samples(axes, points, kind, names, 0.55)
     for i, (name, (a, b, c)) in enumerate(lines.items()):
         ends = _clip(a, b, c, low, high)
         if ends is None:
             continue
-        color, dash = ((BLACK, GREEN, PINK, ORANGE, SKY, PURPLE)[i % 6], DASHES[i % len(DASHES)])
+        color, dash = (BLACK, GREEN, PINK, ORANGE, SKY, PURPLE)[i % 6], DASHES[i % len(DASHES)]
         axes.plot(ends[:, 0], ends[:, 1], color=color, linestyle=dash, linewidth=2.2, label=name)
         # Arrows start at different points, so that those of close lines do not cover each other.
         middle, normal = ends[0] + (0.12 + 0.05 * i) * (ends[1] - ends[0]), np.array([a, b]) / np.hypot(a, b)
-        length = 0.06 * float(np.min(high - low))
-        axes.annotate(
-            "",
-            middle + length * normal,
-            middle,
-            arrowprops={"arrowstyle": "-|>", "color": color, "shrinkA": 0, "linewidth": 1.6},
-        )
+        end = middle + 0.06 * float(np.min(high - low)) * normal
+        axes.annotate("", end, middle, arrowprops={"arrowstyle": "-|>", "color": color, "shrinkA": 0, "linewidth": 1.6})
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
     # With equal units an arrow is perpendicular to its line.
@@ -111,11 +97,7 @@ def plane(
     tidy(axes, *axis_names)
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
-    legend = figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=9, handlelength=3.2)
-    for handle in legend.legend_handles:
-        if handle is not None:
-            # Samples are transparent in the plane, but not in the legend.
-            handle.set_alpha(1.0)
+    without_fading(figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=9, handlelength=3.2))
     return figure
 
 
@@ -185,17 +167,17 @@ def scores(
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(found) :]:
         axes.axis("off")
-    edges = np.linspace(-4, 4, 49)
+    edges, looks = np.linspace(-4, 4, 49), ((GRAY, None), (ORANGE, "////"))
     for i, (name, shifted) in enumerate(margins.items()):
         axes, drawn = grid.flat[i], np.clip(shifted, -4, 4)
-        for side, color, hatch in ((~truth, GRAY, None), (truth, ORANGE, "////")):
+        for (color, hatch), side in zip(looks, (~truth, truth), strict=True):
             part = drawn[side]
             # Each class has the area 1, so that a rare class is as visible as the other.
             weights = np.full(len(part), 1.0 / max(len(part), 1))
             axes.hist(
                 part, edges, weights=weights, color=color, alpha=0.55, hatch=hatch, edgecolor="white", linewidth=0.3
             )
-        axes.axvline(0, color="#000000", linewidth=1.3)
+        axes.axvline(0, color=BLACK, linewidth=1.3)
         wrong = float(np.mean((drawn > 0) != truth))
         tidy(axes, "", "", name)
         axes.title.set_fontsize(9)
@@ -205,10 +187,7 @@ def scores(
     for axes in grid[:, 0]:
         axes.set_ylabel("share of class", fontsize=9)
     figure.supxlabel("score minus threshold, in standard deviations (beyond 4: at the edge)", fontsize=9)
-    handles = [
-        Rectangle((0, 0), 1, 1, color=color, alpha=0.55, hatch=hatch)
-        for color, hatch in ((GRAY, None), (ORANGE, "////"))
-    ]
+    handles = [Rectangle((0, 0), 1, 1, color=color, alpha=0.55, hatch=hatch) for color, hatch in looks]
     figure.legend(handles, names, loc="outside upper right", ncols=2, frameon=False, fontsize=9)
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
@@ -435,11 +414,11 @@ def surfaces(
 def _check_panels(panels: object) -> None:
     if not isinstance(panels, list | tuple) or not panels:
         raise ValueError(f"panels must be a list of (title, surrogate); got {shown(panels)}.")
-    for panel in panels:
-        if not isinstance(panel, tuple | list) or len(panel) != 2 or not isinstance(panel[0], str):
-            raise ValueError(f"panels must hold (title, surrogate); got {shown(panel)}.")
-        if panel[1] is not None:
-            as_kind(panel[1], "the surrogate of panels", Surrogate, "LovaszHinge('jaccard')")
+    for pair in panels:
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise ValueError(f"panels must hold (title, surrogate); got {shown(pair)}.")
+        if pair[1] is not None:
+            as_kind(pair[1], "the surrogate of panels", Surrogate, "LovaszHinge('jaccard')")
 
 
 def _draw(
@@ -459,19 +438,8 @@ def _draw(
     many = Sets.rows(np.broadcast_to(truth.truth, u.shape))
     z = surrogate.batch(many, ((1.0 - u) * sign).ravel()).values.reshape(73, 73)
     x1, x2 = u[:, 0].reshape(73, 73), u[:, 1].reshape(73, 73)
-    axes.plot_surface(
-        x1,
-        x2,
-        z,
-        rstride=3,
-        cstride=3,
-        color=BLUE,
-        alpha=0.32,
-        edgecolor=BLUE,
-        linewidth=0.35,
-        antialiased=True,
-        zorder=1,
-    )
+    look = {"color": BLUE, "edgecolor": BLUE, "alpha": 0.32, "linewidth": 0.35, "antialiased": True}
+    axes.plot_surface(x1, x2, z, rstride=3, cstride=3, zorder=1, **look)
     # At a vertex of the unit square the margin errors are 1 for mistakes and 0 for correct decisions.
     for corner, value in zip(subsets(2).astype(float), losses, strict=False):
         axes.plot(*([c, c] for c in corner), [0, value], color=RED, linewidth=1.0, linestyle=":", zorder=2)

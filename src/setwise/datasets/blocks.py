@@ -3,7 +3,6 @@
 import mmap
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
@@ -16,6 +15,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.files import in_line
 from setwise.core.pages import FILES
 from setwise.datasets.columns import Stamp, some
+from setwise.datasets.parquet import NUMBERS, ParquetFile, is_of
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 
@@ -183,9 +183,8 @@ def matrix_dtype(kinds: list[np.dtype[Any]]) -> np.dtype[Any]:
     return np.dtype(np.float32 if short else np.float64)
 
 
-RUN, WORDS, BUFFER = 4096, 1 << 14, 1 << 20
-"""So many rows are made of columns at a time: they fit the cache of a processor. So many ids are decoded at a time. So
-many bytes of a column are read at a time, that there is no copy of all of it before it is decoded."""
+RUN, WORDS = 4096, 1 << 14
+"""So many rows are made of columns at a time: they fit the cache of a processor. So many ids are decoded at a time."""
 
 
 @final
@@ -208,18 +207,17 @@ class ParquetBlocks:
     def __init__(
         self, path: str | Path, budget: Budget, features: Sequence[str] | None = None, others: Sequence[str] = ()
     ) -> None:
-        self._path, self._finite, self._codes = Path(path), set[int](), dict[Any, int]()
-        self._name = in_line(self._path.name)
+        path, self._finite, self._codes = Path(path), set[int](), dict[Any, int]()
+        name = self._name = in_line(path.name)
         try:
-            self._stamp = Stamp.of(self._path)
+            stamp = Stamp.of(path)
         except (OSError, ValueError):
-            raise FileNotFoundError(f"X must be the path of a Parquet file; there is no {self._path.name!r}.") from None
-        self._metadata: Any = None
-        with self._opened() as file:
-            self._metadata, self._schema = file.metadata, file.schema_arrow
+            raise FileNotFoundError(f"X must be the path of a Parquet file; there is no {path.name!r}.") from None
+        absent = f"X is refused: to read {name} install pyarrow."
+        self._file = ParquetFile(stamp, absent, f"X must be a Parquet file; {name} cannot be read")
         self.names = self._features(features, others)
         self._dtype = matrix_dtype([self._number(name) for name in self.names])
-        sizes = [self._metadata.row_group(g).num_rows for g in range(self._metadata.num_row_groups)]
+        sizes = self._file.sizes
         n, self.features = sum(sizes), len(self.names)
         if not n:
             raise ValueError(f"X must have at least one row; {self._name} has none.")
@@ -234,7 +232,7 @@ class ParquetBlocks:
         first = 0
         for group in self._groups[k]:
             # Beside the matrix there is one row group at a time.
-            table = self._table([group], self.names)
+            table = self._file.table([group], self.names)
             self._refuse_gaps(table, "X")
             for batch in table.to_batches(max_chunksize=RUN):
                 self._fill(out[first : first + len(batch)], batch)
@@ -247,7 +245,7 @@ class ParquetBlocks:
     def labels(self, name: str, k: int) -> NDArray[Any]:
         """What block k has of a column of labels."""
         column = self._column(name, k, "y")
-        if self._is("dictionary", column.type) or self._is_text(column.type):
+        if is_of(column.type, "dictionary", "string", "large_string", "string_view"):
             words = column.dictionary_encode()
             texts: NDArray[Any] = np.asarray(words.dictionary.to_pylist(), dtype=np.str_)
             return np.asarray(texts[words.indices.to_numpy()])
@@ -260,10 +258,10 @@ class ParquetBlocks:
     def runs_of_ids(self, name: str, k: int) -> Iterator[NDArray[Any]]:
         """The same, a few rows at a time: words take much more memory than what becomes of them."""
         for column in self._runs(name, k):
-            if any(self._is(kind, column.type) for kind in ("boolean", "integer", "floating")):
+            if is_of(column.type, *NUMBERS):
                 yield self._numbers(column, name, "groups")
                 continue
-            if self._is("nested", column.type):
+            if is_of(column.type, "nested"):
                 raise ValueError(f"groups must be numbers, text or dates; column {name!r} holds {column.type}.")
             words = column.dictionary_encode()
             # A value has the same code in all blocks, in whatever order they are read.
@@ -272,7 +270,7 @@ class ParquetBlocks:
 
     def is_number(self, name: str) -> bool:
         """Whether a column holds numbers."""
-        return any(self._is(kind, self._schema.field(name).type) for kind in ("boolean", "integer", "floating"))
+        return is_of(self._file.schema.field(name).type, *NUMBERS)
 
     def _fill(self, out: NDArray[Any], batch: Any) -> None:
         """Write some rows into a matrix."""
@@ -283,14 +281,14 @@ class ParquetBlocks:
 
     def _features(self, features: Sequence[str] | None, others: Sequence[str]) -> tuple[str, ...]:
         """The names of the features, all of which and of the others are in the file."""
-        known = self._schema.names
-        for name, what in ((others[i], ("y", "groups")[i]) for i in range(len(others))):
+        known = self._file.schema.names
+        for name, what in zip(others, ("y", "groups"), strict=False):
             if name not in known:
                 raise ValueError(f"{what} must be a column of {self._name}, which has {some(known)}; got {name!r}.")
         if len(others) > 1 and others[0] == others[1]:
             raise ValueError(f"groups must be another column than y; got {others[0]!r} for both.")
         # What pandas has stored as the index of its rows says where they stood, and not what they are.
-        index = (self._schema.pandas_metadata or {}).get("index_columns", [])
+        index = (self._file.schema.pandas_metadata or {}).get("index_columns", [])
         left_out = {*others, *(name for name in index if isinstance(name, str))}
         chosen = (
             [name for name in known if name not in left_out] if features is None else as_names(features, "features")
@@ -305,7 +303,7 @@ class ParquetBlocks:
 
     def _number(self, name: str) -> np.dtype[Any]:
         """The kind of the numbers of a feature."""
-        kind = self._schema.field(name).type
+        kind = self._file.schema.field(name).type
         if not self.is_number(name):
             raise ValueError(
                 f"X must hold numbers; column {name!r} of {self._name} holds {kind}: leave it out by features, or "
@@ -316,7 +314,7 @@ class ParquetBlocks:
 
     def _column(self, name: str, k: int, what: str) -> Any:
         """What block k has of a column without gaps, as one array."""
-        table = self._table(self._groups[k], (name,))
+        table = self._file.table(self._groups[k], (name,))
         self._refuse_gaps(table, what)
         return table.column(0).combine_chunks()
 
@@ -324,17 +322,17 @@ class ParquetBlocks:
         """What block k has of a column of ids without gaps, as arrays of a few rows."""
         import pyarrow as pa
 
-        self._stamp.check()
-        with self._opened() as file:
+        self._file.stamp.check()
+        with self._file.opened() as file:
             for batch in file.iter_batches(WORDS, row_groups=self._groups[k], columns=[name], use_threads=False):
                 table = pa.Table.from_batches([batch])
                 self._refuse_gaps(table, "groups")
                 yield table.column(0).combine_chunks()
-        self._stamp.check()
+        self._file.stamp.check()
 
     def _numbers(self, column: Any, name: str, what: str) -> NDArray[Any]:
         """A column of labels or ids as an array of numbers."""
-        if not any(self._is(kind, column.type) for kind in ("boolean", "integer", "floating")):
+        if not is_of(column.type, *NUMBERS):
             raise ValueError(f"{what} must hold numbers or text; column {name!r} holds {column.type}.")
         out = column.to_numpy(zero_copy_only=False)
         if out.dtype.kind == "f" and not np.isfinite(out).all():
@@ -350,39 +348,6 @@ class ParquetBlocks:
         for name, column in zip(self.names, rows.T, strict=True):
             if not np.isfinite(column).all():
                 raise ValueError(f"X must be finite; column {name!r} of {self._name} holds NaN or inf.")
-
-    def _table(self, groups: list[int], names: Sequence[str]) -> Any:
-        """Some columns of some row groups, as pyarrow reads them."""
-        self._stamp.check()
-        with self._opened() as file:
-            table = file.read_row_groups(groups, columns=list(names)).select(list(names))
-        self._stamp.check()
-        return table
-
-    @contextmanager
-    def _opened(self) -> Any:
-        """The file of pyarrow."""
-        try:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-        except ImportError:
-            raise ValueError(f"X is refused: to read {self._name} install pyarrow.") from None
-        try:
-            with pq.ParquetFile(self._path, metadata=self._metadata, buffer_size=BUFFER) as file:
-                yield file
-        except (pa.ArrowException, OSError) as error:
-            self._stamp.check()
-            why = " ".join(str(error).split()).rstrip(".")
-            raise ValueError(f"X must be a Parquet file; {self._name} cannot be read: {why}.") from None
-
-    @staticmethod
-    def _is(kind: str, of: Any) -> bool:
-        import pyarrow as pa
-
-        return bool(getattr(pa.types, f"is_{kind}")(of))
-
-    def _is_text(self, kind: Any) -> bool:
-        return any(self._is(each, kind) for each in ("string", "large_string", "string_view"))
 
 
 def joined(sizes: Sequence[int], most: int) -> tuple[list[list[int]], list[int]]:

@@ -4,8 +4,8 @@ The table itself never is in memory.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, final
 
@@ -16,10 +16,10 @@ from setwise.core.checks import Bools, Ints, as_count, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.files import visible_errors
 from setwise.core.pages import LARGE_FILES
-from setwise.datasets.blocks import BUFFER
-from setwise.datasets.columns import WORDS, Stamp
+from setwise.datasets.columns import WORDS
 from setwise.datasets.files import Data, Request, as_existing, of_columns, parts_of, refuse_group, request
-from setwise.datasets.tables import Columns, check_names, of_arrow
+from setwise.datasets.parquet import NUMBERS, is_of
+from setwise.datasets.tables import Columns, check_names, of_arrow, table_file
 
 
 @final
@@ -35,20 +35,20 @@ class ParquetTable:
     names : the names of the columns
     numbers : the names of those that hold numbers
     sizes : the number of rows of each row group
+    edges : row group g has the rows ``edges[g]:edges[g+1]``
     rows : the number of all rows
     bytes : what all columns take before they are compressed, as the file says
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self._metadata, self._stamp = path, None, Stamp.of(path)
-        with self._opened() as file:
-            self._metadata, schema = file.metadata, file.schema_arrow
+        self.path, self._file = path, table_file(path)
+        schema, metadata, self.sizes = self._file.schema, self._file.metadata, self._file.sizes
         self.names = tuple(schema.names)
         check_names(self.names, path)
-        self.numbers = frozenset(name for name in self.names if _is_number(schema.field(name).type))
-        groups = [self._metadata.row_group(g) for g in range(self._metadata.num_row_groups)]
-        self.sizes: list[int] = [group.num_rows for group in groups]
-        self.rows, self.bytes = sum(self.sizes), int(sum(group.total_byte_size for group in groups))
+        self.numbers = frozenset(name for name in self.names if is_of(schema.field(name).type, *NUMBERS))
+        self.bytes = sum(metadata.row_group(g).total_byte_size for g in range(len(self.sizes)))
+        self.edges = [0, *accumulate(self.sizes)]
+        self.rows = self.edges[-1]
         if not self.rows or not self.names:
             raise ValueError(f"{path.name} has no rows.")
 
@@ -63,10 +63,7 @@ class ParquetTable:
 
     def arrow(self, groups: Sequence[int], names: Sequence[str], kept: Bools | None = None) -> Any:
         """The same as a table of Arrow."""
-        self._stamp.check()
-        with self._opened() as file:
-            table = file.read_row_groups(list(groups), columns=list(names)).select(list(names))
-        self._stamp.check()
+        table = self._file.table(groups, names)
         return table if kept is None else table.take(np.flatnonzero(kept))
 
     def columns(self, table: Any) -> Columns:
@@ -78,10 +75,11 @@ class ParquetTable:
 
         What has no number in ``codes`` gets the next one, so that a value has the same number wherever it occurs.
         """
-        column = self.arrow(groups, (name,)).column(0).combine_chunks()
-        if _is_number(column.type):
-            return self.columns_of(name, column).ids(name)
-        words = column if _is_coded(column.type) else column.dictionary_encode()
+        table = self.arrow(groups, (name,))
+        column = table.column(0).combine_chunks()
+        if is_of(column.type, *NUMBERS):
+            return self.columns(table).ids(name)
+        words = column if is_of(column.type, "dictionary") else column.dictionary_encode()
         values = words.dictionary.to_pylist()
         odd = [value for value in (*values, *([""] if words.null_count else [])) if value is None or value in WORDS]
         if odd:
@@ -91,46 +89,12 @@ class ParquetTable:
         known = np.array([codes.setdefault(value, len(codes)) for value in values], dtype=np.int64)
         return np.asarray(known[words.indices.to_numpy(zero_copy_only=False)])
 
-    def columns_of(self, name: str, column: Any) -> Columns:
-        """A table of one column of Arrow."""
-        import pyarrow as pa
-
-        return self.columns(pa.table({name: column}))
-
     def sets(self, name: str, codes: dict[Any, int]) -> tuple[NDArray[Any], Ints]:
         """The sorted ids of all sets, and how many rows each of them has."""
         parts = [np.unique(self.ids([g], name, codes), return_counts=True) for g in range(len(self.sizes))]
         known, owners = np.unique(np.concatenate([some for some, _ in parts]), return_inverse=True)
         counts = np.concatenate([counts for _, counts in parts])
         return known, np.bincount(owners, counts, minlength=len(known)).astype(np.int64)
-
-    @contextmanager
-    def _opened(self) -> Any:
-        """The file of pyarrow."""
-        try:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-        except ImportError:
-            raise ValueError(f"to read {self.path.name} install pyarrow, or save the table as CSV.") from None
-        try:
-            with pq.ParquetFile(self.path, metadata=self._metadata, buffer_size=BUFFER) as file:
-                yield file
-        except (pa.ArrowException, OSError) as error:
-            self._stamp.check()
-            why = " ".join(str(error).split()).rstrip(".")
-            raise ValueError(f"{self.path.name} is not a Parquet table: {why}.") from None
-
-
-def _is_number(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
-
-
-def _is_coded(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_dictionary(kind))
 
 
 RUN = 1 << 16
@@ -237,11 +201,10 @@ def drawn(table: ParquetTable, asked: Request, room: Callable[[int], int], seed:
             raise Refusal(
                 f"{rows} rows are too few for a set of {table.path.name}, which may have {sizes.max()}.", LARGE_FILES
             )
-        parts, first = [], 0
-        for g, size in enumerate(table.sizes):
-            found = np.isin(table.ids([g], asked.group, codes), chosen)
-            parts.append(first + np.flatnonzero(found))
-            first += size
+        parts = [
+            first + np.flatnonzero(np.isin(table.ids([g], asked.group, codes), chosen))
+            for g, first in enumerate(table.edges[:-1])
+        ]
         sample = Sample(table, asked, target, np.concatenate(parts), len(ids))
     return of_columns(_columns(sample), asked), sample
 
@@ -250,13 +213,13 @@ def _columns(sample: Sample) -> Any:
     """The columns of the part."""
     import pyarrow as pa
 
-    table, parts, first = sample.table, [], 0
+    table = sample.table
     names = [name for name in table.names if name not in sample.asked.drop]
+    parts = []
     for g, size in enumerate(table.sizes):
-        kept = sample.holds(first, size)
+        kept = sample.holds(table.edges[g], size)
         if kept.any():
             parts.append(table.arrow([g], names, kept))
-        first += size
     return table.columns(pa.concat_tables(parts))
 
 

@@ -20,12 +20,14 @@ from setwise.datasets.columns import (
     Column,
     Date,
     DecimalComma,
+    Stamp,
     column_of,
     is_number,
     refuse_missing,
     row_words,
     some,
 )
+from setwise.datasets.parquet import NUMBERS, ParquetFile, is_of
 
 EXACT = 2.0**53
 """From this size on, different whole numbers become equal in float64."""
@@ -183,21 +185,19 @@ def _row_and_line(path: Path, separator: str, row: int) -> str:
 
 def read_parquet(path: Path) -> Columns:
     """Read a Parquet table; this needs pyarrow."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise ValueError(f"to read {path.name} install pyarrow, or save the table as CSV.") from None
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            table = file.read()
-    except (pyarrow.ArrowException, OSError) as error:
-        raise ValueError(f"{path.name} is not a Parquet table: {' '.join(str(error).split()).rstrip('.')}.") from None
+    with table_file(path).opened() as file:
+        table = file.read()
     names = tuple(table.column_names)
     check_names(names, path)
     if table.num_rows == 0 or not names:
         raise ValueError(f"{path.name} has no rows.")
     return of_arrow(table, names, path)
+
+
+def table_file(path: Path) -> ParquetFile:
+    """The file of a Parquet table."""
+    absent = f"to read {path.name} install pyarrow, or save the table as CSV."
+    return ParquetFile(Stamp.of(path), absent, f"{path.name} is not a Parquet table")
 
 
 def of_arrow(table: Any, names: tuple[str, ...], path: Path) -> Columns:
@@ -211,12 +211,12 @@ def _values(column: Any, name: str, path: Path) -> NDArray[Any]:
     import pyarrow as pa
 
     kind = column.type
-    if pa.types.is_null(kind):
+    if is_of(kind, "null"):
         return np.full(len(column), "", dtype=object)
     # Truth values with gaps would become objects; as whole numbers with gaps they become floats with NaN.
-    if pa.types.is_boolean(kind) and column.null_count:
+    if is_of(kind, "boolean") and column.null_count:
         column, kind = column.cast(pa.int8()), pa.int8()
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+    if is_of(kind, *NUMBERS):
         return np.asarray(column.to_numpy())
     try:
         # Dates and decimals become text, which keeps all their digits.

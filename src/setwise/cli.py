@@ -275,10 +275,10 @@ def _line(kind: object) -> str:
 
 
 def wrapped(sentence: str) -> str:
-    """The sentence in lines, with what may come from files made visible."""
+    """The sentence in lines, as :func:`setwise.compare.text.wrap` makes them."""
     from setwise.compare.text import wrap
 
-    return wrap(in_line(sentence))
+    return wrap(sentence)
 
 
 def _sentence(error: Exception) -> str:

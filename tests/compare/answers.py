@@ -27,7 +27,10 @@ def made_up(
     """An answer of three ways over as many folds as there are figures."""
     losses = {REFERENCE: np.array(reference), PLAIN: np.array(plain), OTHER: np.array(other)}
     choices = choices or (chosen,) * len(reference)
-    rows = tuple(CandidateResult(*key, float(one.mean()), 0.0, 0.01, one) for key, one in losses.items())
+    rows = tuple(
+        CandidateResult(*key, loss=float(one.mean()), gain=0.0, gain_error=0.01, outer=one)
+        for key, one in losses.items()
+    )
     own = np.array([losses[key][k] for k, key in enumerate(choices)])
     base = np.array([losses[key[0], "threshold"][k] for k, key in enumerate(choices)])
     folds = Plan(folds=max(len(reference), 2))

@@ -46,7 +46,7 @@ def test_renamed_words_change_nothing(tmp_path, strategy, group):
     found, models = [], []
     for renamed in (False, True):
         path = table(tmp_path / f"{strategy}{renamed}.csv", renamed)
-        problem = read(str(path), "y", group, None, None if group else "bag")
+        problem = read(str(path), {"target": "y", "group": group, "drop": None if group else "bag"})
         (answer,) = compare(problem, [F1], plan)
         found.append(answer)
         base = make_pipeline(TableEncoder(problem.columns), LogisticRegression(max_iter=1000))
@@ -58,7 +58,7 @@ def test_renamed_words_change_nothing(tmp_path, strategy, group):
     for one, other in zip(found[0].rows, found[1].rows, strict=True):
         assert one.key == other.key
         np.testing.assert_allclose(one.outer, other.outer, atol=1e-9)
-        assert one.inner == pytest.approx(other.inner, abs=1e-9)
+        assert one.loss == pytest.approx(other.loss, abs=1e-9)
     assert models[0].best_strategy_ == models[1].best_strategy_
 
 
@@ -67,7 +67,7 @@ def test_a_saved_winner_reads_no_codes_either(tmp_path):
     pytest.importorskip("skops.io")
     labels = []
     for renamed in (False, True):
-        problem = read(str(table(tmp_path / f"{renamed}.csv", renamed)), "y", None, None, "bag")
+        problem = read(str(table(tmp_path / f"{renamed}.csv", renamed)), {"target": "y", "drop": "bag"})
         (answer,) = compare(problem, [F1], Plan(2, 3, (1.0,), ("linear",), ("ramp",)))
         winner = replace(answer.winner, key=("linear", "ramp"), threshold=None, constant=1.0)
         model = saved_model(replace(answer, winner=winner), None)

@@ -15,6 +15,7 @@ from setwise.compare.plan import PLAIN, Key, NamedLoss, Plan
 from setwise.compare.problem import Problem
 from setwise.core.attributes import cached_property
 from setwise.core.checks import Values, as_number, as_reals
+from setwise.estimators.selection.choice import Candidate
 from setwise.estimators.selection.floors import FloorShares
 
 
@@ -77,33 +78,18 @@ def holm(p_values: ArrayLike) -> Values:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class CandidateResult:
-    """A strategy over a base model: what it lost inside, out of fold on all rows, and on the outer folds.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CandidateResult(Candidate):
+    """A candidate, judged out of fold on all rows, with what it lost on the outer folds.
 
     Attributes
     ----------
-    base, strategy : the names
-    inner : the out-of-fold loss on all rows
-    gain, gain_error : what it gained there over the reference, and the standard error of this paired difference
     outer : (folds,) the loss on the test part of each outer fold; NaN where it was refused
     test : the loss on the rows of ``--test``, NaN without them
-    refusal : why it does not fit, in a sentence; empty if it does
     """
 
-    base: str
-    strategy: str
-    inner: float
-    gain: float
-    gain_error: float
     outer: Values
     test: float = np.nan
-    refusal: str = ""
-
-    @property
-    def key(self) -> Key:
-        """The names of the base model and of the strategy."""
-        return self.base, self.strategy
 
     @property
     def usable(self) -> bool:
@@ -324,4 +310,4 @@ class Answer:
             for row in self.rows[1:]
             if row.usable and row.key != PLAIN and np.abs(row.outer - self.reference.outer).max() > 1e-12
         ]
-        return min(others, key=lambda row: row.inner) if others else None
+        return min(others, key=lambda row: row.loss) if others else None

@@ -69,6 +69,11 @@ class CommandOptions:
     resume: bool = False
     command: str = ""
 
+    @property
+    def asked(self) -> dict[str, str | None]:
+        """What the readers of files are asked for."""
+        return {"target": self.target, "group": self.group, "positive": self.positive, "drop": self.drop}
+
 
 def plan_of(options: CommandOptions) -> Plan:
     """The plan of the options; ValueError where one is out of range."""
@@ -151,26 +156,21 @@ def read_sample(options: CommandOptions, plan: Plan) -> tuple[Problem, OtherRows
     budget, path = Budget.of(options.memory, "--memory"), Path(options.data)
     if path.suffix.lower() != ".parquet":
         raise ValueError(f"--memory is for a Parquet file, which can be read part by part; got {path.name}.")
-    asked, table = (
-        request(options.target, options.group, options.positive, options.drop, True),
-        ParquetTable(as_existing(path)),
-    )
+    asked, table = request(**options.asked, raw=True), ParquetTable(as_existing(path))
     target, apart = parts_of(table.head, asked)
     features = [name for name in table.names if name not in (*target, *apart)]
     cells = sum(1 if name in table.numbers else WORDS for name in features)
     grouped, jobs = options.group is not None, effective_n_jobs(options.n_jobs or 1)
-    room, wanted = (
-        MemoryAllowance(budget, table, max(cells, 1), len(target), grouped, "forest" in plan.bases, jobs),
-        list[int](),
-    )
+    room = MemoryAllowance(budget, table, max(cells, 1), len(target), grouped, "forest" in plan.bases, jobs)
+    wanted: list[int] = []
 
     def rows(sets: int) -> int:
         wanted.append(min(room.rows(sets), table.rows))
         return wanted[-1]
 
     held, sample = drawn(table, asked, rows, plan.seed)
-    given = {"target": options.target, "group": options.group, "positive": options.positive, "drop": options.drop}
-    problem = problem_of(held, options.data, "load_sample", {"rows": wanted[-1], **given, "seed": plan.seed})
+    given = {"rows": wanted[-1], **options.asked, "seed": plan.seed}
+    problem = problem_of(held, options.data, "load_sample", given)
     if len(sample.rows) == table.rows:
         return replace(problem, notes=(*problem.notes, f"All rows of {path.name} fit into --memory.")), None
     assert problem.origin is not None
@@ -189,11 +189,6 @@ def check_place(path: Path) -> None:
     require_folder(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file.")
-
-
-def save(found: Answer, path: Path, group: str | None) -> Path:
-    """Write the recommendation of an answer to a file, from which ``setwise predict`` labels new rows."""
-    return save_model(saved_model(found, group), path)
 
 
 def saved_model(found: Answer, group: str | None) -> SavedModel:
@@ -329,7 +324,7 @@ def _answered(
         budget = QUICK_BUDGET if options.quick else BUDGET
     found = run(work, options, budget, say, kept)
     if options.save is not None:
-        save(found[0], options.save, options.group)
+        save_model(saved_model(found[0], options.group), options.save)
         found = [replace(found[0], saved=str(options.save))]
     title = f"setwise compare: {work[0].problem.name if options.data else 'bundled problems'}"
     files = write_report(options.out, found, title, time.perf_counter() - begin, options.command)
@@ -439,7 +434,7 @@ def work_of(options: CommandOptions, plan: Plan) -> list[ComparisonTask]:
         problem, others = read_sample(options, plan)
     else:
         refuse_too_large(Path(options.data))
-        problem = read(options.data, options.target, options.group, options.positive, options.drop)
+        problem = read(options.data, options.asked)
     test = None if options.test is None else read_test(options.test, problem, options.target, options.group)
     found = ComparisonTask(problem, measures_of(options.loss or usual_loss(options), average), test, others)
     return [found.part(QUICK_ROWS, plan, "--quick") if options.quick and len(problem.y) > QUICK_ROWS else found]

@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from setwise.compare.answer import Answer, ThresholdRange
 from setwise.compare.floor_sentences import lower
 from setwise.compare.plan import BASES
-from setwise.compare.sentences import axes_of, breaks, strategy_title
+from setwise.compare.sentences import breaks, strategy_title, ways_by_strategy
 from setwise.compare.text import figure as as_text
 from setwise.compare.text import signed, threshold_text
 from setwise.core.checks import Values
@@ -81,7 +81,8 @@ def gain(found: Answer) -> Figure:
 
 def ways(found: Answer) -> Figure:
     """The mean of the measure on the outer folds with its standard error, for every strategy over every base model."""
-    bases, strategies = axes_of(found)
+    bases, by_strategy = ways_by_strategy(found)
+    strategies = list(by_strategy)
     figure, axes = panel(8.4, 0.9 + 0.42 * max(len(strategies), 2))
     shift = np.linspace(-0.22, 0.22, len(bases)) if len(bases) > 1 else np.zeros(1)
     shown = [row for row in found.rows if row.usable and not breaks(found, row)]

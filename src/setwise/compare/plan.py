@@ -164,6 +164,11 @@ class BaseModel(ABC):
         """The classifier, not yet fitted; what it learns of the table it learns in ``fit``."""
 
 
+def over_table(problem: Problem, trees: Any) -> Any:
+    """Trees over the table of a problem, which is prepared for them where it is a raw one."""
+    return array_pipeline(TableEncoder(problem.columns, "trees"), trees) if problem.columns else trees
+
+
 @final
 @dataclass(frozen=True)
 class LogisticRegressionModel(BaseModel):
@@ -199,8 +204,7 @@ class RandomForestModel(BaseModel):
     title: ClassVar[str] = "random forest"
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        model = RandomForestClassifier(random_state=seed)
-        return array_pipeline(TableEncoder(problem.columns, "trees"), model) if problem.columns else model
+        return over_table(problem, RandomForestClassifier(random_state=seed))
 
 
 @final
@@ -217,8 +221,7 @@ class BoostedTreesModel(BaseModel):
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
         words = tree_categories(problem.columns) if problem.columns else []
         given = {"categorical_features": words} if words else {}
-        model = HistGradientBoostingClassifier(**given, random_state=seed)
-        return array_pipeline(TableEncoder(problem.columns, "trees"), model) if problem.columns else model
+        return over_table(problem, HistGradientBoostingClassifier(**given, random_state=seed))
 
 
 BASES: dict[str, BaseModel] = {

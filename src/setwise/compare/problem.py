@@ -4,6 +4,7 @@ It comes from files, or is bundled: the synthetic one of LH 6.1, and real data t
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
@@ -314,10 +315,9 @@ def digit_traits(count: int = 6) -> Problem:
     return Problem("traits of digits", about, X, Y, None, names, code=code)
 
 
-def read(data: str, target: str | None, group: str | None, positive: str | None, drop: str | None) -> Problem:
-    """The problem of a file; ValueError or OSError in one sentence where it cannot be read."""
-    asked = {"target": target, "group": group, "positive": positive, "drop": drop}
-    return problem_of(load_table(data, target, group, positive, drop), data, "load_table", asked)
+def read(data: str, asked: Mapping[str, str | None]) -> Problem:
+    """The problem of a file that ``load_table`` reads; ValueError or OSError in one sentence where it cannot."""
+    return problem_of(load_table(data, **asked), data, "load_table", asked)
 
 
 def problem_of(held: Data, data: str, reader: str, asked: Mapping[str, Any]) -> Problem:
@@ -328,6 +328,8 @@ def problem_of(held: Data, data: str, reader: str, asked: Mapping[str, Any]) -> 
     lines = [f"from setwise.datasets import {reader}", "", f"data = {reader}({data!r}{options})"]
     lines.append("X, y = data.X, data.y" if held.groups is None else "X, y, groups = data.X, data.y, data.groups")
     X, features, places = held.X, held.features, None
+    # Numbered features count from 0 or from 1.
+    first = 0 if len(features) and str(features[0]) == "feature 0" else 1
     if issparse(X):
         # Weights are dense, so columns that never occur would take memory and time in every model.
         places, at = np.unique(X.indices, return_inverse=True)
@@ -339,7 +341,7 @@ def problem_of(held: Data, data: str, reader: str, asked: Mapping[str, Any]) -> 
     return Problem(
         path.name, f"Read from {path.name}.", X, held.y, held.groups, held.classes, features=features,
         columns=held.columns, notes=held.notes, code=tuple(lines), places=places, width=held.X.shape[1],
-        first=_first(held), origin=origin,
+        first=first, origin=origin,
     )  # fmt: skip
 
 
@@ -389,8 +391,10 @@ def targets_of(kept: Mapping[str, list[str]], problem: Problem, names: Sequence[
 
 
 def _place(text: str, known: Sequence[str]) -> int:
-    """The place of a label among those that are known, -1 for another one."""
-    text = text if text in known else _word(text)
+    """The place of a label among those that are known, where a whole number has no point; -1 for another one."""
+    if text not in known and "_" not in text:
+        with suppress(ValueError, OverflowError):
+            text = word(float(text))
     return known.index(text) if text in known else -1
 
 
@@ -402,16 +406,3 @@ def _usual_target(path: str) -> str:
     if table is not None and len(found) != 1:
         raise ValueError(f"--test {Path(path).name} must have one target column; name it with --target.")
     return found[0] if found else TARGET_NAMES[0]
-
-
-def _word(text: str) -> str:
-    """A label as the reader of the target names it: a whole number has no point."""
-    try:
-        return word(float(text)) if "_" not in text else text
-    except (ValueError, OverflowError):
-        return text
-
-
-def _first(held: Data) -> int:
-    """The index of the first numbered feature of a file."""
-    return 0 if len(held.features) and str(held.features[0]) == "feature 0" else 1

@@ -4,7 +4,7 @@ import base64
 import json
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from html import escape
 from pathlib import Path
@@ -13,30 +13,9 @@ from typing import Any
 import numpy as np
 
 from setwise import __version__
+from setwise.compare import sentences as words
 from setwise.compare.answer import Answer, CandidateResult, OtherRowsReport
 from setwise.compare.plan import BASES
-from setwise.compare.sentences import (
-    WAYS,
-    axes_of,
-    breaks,
-    cell,
-    cells_of,
-    data_of,
-    details,
-    facts,
-    heading,
-    headline,
-    in_short,
-    kind,
-    legend,
-    other_table,
-    refusals,
-    rows_text,
-    strategy_title,
-    table,
-    way,
-    what_to_do,
-)
 from setwise.compare.text import wrap
 from setwise.core import pages
 from setwise.core.files import HIDDEN, in_line, rights_at, visible
@@ -63,7 +42,7 @@ def _result(found: Answer) -> dict[str, Any]:
         "problem": found.problem.name,
         "measure": found.measured.name,
         "title": found.measured.title,
-        "data": data_of(found.problem),
+        "data": words.data_of(found.problem),
         "change": found.changes,
         "base": winner.key[0],
         "strategy": winner.key[1],
@@ -90,9 +69,9 @@ def _result(found: Answer) -> dict[str, Any]:
             "strategies": list(found.plan.strategies),
             "seed": found.plan.seed,
         },
-        "facts": facts(found),
-        "words": headline(found),
-        "details": details(found),
+        "facts": words.facts(found),
+        "words": words.headline(found),
+        "details": words.details(found),
         "seconds": round(found.seconds, 2),
     }
 
@@ -101,7 +80,7 @@ def _row(row: CandidateResult) -> dict[str, Any]:
     return {
         "base": row.base,
         "strategy": row.strategy,
-        "out_of_fold_loss": _number(row.inner),
+        "out_of_fold_loss": _number(row.loss),
         "out_of_fold_gain": _number(row.gain),
         "out_of_fold_gain_error": _number(row.gain_error),
         "loss_in_folds": [_number(loss) for loss in row.outer.tolist()],
@@ -292,20 +271,20 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
     """One answer as HTML: the answer, then the pictures, the table, the details and the code."""
     answer = "".join(
         f"<dt>{linked(title.capitalize(), pages.WHAT_IT_PRINTS)}</dt><dd>{'<br>'.join(map(escape, sentences))}</dd>"
-        for title, sentences in headline(found).items()
+        for title, sentences in words.headline(found).items()
     )
     shown = "".join(
         f'<img alt="{escape(_caption(found, name))}" src="data:image/png;base64,{base64.b64encode(data).decode()}">'
         f'<p class="note">{escape(_caption(found, name))}</p>'
         for name, data in images.items()
     )
-    rest = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*details(found), *refusals(found)])
+    rest = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*words.details(found), *words.refusals(found)])
     above = f"<h3>{linked('The same in Python', pages.FROM_PYTHON)}</h3>"
     code = f"{above}<pre>{escape(found.winner.code)}</pre>" if found.winner.code else ""
     return (
-        f"<h2>{escape(heading(found))}</h2>"
-        f"<p>{'<br>'.join(map(escape, facts(found)))}<br>"
-        f'<span class="note">{linked(kind(found).rstrip("."), pages.SETS)}.</span></p>'
+        f"<h2>{escape(words.heading(found))}</h2>"
+        f"<p>{'<br>'.join(map(escape, words.facts(found)))}<br>"
+        f'<span class="note">{linked(words.kind(found).rstrip("."), pages.SETS)}.</span></p>'
         f'<dl class="answer">{answer}</dl>'
         f"<h3>{linked('All ways that were tried', pages.WHAT_IS_TRIED)}</h3>"
         f'<p class="note">Mean of {escape(found.measured.title)} on the outer folds '
@@ -314,49 +293,48 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
     )
 
 
-def linked(words: str, page: Page) -> str:
-    """The words as HTML, with a link to the page that explains them where the address of the site is known."""
-    text = escape(words)
+def linked(text: str, page: Page) -> str:
+    """The text as HTML, with a link to the page that explains it where the address of the site is known."""
+    shown = escape(text)
     where = escape(f"{page.title}, in {page.name}")
-    return text if page.address is None else f'<a href="{escape(page.address)}" title="{where}">{text}</a>'
+    return shown if page.address is None else f'<a href="{escape(page.address)}" title="{where}">{shown}</a>'
 
 
 def _table(found: Answer) -> str:
     """The table of strategies and base models as HTML."""
-    bases, strategies = axes_of(found)
-    rows = {row.key: row for row in found.rows}
-    head = "".join(f"<th>{escape(title)}</th>" for title in ("", *(BASES[base].title for base in bases)))
-    body = "".join(
-        f"<tr><td>{escape(strategy_title(strategy))}</td>"
-        + "".join(
-            f"<td{BEST if (base, strategy) == found.winner.key else ''}>{_cell(found, rows.get((base, strategy)))}</td>"
-            for base in bases
-        )
-        + "</tr>"
-        for strategy in strategies
+    bases, ways = words.ways_by_strategy(found)
+    return _html_table(
+        [BASES[base].title for base in bases],
+        {words.strategy_title(name): [_cell(found, row) for row in rows] for name, rows in ways.items()},
     )
+
+
+def _html_table(columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
+    """A table as HTML, with the names of its columns, and for the name of each row its cells as HTML."""
+    head = "".join(f"<th>{escape(title)}</th>" for title in ("", *columns))
+    body = "".join(f"<tr><td>{escape(name)}</td>{''.join(cells)}</tr>" for name, cells in rows.items())
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _cell(found: Answer, row: CandidateResult | None) -> str:
     """A cell as HTML, which says where a way breaks the floor."""
-    return cell(found, row) + ('<br><span class="note">breaks the floor</span>' if breaks(found, row) else "")
+    best = BEST if row is not None and row.key == found.winner.key else ""
+    broken = '<br><span class="note">breaks the floor</span>' if words.breaks(found, row) else ""
+    return f"<td{best}>{words.cell(found, row)}{broken}</td>"
 
 
 def _other_table(found: Answer) -> str:
     """The table of the rows of a file that are not in its sample, as HTML; nothing without them."""
-    rows = "".join(
-        f"<tr><td>{escape(way(key))}</td><td{BEST if key == found.winner.key else ''}>{text}</td></tr>"
-        for key, text in cells_of(found).items()
-    )
-    return (
-        rows and f"<table><thead><tr><th></th><th>on {rows_text(found)}</th></tr></thead><tbody>{rows}</tbody></table>"
-    )
+    rows = {
+        words.way(key): [f"<td{BEST if key == found.winner.key else ''}>{text}</td>"]
+        for key, text in words.cells_of(found).items()
+    }
+    return _html_table([f"on {words.rows_text(found)}"], rows) if rows else ""
 
 
 def _rules(found: Answer) -> str:
     """What the rules of the table are."""
-    kinds = [WAYS[strategy] for strategy in axes_of(found)[1]]
+    kinds = [words.WAYS[strategy] for strategy in words.ways_by_strategy(found)[1]]
     if found.floored is not None:
         kinds = [FlooredThreshold if kind.name == FlooredThreshold.name else kind for kind in kinds]
     many = found.problem.many
@@ -399,36 +377,31 @@ WIDTH, INDENT = 100, 13
 
 def section(found: Answer, bold: bool) -> str:
     """The text of one answer: the problem, the parts of the answer, the table, and the details."""
-    head = in_line(heading(found))
+    head = in_line(words.heading(found))
     # That all rows are one set is what a reader takes for granted.
     several = found.problem.many or found.problem.groups is not None
-    lines = [head, "=" * len(head), *map(_wrapped, [*facts(found), *([kind(found)] if several else [])]), ""]
-    for title, words in headline(found).items():
-        shown = [in_line(sentence) for sentence in words]
+    lines = [head, "=" * len(head), *map(wrap, [*words.facts(found), *([words.kind(found)] if several else [])]), ""]
+    for title, told in words.headline(found).items():
+        shown = [in_line(sentence) for sentence in told]
         body = "\n".join(shown) if title == "WHY" else " ".join(shown)
         lines.append(_titled(title, body, bold))
     lines += [
         "",
-        _wrapped(legend(found, f"{'bold' if bold else 'the star'} is recommended")),
+        wrap(words.legend(found, f"{'bold' if bold else 'the star'} is recommended")),
         "",
-        table(found, bold),
+        words.table(found, bold),
     ]
-    if cells_of(found):
-        lines += ["", other_table(found, {key: way(key) for key in cells_of(found)}, bold)]
-    if sentences := in_short(found):
-        lines += ["", *map(_wrapped, sentences)]
+    if words.cells_of(found):
+        lines += ["", words.other_table(found, bold)]
+    if sentences := words.in_short(found):
+        lines += ["", *map(wrap, sentences)]
     return "\n".join(lines)
 
 
 def summary(found: Sequence[Answer]) -> list[str]:
     """A summary of several answers: what to do in each of them."""
-    lines = [_wrapped(f"{one.problem.name}, {one.measured.title}: {' '.join(what_to_do(one))}") for one in found]
+    lines = [wrap(f"{one.problem.name}, {one.measured.title}: {' '.join(words.what_to_do(one))}") for one in found]
     return ["In short\n========\n" + "\n".join(lines)]
-
-
-def _wrapped(sentence: str) -> str:
-    """The sentence in lines, with what may come from files as it can be shown."""
-    return wrap(in_line(sentence))
 
 
 def _titled(title: str, body: str, bold: bool) -> str:

@@ -270,11 +270,12 @@ class _MeasureRecord:
             on_test, kept_on_test = self._judged(decision, rows_of(test, self.measured))
         rows = tuple(
             CandidateResult(
-                c.base, c.strategy, c.loss, c.gain, c.gain_error,
-                np.array([found.get(c.key, np.nan) for found in self.losses]), on_test.get(c.key, np.nan), c.refusal,
+                **vars(candidate),
+                outer=np.array([found.get(candidate.key, np.nan) for found in self.losses]),
+                test=on_test.get(candidate.key, np.nan),
             )
-            for c in decision.candidates
-        )  # fmt: skip
+            for candidate in decision.candidates
+        )
         base_only = [(base, self.reference.name) for base, _ in self.chosen]
         found = Answer(
             self.problem, self.measured, self.plan, rows, decision.chosen, tuple(self.chosen),

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import chain
 from shlex import quote
 from typing import Any
 
@@ -126,9 +127,12 @@ def in_short(found: Answer) -> list[str]:
 
 def details(found: Answer) -> list[str]:
     """All details: the threshold, the constant, the coefficients, the columns, the saved file, what was left out."""
-    sentences, winner = _range(found), found.winner
+    sentences, winner, constants = _range(found), found.winner, found.plan.grid
     if winner.constant is not None:
-        sentences.append(f"C of {BASES[winner.key[0]].title}: {winner.constant:g}, from {_grid(found)}{_end(found)}.")
+        # The upper end of the grid is worth a word; the lower end is nearly a constant model.
+        end = ", the largest that was tried" if len(constants) > 1 and winner.constant == max(constants) else ""
+        tried = ", ".join(f"{c:g}" for c in constants)
+        sentences.append(f"C of {BASES[winner.key[0]].title}: {winner.constant:g}, from {tried}{end}.")
     if winner.coefficients:
         sentences.append(coefficients_text(winner.coefficients))
     return [*sentences, *_columns(found.problem), *_saved(found), *found.problem.notes, *found.notes]
@@ -136,16 +140,16 @@ def details(found: Answer) -> list[str]:
 
 def _range(found: Answer) -> list[str]:
     """The thresholds that are nearly as good."""
-    winner = found.winner
-    if winner.flat is not None and winner.flat.low < winner.flat.high:
-        low, high = (threshold_text(end) for end in (winner.flat.low, winner.flat.high))
-        if low == high:
-            low, high = f"{winner.flat.low:.4g}", f"{winner.flat.high:.4g}"
-        return [
-            f"From the threshold {low} to {high}, {found.measured.title} is at most {figure(winner.flat.tolerance)} "
-            f"worse{'' if found.floored is None else ' and the floor is kept'}, out of fold on all rows."
-        ]
-    return []
+    flat = found.winner.flat
+    if flat is None or flat.low >= flat.high:
+        return []
+    low, high = threshold_text(flat.low), threshold_text(flat.high)
+    if low == high:
+        low, high = f"{flat.low:.4g}", f"{flat.high:.4g}"
+    return [
+        f"From the threshold {low} to {high}, {found.measured.title} is at most {figure(flat.tolerance)} "
+        f"worse{'' if found.floored is None else ' and the floor is kept'}, out of fold on all rows."
+    ]
 
 
 def _columns(problem: Problem) -> list[str]:
@@ -198,16 +202,6 @@ def foreign(problem: Problem, measured: NamedLoss) -> tuple[str, ...]:
     return tuple(name for name, kind in STRATEGIES.items() if kind().refuses_data(task))
 
 
-def _end(found: Answer) -> str:
-    """That the constant stands at the upper end of its grid; the lower end is nearly a constant model."""
-    largest = len(found.plan.grid) > 1 and found.winner.constant == max(found.plan.grid)
-    return ", the largest that was tried" if largest else ""
-
-
-def _grid(found: Answer) -> str:
-    return ", ".join(f"{c:g}" for c in found.plan.grid)
-
-
 def rows_text(found: Answer) -> str:
     """``the other N rows``; nothing where there are none."""
     return "" if found.others is None else f"the other {found.others.count:,} rows"
@@ -237,13 +231,11 @@ def cells_of(found: Answer) -> dict[Key, str]:
     return {key: figure(found.measured.shown(loss)) for key, loss in losses.items()}
 
 
-def other_table(found: Answer, names: dict[Key, str], bold: bool) -> str:
-    """A table of these figures for a terminal; ``names`` are the words for the ways."""
+def other_table(found: Answer, bold: bool) -> str:
+    """A table of these figures for a terminal."""
     cells = cells_of(found)
     marks = np.array([[key == found.winner.key] for key in cells])
-    return grid(
-        [names[key] for key in cells], [f"on {rows_text(found)}"], [[cell] for cell in cells.values()], marks, bold
-    )
+    return grid(list(map(way, cells)), [f"on {rows_text(found)}"], [[cell] for cell in cells.values()], marks, bold)
 
 
 def train_on_all(found: Answer) -> list[str]:
@@ -481,20 +473,15 @@ def _move(found: Answer) -> str:
 
 def table(found: Answer, bold: bool = False) -> str:
     """The mean of the measure on the outer folds ± its standard error, for all strategies and base models."""
-    bases, strategies = axes_of(found)
-    rows = {row.key: row for row in found.rows}
-    cells = [[_in_brackets(found, rows.get((base, strategy))) for base in bases] for strategy in strategies]
-    marks = np.array([[(base, strategy) == found.winner.key for base in bases] for strategy in strategies])
-    return grid(
-        [strategy_title(strategy) for strategy in strategies], [BASES[base].title for base in bases], cells, marks, bold
-    )
+    bases, ways = ways_by_strategy(found)
+    cells = [[_in_brackets(found, row) for row in rows] for rows in ways.values()]
+    marks = np.array([[(base, strategy) == found.winner.key for base in bases] for strategy in ways])
+    return grid([strategy_title(name) for name in ways], [BASES[base].title for base in bases], cells, marks, bold)
 
 
 def legend(found: Answer, best: str) -> str:
     """What a table for a terminal holds, with what ``best`` says of the mark of the recommendation."""
-    bases, strategies = axes_of(found)
-    rows = {row.key: row for row in found.rows}
-    held = [rows.get((base, strategy)) for strategy in strategies for base in bases]
+    held = list(chain(*ways_by_strategy(found)[1].values()))
     broken = ["what stands in brackets breaks the floor"] if any(breaks(found, row) for row in held) else []
     none = ["- was not tried"] if any(row is None or not row.usable for row in held) else []
     text = "; ".join([found.measured.better, best, *broken, *none])
@@ -510,10 +497,11 @@ def _in_brackets(found: Answer, row: CandidateResult | None) -> str:
     return f"({cell(found, row)})" if breaks(found, row) else cell(found, row)
 
 
-def axes_of(found: Answer) -> tuple[list[str], list[str]]:
-    """The base models and the strategies of which there are figures."""
-    usable = [row for row in found.rows if row.usable]
-    return list(dict.fromkeys(row.base for row in usable)), list(dict.fromkeys(row.strategy for row in usable))
+def ways_by_strategy(found: Answer) -> tuple[list[str], dict[str, list[CandidateResult | None]]]:
+    """The base models of which there are figures, and for each such strategy its rows over them."""
+    usable, rows = [row for row in found.rows if row.usable], {row.key: row for row in found.rows}
+    bases, strategies = (list(dict.fromkeys(row.key[i] for row in usable)) for i in (0, 1))
+    return bases, {strategy: [rows.get((base, strategy)) for base in bases] for strategy in strategies}
 
 
 def cell(found: Answer, row: CandidateResult | None) -> str:

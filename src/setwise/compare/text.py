@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from setwise.core.files import in_line
+
 
 def figure(value: float) -> str:
     """A measure or loss, as ``.482`` or ``1.250``."""
@@ -61,9 +63,12 @@ def percent(share: float) -> str:
 
 
 def wrap(sentence: str) -> str:
-    """The sentence in lines of at most 100 characters, of which all but the first are indented."""
+    """The sentence in lines of at most 100 characters, of which all but the first are indented.
+
+    What may come from files is made visible.
+    """
     # Names of files and methods are never broken.
-    return textwrap.fill(sentence, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(in_line(sentence), 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def grid(

@@ -207,14 +207,14 @@ def load_table(
 def _load(path: Any, target: Any, group: Any, positive: Any, drop: Any, raw: bool) -> Data:
     """The content of a file, from arguments that are not checked yet."""
     path, asked = as_existing(path), request(target, group, positive, drop, raw)
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise ValueError(
-            f"{path.name} must end in one of {', '.join(sorted(_READERS))}; got {path.suffix or 'no ending'!r}."
-        )
-    if asked.drop and path.suffix.lower() not in TABLES:
+    suffix, known = path.suffix.lower(), sorted([*TABLES, ".npz", *SVMLIGHT])
+    if suffix not in known:
+        raise ValueError(f"{path.name} must end in one of {', '.join(known)}; got {path.suffix or 'no ending'!r}.")
+    if suffix in TABLES:
+        return of_columns(TABLES[suffix](path), asked)
+    if asked.drop:
         raise ValueError(f"drop is for tables with named columns; {path.name} has none.")
-    return reader(path, asked)
+    return _npz(path, asked) if suffix == ".npz" else _svmlight(path, asked)
 
 
 def request(target: Any, group: Any, positive: Any, drop: Any, raw: bool) -> Request:
@@ -248,11 +248,6 @@ def as_names_of_columns(names: str | Sequence[str] | None, what: str) -> tuple[s
     if "" in found or len(set(found)) != len(found):
         raise ValueError(f"{what} must name distinct columns, joined by commas; got {shown(names)}.")
     return found
-
-
-def _from_columns(read: Callable[[Path], Columns]) -> Callable[[Path, Request], Data]:
-    """A reader of :class:`Data` from a reader of named columns."""
-    return lambda path, asked: of_columns(read(path), asked)
 
 
 def of_columns(table: Columns, asked: Request) -> Data:
@@ -330,14 +325,8 @@ def _svmlight(path: Path, asked: Request) -> Data:
 TABLES: dict[str, Callable[[Path], Columns]] = {".csv": read_csv, ".tsv": read_csv, ".parquet": read_parquet}
 """The readers of tables with named columns, by the suffixes of files."""
 
-_READERS: dict[str, Callable[[Path, Request], Data]] = {
-    **{suffix: _from_columns(read) for suffix, read in TABLES.items()},
-    ".npz": _npz,
-    ".svm": _svmlight,
-    ".svmlight": _svmlight,
-    ".libsvm": _svmlight,
-    ".dat": _svmlight,
-}
+SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".dat")
+"""The suffixes of svmlight."""
 
 
 def _default_target(names: Sequence[str]) -> tuple[str, ...]:

@@ -115,7 +115,7 @@ def load_labeled_images(
     else:
         stems = list(names)
     found = [_read_pair(_file(folders[0], stem), _file(folders[1], stem), side) for stem in stems]
-    return LabeledImages(tuple(stems), tuple(image for image, _ in found), tuple(map_ for _, map_ in found))
+    return LabeledImages(tuple(stems), *zip(*found, strict=True))
 
 
 @visible_errors()
@@ -158,12 +158,10 @@ def load_horses(folder: str | Path, size: int = 50) -> LabeledImages:
         if not file.is_file():
             raise FileNotFoundError(f"there is no file {file.name} in the folder {place}.")
     masks, colors = (read_arrays(file) for file in files)
-    for held, name, file in (
-        (masks, f"masks{size}", files[0]),
-        (masks, "names", files[0]),
-        (colors, f"rgb{size}", files[1]),
-    ):
+    wanted = ((masks, f"masks{size}"), (masks, "names"), (colors, f"rgb{size}"))
+    for held, name in wanted:
         if name not in held:
+            file = files[held is colors]
             raise ValueError(f"{file.name} must hold an array {name}; it holds {', '.join(held)}.")
     mask, rgb, names = masks[f"masks{size}"], colors[f"rgb{size}"], masks["names"]
     n = len(names)
@@ -173,11 +171,8 @@ def load_horses(folder: str | Path, size: int = 50) -> LabeledImages:
             f"uint8; got {mask.shape} and {rgb.shape} of {rgb.dtype}."
         )
     kept = np.setdiff1d(np.arange(n), masks.get("near_duplicate_dropped", np.zeros(0, np.int64)))
-    return LabeledImages(
-        tuple(str(names[i]) for i in kept),
-        tuple(rgb[i] for i in kept),
-        tuple((mask[i] == 1).astype(np.int64) for i in kept),
-    )
+    horses = (mask == 1).astype(np.int64)
+    return LabeledImages(tuple(map(str, names)), tuple(rgb), tuple(horses)).take(kept)
 
 
 def _as_folder(path: Any, name: str) -> Path:

@@ -13,7 +13,7 @@ from setwise.core.checks import as_count, as_kind, as_text, shown
 from setwise.core.files import visible_errors
 from setwise.datasets.blocks import room_for
 from setwise.datasets.columns import Column, word
-from setwise.datasets.files import TABLES, as_existing, as_names_of_columns
+from setwise.datasets.files import SVMLIGHT, TABLES, as_existing, as_names_of_columns
 from setwise.datasets.formats import read_npz_rows, read_svmlight
 from setwise.datasets.tables import Columns
 
@@ -101,7 +101,8 @@ def rows_of(table: Columns, columns: Sequence[Column], group: str | None, wanted
     X = room_for(table.rows, len(columns), np.dtype(np.float64))
     for j, column in enumerate(columns):
         X[:, j] = column.codes(table.cells(column.name), table.path.name, table.place)
-    kept = {name: [_text(cell) for cell in table.cells(name).tolist()] for name in wanted}
+    # A missing number is the empty text.
+    kept = {name: [word(cell) if cell == cell else "" for cell in table.cells(name).tolist()] for name in wanted}
     return NewRows(X, None if group is None else table.ids(group), kept)
 
 
@@ -148,7 +149,7 @@ def load_numbered(path: str | Path, n_features: int, group: str | None = None, f
         if X.shape[1] != n_features:
             raise ValueError(f"X of {path.name} must have {n_features} features, as the model has; got {X.shape[1]}.")
         return NewRows(X, groups, {})
-    if suffix not in (".svm", ".svmlight", ".libsvm", ".dat"):
+    if suffix not in SVMLIGHT:
         raise ValueError(f"path must end in .npz or .svm, since the features have no names; got {path.name}.")
     X, _, groups, _ = read_svmlight(path, as_count(first, "first", low=0, high=1))
     if group not in (None, "qid") or (group == "qid" and groups is None):
@@ -161,8 +162,3 @@ def _of_width(X: csr_matrix, width: int) -> csr_matrix:
     known = X.indices < width
     starts = np.concatenate(([0], np.cumsum(known)))[X.indptr]
     return csr_matrix((X.data[known], X.indices[known], starts), shape=(X.shape[0], width))
-
-
-def _text(cell: Any) -> str:
-    """A cell as text; a missing number is the empty one."""
-    return word(cell) if cell == cell else ""

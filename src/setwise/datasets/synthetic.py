@@ -189,29 +189,25 @@ def textured_objects(
     [[0, 1], [0, 1], [0, 1]]
     """
     n, contrast = as_count(n, "n"), as_number(contrast, "contrast", low=0.0)
-    if not isinstance(shape, tuple) or len(shape) != 2:
-        raise TypeError(f"shape must be a pair (H, W); got {shown(shape)}.")
-    size = (as_count(shape[0], "shape", low=8), as_count(shape[1], "shape", low=8))
+    size = _pair(shape, "shape", 8, "pair (H, W)")
     rng = np.random.default_rng(as_random_state(random_state))
-    drawn = [_draw(size, contrast, rng) for _ in range(n)]
-    return LabeledImages(
-        tuple(f"object{i:03d}" for i in range(n)),
-        tuple(image for image, _ in drawn),
-        tuple(mask.astype(np.int64) for _, mask in drawn),
-    )
+    images, masks = zip(*(_draw(size, contrast, rng) for _ in range(n)), strict=True)
+    return LabeledImages(tuple(f"object{i:03d}" for i in range(n)), images, masks)
 
 
-def _draw(
-    shape: tuple[int, int], contrast: float, rng: np.random.Generator
-) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-    """One image and the mask of its object."""
+def _draw(shape: tuple[int, int], contrast: float, rng: np.random.Generator) -> tuple[NDArray[np.uint8], Ints]:
+    """One image, and 1 for the pixels of its object."""
     mask = _outline(shape, rng)
     around = rng.uniform(0.3, 0.6, 3)
     inside = around + contrast * np.array([1.0, 0.0, -1.0]) + rng.normal(scale=0.05, size=3)
     coarse, fine = (_smooth(shape, width, rng) for width in (4.0, 1.0))
     colors = np.where(mask[:, :, None], inside + fine[:, :, None], around + coarse[:, :, None])
-    noisy = colors + 0.08 * rng.standard_normal(colors.shape)
-    return np.round(255.0 * np.clip(noisy, 0.0, 1.0)).astype(np.uint8), mask
+    return _levels(colors + 0.08 * rng.standard_normal(colors.shape)), mask.astype(np.int64)
+
+
+def _levels(image: Values) -> NDArray[np.uint8]:
+    """The levels 0..255 of an image whose white is 1."""
+    return np.round(255.0 * np.clip(image, 0.0, 1.0)).astype(np.uint8)
 
 
 def _outline(shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -349,8 +345,7 @@ def _scene(
         mask[top:bottom, left:right][inside] = len(boxes)
         taken[top:bottom, left:right] = True
     noisy = gaussian_filter(image, 0.6) + NOISE * rng.standard_normal(shape)
-    levels = np.round(255.0 * np.clip(noisy, 0.0, 1.0)).astype(np.uint8)
-    return levels, np.array(boxes, np.int64).reshape(-1, 4), mask
+    return _levels(noisy), np.array(boxes, np.int64).reshape(-1, 4), mask
 
 
 def _free_place(taken: Bools, long: int, rng: np.random.Generator) -> tuple[int, int, int, int] | None:
@@ -386,12 +381,10 @@ def _object(high: int, long: int, rng: np.random.Generator) -> tuple[Values, Boo
     gray[inner & cabin] = pane + 0.3 * (u - 0.5)[inner & cabin]
     silhouette = cabin | body
     radius = rng.uniform(0.19, 0.24) * high
-    tyre, hub = rng.uniform(0.02, 0.15), rng.uniform(0.5, 0.85)
+    grays = rng.uniform(0.02, 0.15), rng.uniform(0.5, 0.85)
     for middle in (rng.uniform(0.16, 0.22), rng.uniform(0.76, 0.84)):
         distance = np.hypot((u - middle) * long, v * high - (high - radius))
-        wheel = distance <= radius
-        gray[wheel] = np.where(distance <= 0.55 * radius, hub, tyre)[wheel]
-        silhouette |= wheel
+        silhouette |= _paint_wheel(gray, distance, radius, grays)
     flip = slice(None, None, -1 if rng.random() < 0.5 else 1)
     return np.ascontiguousarray(gray[:, flip]), np.ascontiguousarray(silhouette[:, flip])
 
@@ -444,11 +437,16 @@ def _pole(image: Values, middle: tuple[float, float], rng: np.random.Generator) 
 
 def _wheel(image: Values, middle: tuple[float, float], rng: np.random.Generator) -> None:
     """A single wheel."""
-    distance = np.hypot(*_offsets(image, middle))
     radius = rng.uniform(5.0, 14.0)
-    tyre, hub = rng.uniform(0.02, 0.3), rng.uniform(0.5, 0.85)
+    _paint_wheel(image, np.hypot(*_offsets(image, middle)), radius, (rng.uniform(0.02, 0.3), rng.uniform(0.5, 0.85)))
+
+
+def _paint_wheel(image: Values, distance: Values, radius: float, grays: tuple[float, float]) -> Bools:
+    """Paint a wheel, given the distance of each pixel from its middle and the grays of tyre and hub; its pixels."""
+    tyre, hub = grays
     inside = distance <= radius
     image[inside] = np.where(distance <= 0.55 * radius, hub, tyre)[inside]
+    return inside
 
 
 _SHAPES = (_facade, _bush, _pole, _wheel)
@@ -465,10 +463,10 @@ def _high(long: int) -> int:
     return round(ASPECT * long)
 
 
-def _pair(value: Any, name: str, low: int) -> tuple[int, int]:
-    """Two whole numbers of ``low`` or more."""
+def _pair(value: Any, name: str, low: int, what: str = "pair of whole numbers") -> tuple[int, int]:
+    """Two whole numbers of ``low`` or more; a refusal asks for ``what``."""
     if not isinstance(value, tuple) or len(value) != 2:
-        raise TypeError(f"{name} must be a pair of whole numbers; got {shown(value)}.")
+        raise TypeError(f"{name} must be a {what}; got {shown(value)}.")
     return as_count(value[0], name, low=low), as_count(value[1], name, low=low)
 
 

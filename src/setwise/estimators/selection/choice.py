@@ -30,7 +30,6 @@ ONE_ERROR = 0.8413
 """The probability that a normal variable is below one standard error."""
 
 
-@final
 @dataclass(frozen=True)
 class Candidate:
     """A strategy over a base model, and its loss on rows that neither the model nor the rule saw.

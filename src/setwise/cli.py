@@ -227,7 +227,7 @@ def _predict(options: argparse.Namespace) -> int:
 
     text, note, done = predict_command(options.model, options.data, options.out, options.group, options.keep)
     if note:
-        _complain(f"setwise: {in_line(note)}", 0)
+        _note(f"setwise: {in_line(note)}")
     if options.out is None:
         # A pipe gets the labels as they are.
         print(visible(text) if sys.stdout.isatty() else text, end="")

@@ -73,12 +73,11 @@ def _with_interval(name: str, reached: FloorShares, floor: FlooredThreshold) -> 
     The first share to show says the level of the intervals.
     """
     low, high = interval(*reached.of(name))
-    sure = ""
-    for one in floor.floors:
-        if one.measure == name and one.confidence is not None:
-            # The bound of Clopper and Pearson is no bound of the precision at a threshold that was picked.
-            least = one.least if name == "precision" else lower(*reached.of(name), one.confidence)
-            sure = f"at least {figure(least)} with confidence {one.confidence:g}; "
+    sure, asked = "", floor.recall if name == "recall" else floor.precision
+    if asked is not None and floor.confidence is not None:
+        # The bound of Clopper and Pearson is no bound of the precision at a threshold that was picked.
+        least = asked if name == "precision" else lower(*reached.of(name), floor.confidence)
+        sure = f"at least {figure(least)} with confidence {floor.confidence:g}; "
     level = f"{100 * LEVEL:.0f} % interval " if name == _names(floor)[0] else ""
     return f"{_share(name, reached)} ({sure}{level}{figure(low)} to {figure(high)})"
 
@@ -100,18 +99,19 @@ def floor_gain(found: Answer) -> list[str]:
     if held is None or floor is None:
         return []
     key = found.winner.key
+    whole, folds = held.all_rows[key], [reached[key] for reached in held.folds if key in reached]
     sentences = [
-        f"The threshold keeps {floor.words} out of fold on all rows{_needed(found, floor, held.all_rows[key])}.",
-        *_unsure(found, held.all_rows[key]),
-        *_on_folds(found),
-        *_two_figures(found),
+        f"The threshold keeps {floor.words} out of fold on all rows{_needed(found, floor, whole)}.",
+        *_unsure(floor, whole),
+        *_on_folds(found, floor, whole, folds),
+        *_two_figures(floor, whole, folds),
     ]
     usual = held.all_rows.get(PLAIN)
     if usual is not None:
         usual_model = "The same model" if key == found.reference.key else "Logistic regression"
         verdict = "keeps the floor too" if usual.kept else "breaks the floor"
         sentences.append(
-            f"{usual_model} at the usual 0.5 {verdict}: out of fold on all rows it has {_shares(found, usual)}."
+            f"{usual_model} at the usual 0.5 {verdict}: out of fold on all rows it has {_shares(floor, usual)}."
         )
     return sentences
 
@@ -132,33 +132,27 @@ def _needed(found: Answer, floor: FlooredThreshold, reached: FloorShares) -> str
     return f", for which {needed:,} of the {P:,} positive rows ({figure(needed / P)}) must be found{few}"
 
 
-def _two_figures(found: Answer) -> list[str]:
+def _two_figures(floor: FlooredThreshold, whole: FloorShares, folds: list[FloorShares]) -> list[str]:
     """Why the share without a floor is lower on the outer test parts than it is to be expected, and what to make of it.
 
     Nothing where it is not lower, or where both shares have a floor.
     """
-    held, floor, key = found.floored, found.plan.floor, found.winner.key
-    assert held is not None
-    assert floor is not None
     free = [name for name in _names(floor) if name not in {one.measure for one in floor.floors}]
-    folds = [reached[key] for reached in held.folds if key in reached]
     if not free or not folds:
         return []
-    (name,), whole = free, held.all_rows[key]
-    if np.mean([getattr(one, name) for one in folds]) > getattr(whole, name) - APART:
+    (name,) = free
+    low, high = _mean(name, folds), getattr(whole, name)
+    if low > high - APART:
         return []
     more = "" if floor.confidence is None else ", which need more distance from the floor"
-    low, high = float(np.mean([getattr(one, name) for one in folds])), getattr(whole, name)
     return [
         f"A fair {name} for new rows lies between {figure(low)} and {figure(high)}: the first is of thresholds chosen "
         f"on fewer rows{more}, the second of one chosen on the rows that it is judged on."
     ]
 
 
-def _unsure(found: Answer, reached: FloorShares) -> list[str]:
+def _unsure(floor: FlooredThreshold, reached: FloorShares) -> list[str]:
     """That a floor which holds on the rows at hand may fail on new ones; nothing for one with confidence."""
-    floor = found.plan.floor
-    assert floor is not None
     if floor.confidence is not None:
         return []
     fails = max(chance_of_less(one.least, *reached.of(one.measure)) for one in floor.floors)
@@ -179,20 +173,17 @@ def chance_of_less(least: float, right: int, whole: int) -> float:
     return float(beta.cdf(least, right, whole - right + 1)) if right else 1.0
 
 
-def _on_folds(found: Answer) -> list[str]:
+def _on_folds(found: Answer, floor: FlooredThreshold, whole: FloorShares, folds: list[FloorShares]) -> list[str]:
     """How many outer test parts kept the floor, and how many of them would miss it by chance."""
-    held, floor, key = found.floored, found.plan.floor, found.winner.key
-    assert held is not None
-    assert floor is not None
-    folds = [reached[key] for reached in held.folds if key in reached]
-    kept, means = sum(reached.kept for reached in folds), _means(found, folds)
+    kept = sum(reached.kept for reached in folds)
+    means = listed([f"{name} {figure(_mean(name, folds))}" for name in _names(floor)])
     sentence = f"On the test parts of the outer folds it has {means} on average; {kept} of {len(folds)} kept the floor"
     unsure = sum(not reached.kept and floor.holds(reached) for reached in folds)
     if unsure:
         return [f"{sentence}, and in {unsure} the training part was too small to be sure of it."]
     if kept == len(folds) or len(floor.floors) > 1 or found.problem.groups is not None:
         return [f"{sentence}."]
-    (one,), whole = floor.floors, held.all_rows[key]
+    (one,) = floor.floors
     share, sizes = getattr(whole, one.measure), [reached.of(one.measure)[1] for reached in folds]
     by_chance = float(np.mean([chance_below(one.least, size, share) for size in sizes]))
     # So many misses of parts that are alike would be rare.
@@ -217,17 +208,18 @@ def chance_below(least: float, rows: int, share: float) -> float:
 
 def floor_on_test(found: Answer) -> str:
     """What the recommendation reaches on the rows of ``--test``, behind other words; nothing without floors."""
-    if found.floored is None or found.winner.key not in found.floored.test:
+    held, floor = found.floored, found.plan.floor
+    if held is None or floor is None or found.winner.key not in held.test:
         return ""
-    reached = found.floored.test[found.winner.key]
-    return f", with {_shares(found, reached)}, which {'keeps' if reached.kept else 'breaks'} the floor"
+    reached = held.test[found.winner.key]
+    return f", with {_shares(floor, reached)}, which {'keeps' if reached.kept else 'breaks'} the floor"
 
 
 def floor_reference(found: Answer) -> str:
     """That logistic regression keeps no floor, and what it reaches at best."""
     assert found.floored is not None
     assert found.plan.floor is not None
-    nearest = _shares(found, found.floored.all_rows[found.reference.key])
+    nearest = _shares(found.plan.floor, found.floored.all_rows[found.reference.key])
     return (
         f"Logistic regression keeps {found.plan.floor.words} at no threshold, so that a gain over it would say "
         f"nothing; the threshold that comes nearest has {nearest}."
@@ -243,12 +235,10 @@ def _share(name: str, reached: FloorShares) -> str:
     return f"{name} {figure(getattr(reached, name))}"
 
 
-def _shares(found: Answer, reached: FloorShares) -> str:
-    assert found.plan.floor is not None
-    return listed([_share(name, reached) for name in _names(found.plan.floor)])
+def _shares(floor: FlooredThreshold, reached: FloorShares) -> str:
+    return listed([_share(name, reached) for name in _names(floor)])
 
 
-def _means(found: Answer, folds: list[FloorShares]) -> str:
-    assert found.plan.floor is not None
-    names = _names(found.plan.floor)
-    return listed([f"{name} {figure(float(np.mean([getattr(one, name) for one in folds])))}" for name in names])
+def _mean(name: str, folds: list[FloorShares]) -> float:
+    """The mean of a share over outer folds."""
+    return float(np.mean([getattr(one, name) for one in folds]))

@@ -33,12 +33,12 @@ def predict_command(
     ------
     ValueError, OSError : in one sentence, for anything that is wrong with the model, the data or the place to write
     """
-    if out is not None and out.exists() and any(out.samefile(file) for file in (model, data) if Path(file).exists()):
-        raise ValueError(f"--out must not be the model or the data; got {out}.")
     if out is not None:
+        if out.exists() and any(out.samefile(file) for file in (model, data) if Path(file).exists()):
+            raise ValueError(f"--out must not be the model or the data; got {out}.")
         require_folder(out)
-    if out is not None and out.is_dir():
-        raise IsADirectoryError(f"--out must be a file; got the folder {out}.")
+        if out.is_dir():
+            raise IsADirectoryError(f"--out must be a file; got the folder {out}.")
     held, note = _load(model)
     # The group is read where it matters, and where it is asked for.
     group = group or (held.group if held.joint else None)
@@ -62,16 +62,12 @@ def _counted(held: SavedModel, labels: NDArray[np.int64]) -> str:
     """How many rows are labelled, and how many of them get each label."""
     n, at = len(labels), held.threshold
     rows = f"{n:,} row{'' if n == 1 else 's'} labelled"
-    shares = [f"{count:,} as {name} ({percent(count / max(n, 1))})" for name, count in _counts(held, labels)]
+    # The positive label is counted, or the first ones of a matrix.
+    names = held.classes[:MOST_LABELS] if held.many else held.classes[1:]
+    counts = np.atleast_1d(labels.sum(axis=0)).tolist()
+    shares = [f"{count:,} as {name} ({percent(count / max(n, 1))})" for name, count in zip(names, counts, strict=False)]
     text = f"{rows}: {listed(shares)}"
     return f"{text}, at threshold {threshold_text(at)}" if isinstance(at, float) else text
-
-
-def _counts(held: SavedModel, labels: NDArray[np.int64]) -> list[tuple[str, int]]:
-    """The labels that are counted: the positive one, or the first ones of a matrix."""
-    if not held.many:
-        return [(held.classes[1], int(labels.sum()))]
-    return list(zip(held.classes, labels.sum(axis=0).tolist(), strict=True))[:MOST_LABELS]
 
 
 def _load(path: Path) -> tuple[SavedModel, str]:
@@ -80,9 +76,9 @@ def _load(path: Path) -> tuple[SavedModel, str]:
         warnings.simplefilter("always")
         held = load_model(path)
     made = {
-        f"{w.original_sklearn_version} and read by {w.current_sklearn_version}"
-        for w in (one.message for one in caught)
-        if isinstance(w, InconsistentVersionWarning)
+        f"{one.message.original_sklearn_version} and read by {one.message.current_sklearn_version}"
+        for one in caught
+        if isinstance(one.message, InconsistentVersionWarning)
     }
     note = f"{path.name} was saved by {', and by '.join(sorted(made))}, so labels may differ." if made else ""
     return held, note

@@ -105,10 +105,10 @@ def compare(
         # What a rule under floors has reached is not kept.
         outer = None if checkpoint is None or plan.floor is not None else checkpoint.part(f"outer fold {k}")
         parts = [None if outer is None else outer.part(str(i)) for i in range(len(judges))]
-        known = [judged(part) for part in parts]
-        if all(one is not None for one in known):
+        known = [one for part in parts if (one := judged(part)) is not None]
+        if len(known) == len(judges):
             for judge, one in zip(judges, known, strict=True):
-                judge.remember(one)
+                judge.remember(*one)
             advance(f"outer fold {k}", plan.steps(problem, len(measures)) // (plan.folds + 1))
             continue
         responses = None if checkpoint is None else checkpoint.part(f"responses {k}")
@@ -205,16 +205,14 @@ class _MeasureRecord:
         start = time.perf_counter()
         decision = self._decide(fits, where, advance)
         found, reached = self._judged(decision, test)
-        self.losses.append(found)
-        self.chosen.append(decision.chosen)
+        self.remember(found, decision.chosen)
         self.reached.append(reached)
         self.seconds += time.perf_counter() - start
 
-    def remember(self, known: tuple[dict[Key, float], Key] | None) -> None:
-        """Take what an earlier run has found in an outer fold."""
-        assert known is not None
-        self.losses.append(known[0])
-        self.chosen.append(known[1])
+    def remember(self, losses: dict[Key, float], chosen: Key) -> None:
+        """Take what was found in an outer fold."""
+        self.losses.append(losses)
+        self.chosen.append(chosen)
 
     def _decide(self, fits: Fits, where: str, advance: Advance) -> CandidateChoice:
         task = judged_by(fits.rows.task, self.measured)
@@ -265,9 +263,8 @@ class _MeasureRecord:
         """The choice on all rows, beside what the outer folds say."""
         start = time.perf_counter()
         decision = self._decide(fits, "all rows", advance)
-        on_test, kept_on_test = dict[Key, float](), dict[Key, FloorShares]()
-        if test is not None:
-            on_test, kept_on_test = self._judged(decision, rows_of(test, self.measured))
+        unseen = None if test is None else rows_of(test, self.measured)
+        on_test, kept_on_test = ({}, {}) if unseen is None else self._judged(decision, unseen)
         rows = tuple(
             CandidateResult(
                 **vars(candidate),
@@ -282,13 +279,11 @@ class _MeasureRecord:
             _picked(self.losses, self.chosen), _picked(self.losses, base_only), Recommendation(decision.chosen),
             decision.sources.constants, None, self._floored(decision, fits.rows.task, kept_on_test), notes=notes,
         )  # fmt: skip
-        key = found.chosen if found.changes else found.reference.key
+        key, task = found.chosen if found.changes else found.reference.key, judged_by(fits.rows.task, self.measured)
         found = replace(
             found,
-            winner=recommendation_of(
-                key, decision, judged_by(fits.rows.task, self.measured), self.problem, self.measured, self.plan
-            ),
-            test_gain=None if test is None else self._on_test(decision, key, rows_of(test, self.measured)),
+            winner=recommendation_of(key, decision, task, self.problem, self.measured, self.plan),
+            test_gain=None if unseen is None else self._on_test(decision, key, unseen),
             others=None if others is None else self._on_others(decision, key, others, advance),
         )
         self.seconds += time.perf_counter() - start
@@ -307,10 +302,10 @@ class _MeasureRecord:
         if self.measured.orders or key == first:
             return None
         task = judged_by(test.task, self.measured)
-        guesses = [
+        labels = (
             decision.rules[one].labels(decision.sources.of(one).fresh(test.X, task.groups)) for one in (first, key)
-        ]
-        found = gain_of(task, guesses[0], guesses[1])
+        )
+        found = gain_of(task, *labels)
         return found.gain, *found.interval
 
 

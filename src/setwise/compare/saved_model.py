@@ -61,11 +61,12 @@ def check_fitted(reader: Any, name: str) -> None:
 
     A pipeline counts as fitted where its last step is, so all its steps are asked.
     """
-    steps = reader.steps if isinstance(reader, Pipeline) else []
-    for _, step in steps:
-        check_fitted(step, name)
+    if isinstance(reader, Pipeline):
+        for _, step in reader.steps:
+            check_fitted(step, name)
+        return
     try:
-        if hasattr(reader, "fit") and not steps:
+        if hasattr(reader, "fit"):
             check_is_fitted(reader)
     except NotFittedError:
         raise Refusal(f"{name} cannot be saved: its {type(reader).__name__} is not fitted.", OWN_MODEL) from None
@@ -192,12 +193,9 @@ class SavedModel:
         names = as_names(self.classes, "classes", None if as_flag(self.many, "many") else 2)
         object.__setattr__(self, "classes", names)
         as_flag(self.joint, "joint")
-        for name, text in (
-            ("loss", self.loss),
-            ("version", self.version),
-            ("group", "" if self.group is None else self.group),
-        ):
-            as_text(text, name)
+        as_text(self.loss, "loss")
+        as_text(self.version, "version")
+        as_text("" if self.group is None else self.group, "group")
         as_choice(self.response, "response", RESPONSES)
         if not isinstance(self.columns, tuple) or not all(isinstance(column, Column) for column in self.columns):
             raise TypeError(f"columns must be a tuple of columns, as load_table gives them; got {shown(self.columns)}.")

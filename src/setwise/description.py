@@ -156,7 +156,10 @@ class Verdict:
 
 def examine(loss: Loss, truth: Sets, random_state: int | np.random.Generator | None = 0) -> Examination:
     """The traits for one ground truth: by enumeration for p <= 16, O(2^p p^2), otherwise by a random search."""
-    p, plain = truth.total, _without_promises(loss)
+    p, plain = truth.total, loss
+    if isinstance(loss, CountFunctionLoss | SetFunctionLoss):
+        # A broken promise of the user would be refused before the loss can be described.
+        plain = replace(loss, promises=())
     if p <= LIMIT:
         how = f"Traits, by enumeration of all 2^{p} sets of mistakes:"
         return Examination(traits(plain, truth.truth), loss.traits, True, _steepest(table(plain, truth.truth), p), how)
@@ -176,18 +179,14 @@ def examine(loss: Loss, truth: Sets, random_state: int | np.random.Generator | N
     return Examination(sample.unviolated & tables, loss.traits, False, sample.steepest, how, seen)
 
 
-def _without_promises(loss: Loss) -> Loss:
-    """The loss without the promises of its user, since a broken one would be refused before it can be described."""
-    return replace(loss, promises=()) if isinstance(loss, CountFunctionLoss | SetFunctionLoss) else loss
-
-
 def verdicts(loss: Loss, truth: Sets, found: Examination) -> tuple[Verdict, ...]:
     """The verdicts on the Lovász hinge, on margin rescaling, on slack rescaling and on the ramp."""
     # No surrogate of a loss is certain of anything once one of its promises is false.
     if found.broken:
         return tuple(Verdict(kind.name, False, False, False, "refused: a promise is broken.") for kind in KINDS)
-    margin = _margin(loss, truth, found)
-    return _lovasz(loss, truth), margin, _slack(loss, truth, found), _ramp(loss, truth, margin.tight)
+    margin, between = _margin(loss, truth, found), "not convex; between the loss and margin rescaling"
+    ramp = _maximized("ramp", loss, truth, margin.tight, between, False)
+    return _lovasz(loss, truth), margin, _slack(loss, truth, found), ramp
 
 
 def order_verdicts(loss: Loss, truth: Sets) -> tuple[Verdict, ...]:
@@ -234,10 +233,6 @@ def _slack(loss: Loss, truth: Sets, found: Examination) -> Verdict:
     tight = found.holds(Trait.INCREASING)
     how = {True: "tight", False: "not tight, for the loss is not increasing", None: "tight as far as is known"}[tight]
     return _maximized("slack", loss, truth, tight, f"convex; {how}", True)
-
-
-def _ramp(loss: Loss, truth: Sets, tight: bool | None) -> Verdict:
-    return _maximized("ramp", loss, truth, tight, "not convex; between the loss and margin rescaling", False)
 
 
 def _maximized(name: str, loss: Loss, truth: Sets, tight: bool | None, how: str, slack: bool) -> Verdict:

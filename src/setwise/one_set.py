@@ -1,6 +1,5 @@
 """Inference for one set: the labeling that maximizes loss and score together, and max-marginals."""
 
-from collections.abc import Callable
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
@@ -131,8 +130,7 @@ def _prepare(
     else:
         batch = Sets.single(y, "y")
     if weights is not None:
-        areas = as_areas(weights, "weights")
-        loss = _each(loss, lambda part: _by_area(part, areas))
+        loss = _by_area(loss, as_areas(weights, "weights"))
     bound_loss = loss.bind(batch)
     maximizer = (inference or Auto()).prepare(bound_loss, slack)
     # A loss may have bound itself to a batch of its own, so the bound loss says how many scores there are.
@@ -140,15 +138,10 @@ def _prepare(
     return maximizer, flat, bound_loss.batch.at_target(flat)
 
 
-def _each(loss: Loss, change: Callable[[Loss], Loss]) -> Loss:
-    """The loss with ``change`` applied to it, or to each loss of a sum."""
-    if not isinstance(loss, Combination):
-        return change(loss)
-    return Combination.of([(factor, change(part)) for factor, part in loss.parts])
-
-
 def _by_area(loss: Loss, areas: Values) -> Loss:
-    """The loss of areas instead of counts."""
+    """The loss, or each loss of a sum, of areas instead of counts."""
+    if isinstance(loss, Combination):
+        return Combination.of([(factor, _by_area(part, areas)) for factor, part in loss.parts])
     if not isinstance(loss, CountLoss):
         raise Refusal(
             f"weights refuse {loss!r}: it is not a quotient of counts. Give the loss its own weights.", ONE_SET

@@ -338,9 +338,9 @@ def check(work: ComparisonTask, plan: Plan, options: CommandOptions) -> None:
         measured.loss.check(work.problem.sets)
         if plan.floor is not None and measured.orders:
             raise ValueError(f"a floor is kept by a threshold, and {measured.title} has none.")
-    if plan.floor is not None and work.problem.many:
-        raise ValueError("a floor of recall or precision is for one label a row; the target is a label matrix.")
     if plan.floor is not None:
+        if work.problem.many:
+            raise ValueError("a floor of recall or precision is for one label a row; the target is a label matrix.")
         plan.floor.check(work.problem.y)
     if options.save is not None and len(work.measures) > 1:
         raise ValueError("--save takes the model of one measure; name one loss.")

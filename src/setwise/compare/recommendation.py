@@ -290,5 +290,4 @@ def _planes(decision: CandidateChoice, key: Key, problem: Problem, measured: Nam
         return decision.rules[way].labels(decision.sources.of(way).fresh(points))
 
     first = decision.candidates[0].key
-    ways = {first: None, key: None}
-    return {words(one): partial(labels, one) for one in ways}
+    return {words(one): partial(labels, one) for one in (first, key)}

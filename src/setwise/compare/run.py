@@ -302,10 +302,10 @@ class _MeasureRecord:
         if self.measured.orders or key == first:
             return None
         task = judged_by(test.task, self.measured)
-        labels = (
+        usual, advised = (
             decision.rules[one].labels(decision.sources.of(one).fresh(test.X, task.groups)) for one in (first, key)
         )
-        found = gain_of(task, *labels)
+        found = gain_of(task, usual, advised)
         return found.gain, *found.interval
 
 

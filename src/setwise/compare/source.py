@@ -41,13 +41,9 @@ def source(held: Any, **texts: str) -> tuple[str, list[str]]:
         named |= parameter.kind is parameter.KEYWORD_ONLY
         text = texts.get(name) or (f'"{value}"' if isinstance(value, str) else repr(value))
         given.append(f"{name}={text}" if named else text)
-    return f"{kind.__name__}({', '.join(given)})", [import_of(kind)]
-
-
-def import_of(kind: type) -> str:
-    """The line that imports a class from a public module."""
     public = takewhile(lambda part: not part.startswith("_"), kind.__module__.split("."))
-    return f"from {package_of(kind) or '.'.join(public)} import {kind.__name__}"
+    home = package_of(kind) or ".".join(public)
+    return f"{kind.__name__}({', '.join(given)})", [f"from {home} import {kind.__name__}"]
 
 
 def package_of(kind: Any) -> str | None:

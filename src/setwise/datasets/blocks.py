@@ -44,12 +44,11 @@ class Budget:
         """The budget that is given as a number of bytes, or as text: ``"500MB"``, ``"1.5GB"``, ``"2GiB"``."""
         if isinstance(value, str):
             found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?|)B?\s*", value.upper())
-            if found is None:
-                raise ValueError(f"{name} must be bytes, as 500_000_000, or text, as '500MB'; got {shown(value)}.")
-            return cls(int(float(found[1]) * UNITS[found[2]]))
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name} must be bytes, as 500_000_000, or text, as '500MB'; got {shown(value)}.")
-        return cls(int(value))
+            if found is not None:
+                return cls(int(float(found[1]) * UNITS[found[2]]))
+        elif isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1:
+            return cls(int(value))
+        raise ValueError(f"{name} must be bytes, as 500_000_000, or text, as '500MB'; got {shown(value)}.")
 
     def spare(self, n: int) -> int:
         """Bytes that n rows leave to the blocks; below 0 where there are none."""

@@ -92,14 +92,10 @@ class CandidatesDisplay:
         if candidates is None or isinstance(estimator, type):
             raise ValueError(f"estimator must be a fitted MeasureClassifier; got {shown(estimator)}.")
         tried = [candidate for candidate in candidates if not candidate.refusal]
-        return cls(
-            [c.strategy for c in tried],
-            [c.loss for c in tried],
-            [c.error for c in tried],
-            [c.gain for c in tried],
-            [c.gain_error for c in tried],
-            next(c.strategy for c in tried if c.chosen),
-        ).plot(ax)
+        names = ("strategy", "loss", "error", "gain", "gain_error")
+        strategies, losses, errors, gains, gain_errors = ([getattr(one, name) for one in tried] for name in names)
+        chosen = next(candidate.strategy for candidate in tried if candidate.chosen)
+        return cls(strategies, losses, errors, gains, gain_errors, chosen).plot(ax)
 
     @classmethod
     def from_predictions(

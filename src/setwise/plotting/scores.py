@@ -404,8 +404,7 @@ def surfaces(
             figure.text((i % columns + 0.5) / columns, 1 - (i // columns + 0.5) / rows, title, ha="center", fontsize=10)
             continue
         axes = figure.add_subplot(rows, columns, i + 1, projection="3d", computed_zorder=False)
-        loss = getattr(surrogate, "loss", None)
-        _draw(axes, surrogate, [] if loss is None else table(loss, y), truth, low, high, view)
+        _draw(axes, surrogate, truth, low, high, view)
         axes.set_title(title, fontsize=10, y=0.98)
     figure.subplots_adjust(left=0.02, right=0.94, bottom=0.03, top=0.99, wspace=0.12, hspace=0.02)
     return figure
@@ -421,16 +420,10 @@ def _check_panels(panels: object) -> None:
             as_kind(pair[1], "the surrogate of panels", Surrogate, "LovaszHinge('jaccard')")
 
 
-def _draw(
-    axes: Axes3D,
-    surrogate: Surrogate,
-    losses: Iterable[float],
-    truth: Sets,
-    low: float,
-    high: float,
-    view: tuple[float, float],
-) -> None:
-    """Draw one surface, the unit square below it, and the losses as dots on dotted lines."""
+def _draw(axes: Axes3D, surrogate: Surrogate, truth: Sets, low: float, high: float, view: tuple[float, float]) -> None:
+    """Draw one surface, the unit square below it, and the losses, if there is one, as dots on dotted lines."""
+    loss = getattr(surrogate, "loss", None)
+    losses: Iterable[float] = () if loss is None else table(loss, truth.truth)
     sign = np.where(truth.truth, 1.0, -1.0)
     grid = np.linspace(low, high, 73)
     u = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)

@@ -95,11 +95,8 @@ def measured_costs(problem: Problem, measures: Sequence[NamedLoss], plan: Plan, 
     large = min(n, max(LEAST_ROWS, min(n // SHARE, MOST_ROWS)))
     sizes = [*([] if warm else [WARM_ROWS]), large // 3, large]
     runs = [_run(problem.part(rows, LEAST_SETS, plan.seed), measures, plan) for rows in sizes]
-    small, whole = runs[-2:]
-    lines = {
-        key: Line.through((small[0], small[1].get(key, seconds)), (whole[0], seconds))
-        for key, seconds in whole[1].items()
-    }
+    (small, before), (whole, after) = runs[-2:]
+    lines = {key: Line.through((small, before.get(key, took)), (whole, took)) for key, took in after.items()}
     fits = {base: line for (base, strategy), line in lines.items() if not strategy}
     return Costs(fits, {key: line for key, line in lines.items() if key[1]}, len(plan.grid))
 
@@ -175,14 +172,11 @@ def within(plan: Plan, costs: Costs, rows: int, budget: float) -> tuple[Plan, in
         notes.append(f"{rows:,} of {held:,} rows")
     expected = costs.expected(plan, rows)
     rest = f" Even so it is expected to take {expected:.0f} s." if expected > 1.5 * budget else ""
-    return (
-        plan,
-        rows,
-        [
-            f"To fit into the {budget:.0f} s that are left of the budget: {'; '.join(notes)}. All of it would take "
-            f"{whole:.0f} s (--time-budget).{rest}"
-        ],
+    note = (
+        f"To fit into the {budget:.0f} s that are left of the budget: {'; '.join(notes)}. All of it would take "
+        f"{whole:.0f} s (--time-budget).{rest}"
     )
+    return plan, rows, [note]
 
 
 CELL, ROW, FOREST = 120, 600, 6000
@@ -231,8 +225,7 @@ class MemoryAllowance:
     @property
     def row(self) -> int:
         """The bytes of a row of the sample."""
-        found = (CELL * self.cells + ROW * self.labels + FOREST * self.forest) * self.jobs
-        return int(found)
+        return int((CELL * self.cells + ROW * self.labels + FOREST * self.forest) * self.jobs)
 
     def rows(self, sets: int) -> int:
         """How many rows the sample of a table of so many sets may have; Refusal where these are too few."""

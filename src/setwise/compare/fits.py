@@ -82,11 +82,8 @@ class Fits:
         plain = chosen[FIRST]
         if task.loss.reads == "labels" and not self._floored:
             plain = _least(self._sources[FIRST], lambda source: (task.mean_loss(source.response().labels),))
-        return BaseResponses(
-            {name: self._sources[name][constant] for name, constant in chosen.items()},
-            chosen,
-            self._sources[FIRST][plain],
-        )
+        tuned = {name: self._sources[name][constant] for name, constant in chosen.items()}
+        return BaseResponses(tuned, chosen, self._sources[FIRST][plain])
 
 
 @final

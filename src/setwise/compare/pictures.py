@@ -128,9 +128,7 @@ def threshold(found: Answer, flat: ThresholdRange) -> Figure:
     """The measure at all thresholds of the recommended model, out of fold, with the flat range."""
     figure, axes = panel(8.4, 2.9)
     axes.plot(flat.thresholds, [found.measured.shown(loss) for loss in flat.losses], color=BLUE, linewidth=1.8)
-    axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0, label=_nearly(flat))
-    axes.axvline(float(found.winner.threshold), color=BLACK, linewidth=1.4,
-                 label=f"tuned: {threshold_text(float(found.winner.threshold))}")  # fmt: skip
+    _mark(axes, found, flat, "", "tuned")
     if found.winner.probability:
         axes.axvline(0.5, color=GRAY, linewidth=1.2, linestyle="--", label="usual: 0.5")
     tidy(axes, f"threshold of the {found.winner.unit}", _plain(found.measured.title))
@@ -138,37 +136,40 @@ def threshold(found: Answer, flat: ThresholdRange) -> Figure:
     return figure
 
 
-def _nearly(flat: ThresholdRange, more: str = "") -> str:
-    """What the thresholds of the flat range have in common."""
-    return f"at most {as_text(flat.tolerance)} worse{more}"
+def _mark(axes: Axes, found: Answer, flat: ThresholdRange, more: str, name: str) -> float:
+    """Mark the flat range, with what else its thresholds have in common, and the threshold, which is returned."""
+    nearly, at = f"at most {as_text(flat.tolerance)} worse{more}", float(found.winner.threshold)
+    axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0, label=nearly)
+    axes.axvline(at, color=BLACK, linewidth=1.4, label=f"{name}: {threshold_text(at)}")
+    return at
 
 
 def floored(found: Answer, flat: ThresholdRange) -> Figure:
     """Recall, precision and the share of rows called positive around the recommended threshold, with the floors."""
+    floor = found.plan.floor
     assert flat.shares is not None
-    assert found.plan.floor is not None
+    assert floor is not None
     assert found.floored is not None
-    at, (recall, precision, called) = float(found.winner.threshold), flat.shares
+    recall, precision, called = flat.shares
     figure, axes = panel(8.4, 3.4)
-    for name, values, color in (("recall", recall, BLUE), ("precision", precision, RED)):
+    for name, values, color, least in (
+        ("recall", recall, BLUE, floor.recall),
+        ("precision", precision, RED, floor.precision),
+    ):
         axes.plot(flat.thresholds, values, color=color, linewidth=1.8, label=name)
-        for floor in found.plan.floor.floors:
-            if floor.measure == name:
-                axes.axhline(floor.least, color=color, linewidth=1.2, linestyle="--", label=f"floor: {floor.least:g}")
-    for floor in found.plan.floor.floors:
-        if floor.measure == "recall" and floor.confidence is not None and found.problem.groups is None:
-            positives = found.floored.all_rows[found.winner.key].positives
-            sure = [lower(round(share * positives), positives, floor.confidence) for share in recall]
-            axes.fill_between(flat.thresholds, sure, recall, color=BLUE, alpha=0.2, linewidth=0,
-                              label=f"lower end: recall that is {100 * floor.confidence:.3g} % sure")  # fmt: skip
+        if least is not None:
+            axes.axhline(least, color=color, linewidth=1.2, linestyle="--", label=f"floor: {least:g}")
+    if floor.recall is not None and floor.confidence is not None and found.problem.groups is None:
+        positives = found.floored.all_rows[found.winner.key].positives
+        sure = [lower(round(share * positives), positives, floor.confidence) for share in recall]
+        axes.fill_between(flat.thresholds, sure, recall, color=BLUE, alpha=0.2, linewidth=0,
+                          label=f"lower end: recall that is {100 * floor.confidence:.3g} % sure")  # fmt: skip
     axes.plot(flat.thresholds, called, color=GRAY, linewidth=1.4, linestyle="-.", label="rows called positive")
     if found.measured.title not in ("recall", "precision"):
         shown = [found.measured.shown(loss) for loss in flat.losses]
         axes.plot(flat.thresholds, shown, color=GREEN, linewidth=1.4, label=_plain(found.measured.title))
-    axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0, label=_nearly(flat, ", floor kept"))
-    axes.axvline(at, color=BLACK, linewidth=1.4, label=f"recommended: {threshold_text(at)}")
-    least = max([floor.least for floor in found.plan.floor.floors if floor.measure == "recall"], default=0.0)
-    axes.set_xlim(*_around(at, flat, recall, least))
+    at = _mark(axes, found, flat, ", floor kept", "recommended")
+    axes.set_xlim(*_around(at, flat, recall, floor.recall or 0.0))
     axes.set_ylim(0.0, 1.02)
     tidy(axes, f"threshold of the {found.winner.unit}", "share")
     legend_beside(axes)

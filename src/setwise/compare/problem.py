@@ -300,9 +300,8 @@ TRAITS: dict[str, tuple[int, ...]] = {
 def digit_traits(count: int = 6) -> Problem:
     """The multi-label problem of the first ``count`` labels in :data:`TRAITS`, on the 1,797 digits."""
     X, y = load_digits(return_X_y=True)
-    names = tuple(TRAITS)[:count]
-    Y = np.column_stack([np.isin(y, TRAITS[name]) for name in names]).astype(np.int64)
-    digits = {name: TRAITS[name] for name in names}
+    digits = {name: TRAITS[name] for name in tuple(TRAITS)[:count]}
+    Y = np.column_stack([np.isin(y, held) for held in digits.values()]).astype(np.int64)
     code = (
         "import numpy as np",
         "from sklearn.datasets import load_digits",
@@ -312,7 +311,7 @@ def digit_traits(count: int = 6) -> Problem:
         "y = np.column_stack([np.isin(digit, held) for held in traits.values()]).astype(int)",
     )
     about = "Real images of 8 x 8 pixels (scikit-learn's digits): what is true of the digit?"
-    return Problem("traits of digits", about, X, Y, None, names, code=code)
+    return Problem("traits of digits", about, X, Y, None, tuple(digits), code=code)
 
 
 def read(data: str, asked: Mapping[str, str | None]) -> Problem:

@@ -46,6 +46,10 @@ class CandidateChoice:
     own: Mapping[str, str]
     sources: BaseResponses
 
+    def labels(self, key: Key, X: Any, groups: Any = None) -> Bools:
+        """The labels of new rows by the way with this key."""
+        return self.rules[key].labels(self.sources.of(key).fresh(X, groups))
+
 
 def decide(fits: Fits, task: Task, plan: Plan, reference: Strategy, where: str, advance: Advance) -> CandidateChoice:
     """The reference, unless another way has a paired out-of-fold gain above one standard error.
@@ -112,11 +116,8 @@ def _over_each_base(
     labels: dict[Key, Bools] = {}
     own: dict[str, str] = {}
     for base, responses in sources.tuned.items():
-        strategies = [
-            strategy
-            for strategy in plan.tried(base)
-            if strategy.name != reference.name and (base, strategy.name) != PLAIN
-        ]
+        known = (reference.name, PLAIN[1]) if base == FIRST else (reference.name,)
+        strategies = [strategy for strategy in plan.tried(base) if strategy.name not in known]
 
         def progress(name: str, strategy: str, title: str = responses.name) -> None:
             advance(f"{where}: {title}, {strategy.replace('_', ' ')}", 1)
@@ -249,10 +250,9 @@ def flat_range(
         worse |= ~floor.met(thresholds, scores, task)
         # The nearest cut point of a threshold beyond all scores may be on the other side of the floor.
         worse[place] = False
-    bad = np.flatnonzero(worse)
-    low, high = int(np.searchsorted(bad, place)) - 1, int(np.searchsorted(bad, place))
-    first = int(bad[low]) + 1 if low >= 0 else 0
-    last = int(bad[high]) - 1 if high < len(bad) else len(thresholds) - 1
+    bad = np.concatenate([[-1], np.flatnonzero(worse), [len(thresholds)]])
+    after = int(np.searchsorted(bad, place))
+    first, last = int(bad[after - 1]) + 1, int(bad[after]) - 1
     shown = np.unique(np.concatenate([np.linspace(0, len(losses) - 1, DRAWN).astype(int), [first, place, last]]))
     shares = None
     if floor is not None:
@@ -285,9 +285,5 @@ def _planes(decision: CandidateChoice, key: Key, problem: Problem, measured: Nam
     """Functions that label points of the plane, for a problem of two features without groups that matter."""
     if problem.X.shape[1] != 2 or problem.many or problem.columns or measured.orders or decision.rules[key].joint:
         return {}
-
-    def labels(way: Key, points: Values) -> Any:
-        return decision.rules[way].labels(decision.sources.of(way).fresh(points))
-
     first = decision.candidates[0].key
-    return {words(one): partial(labels, one) for one in (first, key)}
+    return {words(one): partial(decision.labels, one) for one in (first, key)}

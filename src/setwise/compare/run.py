@@ -166,11 +166,7 @@ def _outer(problem: Problem, whole: Rows, plan: Plan) -> Folds:
         for train, _ in folds:
             whole.take(train).folds(plan.inner, 0)
     except ValueError as error:
-        raise Refusal(
-            f"The problem {problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside "
-            f"each: {error}",
-            HOW_IT_CHOOSES,
-        ) from None
+        raise _too_small(problem, plan, str(error)) from None
     return folds
 
 
@@ -181,11 +177,13 @@ def check_size(problem: Problem, plan: Plan) -> None:
     fewest = int(np.bincount(problem.y.ravel(), minlength=2).min())
     needed = max(plan.folds, -(-plan.inner * plan.folds // (plan.folds - 1)))
     if fewest < needed:
-        raise Refusal(
-            f"The problem {problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside "
-            f"each: it has {fewest} rows of one class, and {needed} are needed.",
-            HOW_IT_CHOOSES,
-        )
+        raise _too_small(problem, plan, f"it has {fewest} rows of one class, and {needed} are needed.")
+
+
+def _too_small(problem: Problem, plan: Plan, why: str) -> Refusal:
+    """The refusal of a problem that has too few rows for the folds, and why."""
+    folds = f"{plan.folds} outer folds with {plan.inner} folds inside each"
+    return Refusal(f"The problem {problem.name} is too small for {folds}: {why}", HOW_IT_CHOOSES)
 
 
 @final
@@ -302,9 +300,7 @@ class _MeasureRecord:
         if self.measured.orders or key == first:
             return None
         task = judged_by(test.task, self.measured)
-        usual, advised = (
-            decision.rules[one].labels(decision.sources.of(one).fresh(test.X, task.groups)) for one in (first, key)
-        )
+        usual, advised = (decision.labels(one, test.X, task.groups) for one in (first, key))
         found = gain_of(task, usual, advised)
         return found.gain, *found.interval
 

@@ -101,9 +101,7 @@ def plane(
     return figure
 
 
-def _clip(
-    a: float, b: float, c: float, low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
+def _clip(a: float, b: float, c: float, low: Values, high: Values) -> Values | None:
     """The ends of the part of ``a x + b y + c = 0`` inside a box, (2, 2), from left to right; None if it misses it."""
     found = []
     # Intersect the line with the four edges of the box.
@@ -116,11 +114,12 @@ def _clip(
                 found.append((edge, value) if axis == 0 else (value, edge))
     if len(found) < 2:
         return None
-    ends = np.array(found)
+    ends: Values = np.array(found)
     # A line through a corner meets two edges there, so the ends are the two points farthest apart.
     far = np.argmax(np.sum((ends - ends[0]) ** 2, axis=1))
-    found_ends: NDArray[np.float64] = ends[np.array([0, far])]
-    return found_ends[np.argsort(found_ends[:, 0])]
+    ends = ends[np.array([0, far])]
+    ordered: Values = ends[np.argsort(ends[:, 0])]
+    return ordered
 
 
 def scores(

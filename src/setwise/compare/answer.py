@@ -305,9 +305,6 @@ class Answer:
     def best_other(self) -> CandidateResult | None:
         """The best way but the reference, by its out-of-fold loss on all rows; the outer folds have no say in it."""
         # A way that loses the same in every fold is the reference under another name.
-        others = [
-            row
-            for row in self.rows[1:]
-            if row.usable and row.key != PLAIN and np.abs(row.outer - self.reference.outer).max() > 1e-12
-        ]
+        usable = [row for row in self.rows[1:] if row.usable and row.key != PLAIN]
+        others = [row for row in usable if np.abs(row.outer - self.reference.outer).max() > 1e-12]
         return min(others, key=lambda row: row.loss) if others else None

@@ -390,8 +390,9 @@ class _OneWayCut(CutMaximizer):
         network, _, forest = self._network
         lost = np.zeros(len(labels))
         cut_losses(network, forest, capacities, nodes, labels, lost)
-        # What costs as much as an arc that no cut affords is not allowed.
-        return np.where(self.problem.forced | (lost >= 0.5 * capacities.max(initial=0.0)), np.inf, lost)
+        # What costs as much as an arc that no cut affords, as that of a pair is, is not allowed.
+        dear = 0.5 * capacities.max() if len(self._pairs) else np.inf
+        return np.where(self.problem.forced | (lost >= dear), np.inf, lost)
 
     def _capacities(self, scores: Floats) -> tuple[Values, Values, Values]:
         """The scores of the nodes, (total,), all capacities, and what forced nodes add to each set, (n,)."""

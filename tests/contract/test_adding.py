@@ -134,33 +134,7 @@ class PlainPlanes(Learner):
             w = planes.w
 ''',
 }
-STRATEGY = '''
-"""Half of the rows are positive."""
-
-from dataclasses import dataclass
-from typing import ClassVar, final
-
-import numpy as np
-
-from setwise.estimators.selection.strategies import Strategy, ThresholdRule
-
-
-@final
-@dataclass(frozen=True)
-class UpperHalf(Strategy):
-    """``[score >= median]`` of all out-of-fold scores."""
-
-    name: ClassVar[str] = "upper_half"
-    title = "upper half"
-    phrase = "with its median as threshold"
-    explanation = "half of the rows are positive"
-
-    def refuses_data(self, task):
-        return "upper_half refuses label matrices." if task.is_matrix else None
-
-    def tune(self, evidence, task):
-        return ThresholdRule(float(np.median(evidence.response().scores)))
-'''
+(STRATEGY,) = blocks("architecture.md", "example: strategy")
 # The space of the page for those who add one.
 (FILES["spaces/spans.py"],) = blocks("architecture.md", "example: space")
 NAMES = [Path(path).stem for path in FILES]

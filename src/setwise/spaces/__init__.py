@@ -20,8 +20,8 @@ SPACES: Mapping[str, type[Space | LargeSpace]] = {**discover(__name__, Space), *
 """The kinds of label spaces by their short names.
 
 >>> from setwise.spaces import SPACES
->>> list(SPACES)
-['finite', 'hierarchy', 'candidates', 'matchings', 'networks', 'sequences', 'windows']
+>>> SPACES["sequences"].__name__
+'LabelSequences'
 """
 
 SEARCHES = discover(__name__, Inference)  # type: ignore[type-abstract]

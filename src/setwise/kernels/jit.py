@@ -336,20 +336,3 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
-
-
-SHORTER = "an array is shorter than the sets whose entries it should hold"
-
-
-@bare
-def require_length(array: Any, offsets: Any) -> None:
-    """Raises ValueError where the segments of ``offsets`` end beyond the array: kernels do not check their indices."""
-    if len(offsets) == 0 or offsets[0] < 0 or offsets[-1] > len(array):
-        raise ValueError(SHORTER)
-
-
-@bare
-def require_size(array: Any, n: int) -> None:
-    """Raises ValueError where the array has fewer than n entries, as :func:`require_length` does."""
-    if n > len(array):
-        raise ValueError(SHORTER)

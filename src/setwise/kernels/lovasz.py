@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.kernels.counts import consecutive_gains
-from setwise.kernels.jit import interpreted_first, kernel, plain_first, require_length, source
-from setwise.kernels.segments import owners_of, plain_count_true
+from setwise.kernels.jit import interpreted_first, kernel, plain_first, source
+from setwise.kernels.segments import owners_of, plain_count_true, plain_require_length, require_length
 from setwise.kernels.sorting import BLOCK, SHARED, block_end, falling_bits, order_runs, plain_falling_bits, sort_packed
 from setwise.kernels.threads import available, share_units
 
@@ -26,7 +26,7 @@ Array = NDArray[Any]
 
 def _plain_modular_hinge(scores: Array, labels: Array, offsets: Array, costs: Array, gradient: Array) -> Array:
     for each in (scores, labels, costs):
-        source(require_length)(each, offsets)
+        plain_require_length(each, offsets)
     a, b = offsets[0], offsets[-1]
     sign = 2.0 * labels[a:b] - 1.0
     errors = 1.0 - scores[a:b] * sign
@@ -343,7 +343,7 @@ def count_codes(codes: Array, offsets: Array) -> Array:
 
 
 def _plain_survey(scores: Array, codes: Array, offsets: Array, line: Array) -> tuple[Array, Array]:
-    source(require_length)(scores, offsets)
+    plain_require_length(scores, offsets)
     counts = np.zeros((3, len(offsets) - 1))
     counts[:2] = [plain_count_true(codes == code, offsets) for code in (0, 1)]
     counts[2] = np.where(counts[0] + counts[1] == 0, 1.0, counts[0])
@@ -512,8 +512,8 @@ def _plain_pack_errors(
     scores: Array, codes: Array, offsets: Array, line: Array, limits: Array, low: float, high: float,
     keys: Array, starts: Array,
 ) -> bool:  # fmt: skip
-    source(require_length)(scores, offsets)
-    source(require_length)(codes, offsets)
+    plain_require_length(scores, offsets)
+    plain_require_length(codes, offsets)
     kind, most, owners = scores.dtype.type, np.finfo(scores.dtype).max, owners_of(offsets)
     inside, places = slice(offsets[0], offsets[-1]), np.arange(offsets[0], offsets[-1]) - offsets[owners]
     scores, codes = scores[inside], codes[inside]

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import bare, kernel, require_length, require_size
+from setwise.kernels.jit import bare, kernel
+from setwise.kernels.segments import require_length, require_size
 
 Array = NDArray[Any]
 

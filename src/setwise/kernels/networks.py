@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import before_compiling, kernel, require_length
+from setwise.kernels.jit import before_compiling, kernel
+from setwise.kernels.segments import require_length
 
 Array = NDArray[Any]
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import inlined, kernel, require_length, require_size
+from setwise.kernels.jit import inlined, kernel
 from setwise.kernels.messages import largest
+from setwise.kernels.segments import require_length, require_size
 
 Array = NDArray[Any]
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, plain_first, require_length
+from setwise.kernels.jit import kernel, plain_first
+from setwise.kernels.segments import require_length
 from setwise.kernels.sorting import MARGINS, exact_order, sort_packed
 
 Array = NDArray[Any]

@@ -9,9 +9,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, plain_first, reordered, require_length, source
+from setwise.kernels.jit import bare, kernel, plain_first, reordered, source
 
 Array = NDArray[Any]
+
+SHORTER = "an array is shorter than the sets whose entries it should hold"
+
+
+@bare
+def require_length(array: Any, offsets: Any) -> None:
+    """Raises ValueError where the segments of ``offsets`` end beyond the array: kernels do not check their indices."""
+    if len(offsets) == 0 or offsets[0] < 0 or offsets[-1] > len(array):
+        raise ValueError(SHORTER)
+
+
+plain_require_length = source(require_length)
+
+
+@bare
+def require_size(array: Any, n: int) -> None:
+    """Raises ValueError where the array has fewer than n entries, as :func:`require_length` does."""
+    if n > len(array):
+        raise ValueError(SHORTER)
 
 
 def owners_of(offsets: Array) -> Array:
@@ -21,7 +40,7 @@ def owners_of(offsets: Array) -> Array:
 
 def plain_count_true(mask: Array, offsets: Array) -> Array:
     """:func:`count_true` by NumPy."""
-    source(require_length)(mask, offsets)
+    plain_require_length(mask, offsets)
     before = np.concatenate([[0], np.cumsum(mask, dtype=np.int64)])
     return before[offsets[1:]] - before[offsets[:-1]]
 
@@ -42,7 +61,7 @@ def count_true(mask: Array, offsets: Array) -> Array:
 
 
 def _plain_segment_sums(x: Array, offsets: Array) -> Array:
-    source(require_length)(x, offsets)
+    plain_require_length(x, offsets)
     # It adds one entry after another, as the kernel does.
     inside = x[offsets[0] : offsets[-1]]
     return np.bincount(owners_of(offsets), inside, minlength=len(offsets) - 1).astype(np.float64)
@@ -128,7 +147,7 @@ def differences(values: Array, offsets: Array, start: Array) -> Array:
 
 
 def _plain_segment_argmax(x: Array, offsets: Array) -> Array:
-    source(require_length)(x, offsets)
+    plain_require_length(x, offsets)
     if len(offsets) == 1:
         return np.empty(0, np.int64)
     first, inside = offsets[0], x[offsets[0] : offsets[-1]]
@@ -195,8 +214,8 @@ def chosen_offsets(parts: Array, offsets: Array) -> Array:
 
 
 def _plain_class_costs(costs: Array, labels: Array, offsets: Array) -> tuple[Array, bool]:
-    source(require_length)(costs, offsets)
-    source(require_length)(labels, offsets)
+    plain_require_length(costs, offsets)
+    plain_require_length(labels, offsets)
     n = len(offsets) - 1
     inside, out = costs[offsets[0] : offsets[-1]], np.zeros(2 * n)
     sides = 2 * owners_of(offsets) + np.where(labels[offsets[0] : offsets[-1]], 0, 1)

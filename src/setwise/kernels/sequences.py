@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, require_length, require_size
+from setwise.kernels.jit import kernel
+from setwise.kernels.segments import require_length, require_size
 
 Array = NDArray[Any]
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import bare, kernel, plain_first, require_length, require_size
+from setwise.kernels.jit import bare, kernel, plain_first
+from setwise.kernels.segments import require_length, require_size
 
 Array = NDArray[Any]
 

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, plain_first, require_length, source
-from setwise.kernels.segments import owners_of
+from setwise.kernels.jit import kernel, plain_first
+from setwise.kernels.segments import owners_of, plain_require_length, require_length
 from setwise.kernels.threads import available, map_units
 
 Array = NDArray[Any]
@@ -185,8 +185,8 @@ def pack(
 def _plain_pack(
     values: Array, labels: Array, offsets: Array, errors: bool, above_zero: bool, keys: Array, starts: Array
 ) -> None:
-    source(require_length)(values, offsets)
-    source(require_length)(labels, offsets)
+    plain_require_length(values, offsets)
+    plain_require_length(labels, offsets)
     kind, owners = values.dtype.type, owners_of(offsets)
     inside = slice(offsets[0], offsets[-1])
     values, labels = values[inside], labels[inside]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, plain_first, require_length, source
-from setwise.kernels.segments import owners_of
+from setwise.kernels.jit import kernel, plain_first, source
+from setwise.kernels.segments import owners_of, plain_require_length, require_length
 
 Array = NDArray[Any]
 
@@ -44,7 +44,7 @@ def group_places(owners: Array, starts: Array) -> Array:
 def _plain_falling_counts(
     labels: Array, offsets: Array, positives: Array, weights: Array | None
 ) -> tuple[Array, Array]:
-    source(require_length)(labels, offsets)
+    plain_require_length(labels, offsets)
     a, b, owners = offsets[0], offsets[-1], owners_of(offsets)
     times = np.ones(len(labels)) if weights is None else weights
     found = times * labels
@@ -166,8 +166,8 @@ def _add(total: float, rest: float, x: float) -> tuple[float, float]:
 def _plain_best_cuts(
     scores: Array, losses: Array, start: Array, offsets: Array, equal: float
 ) -> tuple[Array, Array, Array]:
-    source(require_length)(scores, offsets)
-    source(require_length)(losses, offsets)
+    plain_require_length(scores, offsets)
+    plain_require_length(losses, offsets)
     found = np.zeros((3, len(offsets) - 1), np.int64)
     for i, (a, b) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
         found[:, i] = _plain_best_cut(scores[a:b], losses[a:b], start[i], equal)

@@ -22,7 +22,8 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from papers.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from papers.methods import LOGISTIC, SVM, TUNED, LinearDecisionRule, Method, SetMethod, standardized
 from papers.paired_mean import QUICK_GRID, PairedMean
-from setwise.compare.problem import Problem, digits
+from papers.problems import digits, folds_of, mean_loss_of
+from setwise.compare.problem import Problem
 from setwise.core.loss import Loss
 from setwise.datasets import load
 from setwise.losses import AveragePrecision, BreakEven, FBeta, RocArea
@@ -110,14 +111,14 @@ def _measure(problem: Problem, settings: Settings, advance: Advance) -> ProblemR
     for k, (rows, held_out) in enumerate(drawn.split(problem.y, problem.y)):
         train, test = problem.take(rows), problem.take(held_out)
         # Inner folds are scaled on their own training rows, so that nothing held out leaks in.
-        inner = [_scaled(train.take(a), train.take(b)) for a, b in train.folds(3, settings.seed + k)]
+        inner = [_scaled(train.take(a), train.take(b)) for a, b in folds_of(train, 3, settings.seed + k)]
         whole, unseen = _scaled(train, test)
         for row, method, names in FITS:
             # Measures may choose different constants; each constant is trained once.
             chosen = _choose(method, names, inner, grid)
             models = {c: method.train(whole, MEASURES[names[0]], c, TOL) for c in set(chosen)}
             for name, c in zip(names, chosen, strict=True):
-                loss = unseen.loss(MEASURES[name], models[c].margins(unseen))
+                loss = mean_loss_of(unseen, MEASURES[name], models[c].margins(unseen))
                 # The paper gives percent of a gain, so higher is better.
                 percent[row, COLUMNS.index(name), k] = 100 * (1 - loss)
                 # A choice at an end of the grid suggests that a wider grid might do better.
@@ -137,7 +138,7 @@ def _choose(
     for i, c in enumerate(grid):
         for part, held_out in inner:
             scores = method.train(part, MEASURES[names[0]], c, TOL).margins(held_out)
-            losses[i] += [held_out.loss(MEASURES[name], scores) for name in names]
+            losses[i] += [mean_loss_of(held_out, MEASURES[name], scores) for name in names]
     # Equal losses may differ in their last digits; rounding lets the smallest constant win.
     return [grid[i] for i in np.argmin(np.round(losses, 12), axis=0)]
 

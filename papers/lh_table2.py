@@ -11,6 +11,7 @@ from papers.experiment import Advance, Experiment, Outcome, Settings, Table, nee
 from papers.lovasz_paper import pick
 from papers.methods import LOVASZ, SVM, SetMethod, standardized
 from papers.paired_mean import PairedMean
+from papers.problems import mean_loss_of
 from setwise.compare.problem import Problem
 from setwise.datasets import load
 from setwise.losses import Hamming, Jaccard
@@ -60,7 +61,8 @@ def _class(train: Problem, test: Problem, settings: Settings, advance: Advance) 
         model = method.train(whole, loss, pick(method, train, loss, settings), 1e-3)
         scores = model.margins(held_out)
         # The Hamming loss counts the mistakes of the test set, so the error rate is its share.
-        losses.append((held_out.loss(Jaccard(), scores), held_out.loss(Hamming(), scores) / len(test.y)))
+        mistakes = mean_loss_of(held_out, Hamming(), scores)
+        losses.append((mean_loss_of(held_out, Jaccard(), scores), mistakes / len(test.y)))
         advance(f"{train.name}: {method.name}")
     (jaccard_l, error_l), (jaccard_h, error_h) = losses
     return jaccard_l, jaccard_h, error_l, error_h

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from papers.experiment import Settings
 from papers.methods import LinearDecisionRule, SetMethod, standardized
 from papers.paired_mean import ConstantSearch, PairedMean, choose
+from papers.problems import losses_of
 from setwise.compare.problem import Problem
 from setwise.core.loss import Loss
 from setwise.inference import GreedySearch
@@ -57,7 +58,7 @@ def cross(
             chosen[row] = pick(exact.get(f"{row} exact", trainer), train, target, settings)
         model = trainer.train(whole, loss, chosen[row], 1e-3)
         scores = model.margins(held_out)
-        losses.append([held_out.losses(loss, scores), held_out.losses(Hamming(), scores)])
+        losses.append([losses_of(held_out, loss, scores), losses_of(held_out, Hamming(), scores)])
         models.append(model)
         advance(f"{train.name}: {trainer.name}")
     return np.array(losses), models

@@ -27,8 +27,8 @@ from papers.measure_protocol import (
     SEED,
     TEST_SHARE,
 )
-from papers.measure_reference import dense, linear, over_splits
-from setwise.compare.answer import PairedDifference, holm
+from papers.measure_reference import dense, holm, linear, over_splits, p_below
+from setwise.compare.answer import PairedDifference
 from setwise.compare.problem import digit_traits
 from setwise.core.batch import Sets
 from setwise.core.checks import Bools, Values
@@ -172,7 +172,7 @@ def _outcome(names: Sequence[str], ours: Values, references: Values, strategies:
                 f"Over {base}, {LABEL_MEASURES[j]} against {LABEL_REFERENCES[k]}: mean {mean[j, k]:+.4f}, "
                 f"error {error[j, k]:.4f}; {fine}{above}."
             )
-    adjusted = holm([cell.p_below for cell in cells.values()])
+    adjusted = holm(list(map(p_below, cells.values())))
     low = [_cell(names, at) for at, p in zip(cells, adjusted, strict=True) if p <= LEVEL]
     words.append(f"Cells below 0 after Holm's correction of {len(cells)}: {', '.join(low) or 'none'}.")
     worst = min(cells, key=lambda at: cells[at].mean)

@@ -1,4 +1,4 @@
-"""The reference of ``measure_tables`` and ``measure_labels``: a base model with tuned thresholds, and its data."""
+"""The reference of ``measure_tables`` and ``measure_labels``: tuned thresholds of a base model, data, and tests."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from typing import Any, Protocol, TypeVar, final
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
@@ -18,7 +19,8 @@ from sklearn.preprocessing import StandardScaler
 
 from papers.experiment import Advance
 from papers.measure_protocol import FOLDS, GRID
-from setwise.core.checks import Bools, Floats
+from setwise.compare.answer import PairedDifference
+from setwise.core.checks import Bools, Floats, Values, as_reals
 from setwise.core.loss import Loss
 from setwise.decisions import best_threshold
 
@@ -151,3 +153,24 @@ def references(
             fitted[k] = clone(models[k]).fit(table.X, table.y)
         found.append(ThresholdClassifier(models[k], fitted[k], best[k].threshold))
     return found
+
+
+def p_below(difference: PairedDifference) -> float:
+    """The one-sided p-value against a mean of at least 0; it is small where the differences are below 0."""
+    if difference.error == 0.0:
+        return 0.0 if difference.mean < 0.0 else 1.0
+    return float(student.cdf(difference.mean / difference.error, difference.splits - 1))
+
+
+def holm(p_values: ArrayLike) -> Values:
+    """The p-values (m,) adjusted by Holm's method: those of at most a level are refuted at this level together.
+
+    The sorted ``p_(i)`` becomes ``max_{j <= i} min(1, (m - j + 1) p_(j))``, j counted from 1.
+    """
+    p: Any = as_reals(p_values, "p_values")
+    if p.ndim != 1 or ((p < 0) | (p > 1)).any():
+        raise ValueError(f"p_values must be numbers (m,) in [0, 1]; got shape {p.shape}.")
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, np.arange(len(p), 0, -1) * p[order]))
+    return adjusted

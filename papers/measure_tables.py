@@ -36,14 +36,17 @@ from papers.measure_reference import (
     DataTable,
     Folds,
     ThresholdClassifier,
+    holm,
     inner_folds,
     over_splits,
+    p_below,
     read_label,
     read_table,
     references,
 )
-from setwise.compare.answer import PairedDifference, holm
-from setwise.compare.problem import breast_cancer, digits
+from papers.problems import digits
+from setwise.compare.answer import PairedDifference
+from setwise.compare.problem import breast_cancer
 from setwise.core.checks import Bools, Values
 from setwise.core.loss import Loss
 from setwise.estimators import SetClassifier, SetClassifierCV
@@ -232,7 +235,7 @@ def _outcome(
             words.append(
                 f"{method} over {base}, {measure}: mean over tables {mean:+.4f}, error {error:.4f}; {verdict}."
             )
-    adjusted = holm([cell.p_below for cell in cells.values()])
+    adjusted = holm(list(map(p_below, cells.values())))
     low = [
         f"{_cell(names, measures, key)} {cell.mean:+.3f} (p {p:.3g})"
         for (key, cell), p in zip(cells.items(), adjusted, strict=True)

@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from papers.deadline import DeadlineOneSlack, check_time
+from papers.problems import folds_of, mean_loss_of
 from setwise.compare.problem import Problem, Rows
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import CountLoss, Loss
@@ -111,7 +112,7 @@ class LogisticMethod(Method):
             raise Refusal(f"{loss!r} evaluates the order of scores, in which no threshold occurs.", RANKINGS)
         # The folds are made first, so that too small a part is refused alike by both ways of tuning.
         try:
-            parts = problem.folds(3, 0)
+            parts = folds_of(problem, 3, 0)
         except ValueError:
             raise Refusal("a training part is too small to tune its threshold by 3 folds.") from None
         rule = _tuned_by_scikit_learn(problem, loss, c) if problem.groups is None and not problem.many else None
@@ -275,4 +276,4 @@ def _tune(problem: Problem, parts: Sequence[tuple[Rows, Rows]], loss: Loss, c: f
         scores[test] = held_out if problem.many else held_out[:, 0]
     # Thresholds lie evenly in probability; those at 0 and 1 would be infinite scores.
     tried = [_logit(t) for t in np.linspace(0.0, 1.0, THRESHOLDS + 2)[1:-1]]
-    return tried[int(np.argmin([problem.loss(loss, scores - t) for t in tried]))]
+    return tried[int(np.argmin([mean_loss_of(problem, loss, scores - t) for t in tried]))]

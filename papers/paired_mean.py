@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from papers.methods import ROUGH, Method, standardized
+from papers.problems import folds_of, mean_loss_of
 from setwise.compare.problem import Problem
 from setwise.core.loss import Loss
 
@@ -26,12 +27,12 @@ class ConstantSearch:
 
 def choose(method: Method, train: Problem, loss: Loss, plan: ConstantSearch, advance: Callable[[], None]) -> float:
     """The constant c of the grid with the least mean loss over the inner folds, the smallest one of equals."""
-    parts = [standardized(train.take(a), train.take(b)) for a, b in train.folds(plan.inner, plan.seed + 1)]
+    parts = [standardized(train.take(a), train.take(b)) for a, b in folds_of(train, plan.inner, plan.seed + 1)]
     means = []
     for c in plan.grid:
         losses = []
         for part, held_out in parts:
-            losses.append(held_out.loss(loss, method.train(part, loss, c, *ROUGH).margins(held_out)))
+            losses.append(mean_loss_of(held_out, loss, method.train(part, loss, c, *ROUGH).margins(held_out)))
             advance()
         means.append(np.mean(losses))
     # Equal means may differ in their last digits; rounding lets the smallest c win.

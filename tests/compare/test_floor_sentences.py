@@ -26,8 +26,10 @@ def found():
 def with_shares(found, whole, parts, **plan):
     """The answer with other shares of the recommended way, on all rows and on the outer test parts."""
     key = found.winner.key
-    floored = replace(found.floored, all_rows={key: whole}, folds=tuple({key: part} for part in parts))
-    return replace(found, floored=floored, plan=replace(found.plan, **plan))
+    plan = replace(found.plan, **plan)
+    folds = tuple({key: part} for part in parts)
+    floored = replace(found.floored, floor=plan.floor, all_rows={key: whole}, folds=folds)
+    return replace(found, floored=floored, plan=plan)
 
 
 def test_the_usual_threshold_is_that_of_the_recommended_model(found):

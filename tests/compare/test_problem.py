@@ -1,23 +1,10 @@
-"""Problems: their folds, parts and losses."""
+"""Problems: their parts."""
 
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits
-
-
-@pytest.mark.parametrize(
-    "problem", [bags(30, 0), digit_traits(3), breast_cancer()], ids=["groups", "labels", "one set"]
-)
-def test_folds_cover_every_row_once_and_keep_sets_whole(problem):
-    seen = np.concatenate([test for _, test in problem.folds(4, 0)])
-    np.testing.assert_array_equal(np.sort(seen), np.arange(len(problem.y)))
-    for train, test in problem.folds(4, 0):
-        assert not set(train) & set(test)
-        if problem.groups is not None:
-            assert not set(problem.groups[train]) & set(problem.groups[test])
+from setwise.compare.problem import Problem
 
 
 def test_lists_are_labels_and_ids_of_groups():
@@ -25,13 +12,6 @@ def test_lists_are_labels_and_ids_of_groups():
     assert part.y.tolist() == [1, 0]
     assert part.groups.tolist() == ["b", "b"]
     assert part.kind() == "each of the 1 groups is a set; 2 rows in all"
-
-
-def test_too_few_rows_for_the_folds():
-    with pytest.raises(ValueError, match="2 rows of one class, too few for 3 folds"):
-        Problem("p", "", np.zeros((9, 1)), np.array([0] * 7 + [1, 1])).folds(3, 0)
-    with pytest.raises(ValueError, match="has 4 sets, too few for 5 folds"):
-        bags(4, 0).folds(5, 0)
 
 
 def test_a_part_holds_whole_sets_and_enough_of_each_label():

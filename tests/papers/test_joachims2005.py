@@ -9,7 +9,7 @@ from papers import find, joachims2005
 from papers.experiment import Settings
 from papers.joachims2005 import OURS, ROWS, ProblemResult
 from papers.methods import SVM, standardized
-from setwise.compare.problem import digits
+from papers.problems import digits
 from setwise.losses import ErrorRate
 
 needs_data = pytest.mark.skipif("SETWISE_DATA" not in os.environ, reason="SETWISE_DATA is not set")

@@ -3,13 +3,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 from papers import find, measure_labels, measure_tables
 from papers.experiment import Settings
 from papers.measure_protocol import BASES, LABEL_BASES, LABEL_MEASURES, MEASURES, TABLES
-from papers.measure_reference import DataTable, ThresholdClassifier, inner_folds, read_table, references
+from papers.measure_reference import DataTable, ThresholdClassifier, holm, inner_folds, p_below, read_table, references
 from setwise import MeasureClassifier
+from setwise.compare.answer import PairedDifference
 from setwise.losses import as_loss
 
 needs_data = pytest.mark.skipif("SETWISE_DATA" not in os.environ, reason="SETWISE_DATA is not set")
@@ -108,3 +110,22 @@ def test_the_tables_are_read_as_they_are_described():
     assert shares["mammography"] == 2.3
     assert shares["phoneme"] == 29.3
     assert BASES == ("linear", "boosted")
+
+
+def test_p_values_without_correction_are_those_of_the_paired_t_test():
+    d = np.random.default_rng(0).normal(0.1, 1.0, 12)
+    expected = stats.ttest_1samp(d, 0.0, alternative="less").pvalue
+    assert np.isclose(p_below(PairedDifference.of(d, 0.0)), expected)
+
+
+@pytest.mark.parametrize(("value", "p"), [(0.0, 1.0), (0.25, 1.0), (-0.25, 0.0)])
+def test_p_values_of_equal_differences_leave_no_doubt(value, p):
+    assert p_below(PairedDifference.of([value] * 5, 0.5)) == p
+
+
+def test_holm_by_hand():
+    assert np.allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    assert np.allclose(holm([0.9, 0.8]), [1.0, 1.0])
+    assert holm([]).shape == (0,)
+    with pytest.raises(ValueError, match="p_values must be numbers"):
+        holm([0.5, 1.5])

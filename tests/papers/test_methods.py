@@ -7,7 +7,8 @@ import pytest
 
 from papers.methods import LOGISTIC, LOVASZ, MARGIN, SVM, TUNED, standardized
 from papers.paired_mean import ConstantSearch, PairedMean, choose
-from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, digits
+from papers.problems import digits, folds_of, mean_loss_of
+from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits
 from setwise.core.exceptions import Refusal
 from setwise.datasets import early_detection
 from setwise.losses import AveragePrecision, BreakEven, FBeta, Hamming, Jaccard, RocArea
@@ -18,10 +19,29 @@ def test_the_loss_of_a_problem_is_the_mean_over_its_sets():
     scores = np.random.default_rng(0).normal(size=75)
     shuffled = np.random.default_rng(1).permutation(75)
     expected = np.mean([Hamming()(problem.y[i : i + 15], scores[i : i + 15] > 0) for i in range(0, 75, 15)])
-    assert problem.loss(Hamming(), scores) == pytest.approx(expected)
-    assert problem.take(shuffled).loss(Hamming(), scores[shuffled]) == pytest.approx(expected)
+    assert mean_loss_of(problem, Hamming(), scores) == pytest.approx(expected)
+    assert mean_loss_of(problem.take(shuffled), Hamming(), scores[shuffled]) == pytest.approx(expected)
     traits = digit_traits(3)
-    assert traits.loss(Hamming(), np.where(traits.y, -1.0, 1.0)) == 3.0
+    assert mean_loss_of(traits, Hamming(), np.where(traits.y, -1.0, 1.0)) == 3.0
+
+
+@pytest.mark.parametrize(
+    "problem", [bags(30, 0), digit_traits(3), breast_cancer()], ids=["groups", "labels", "one set"]
+)
+def test_folds_cover_every_row_once_and_keep_sets_whole(problem):
+    seen = np.concatenate([test for _, test in folds_of(problem, 4, 0)])
+    np.testing.assert_array_equal(np.sort(seen), np.arange(len(problem.y)))
+    for train, test in folds_of(problem, 4, 0):
+        assert not set(train) & set(test)
+        if problem.groups is not None:
+            assert not set(problem.groups[train]) & set(problem.groups[test])
+
+
+def test_too_few_rows_for_the_folds():
+    with pytest.raises(ValueError, match="2 rows of one class, too few for 3 folds"):
+        folds_of(Problem("p", "", np.zeros((9, 1)), np.array([0] * 7 + [1, 1])), 3, 0)
+    with pytest.raises(ValueError, match="has 4 sets, too few for 5 folds"):
+        folds_of(bags(4, 0), 5, 0)
 
 
 def test_c_is_that_of_an_svm_whatever_the_sets():
@@ -41,7 +61,10 @@ def test_the_tuned_threshold_never_hurts_on_training_data_by_much(problem):
     plain, tuned = (m.train(train, Jaccard(), 0.1, 1e-2) for m in (LOGISTIC, TUNED))
     np.testing.assert_allclose(plain.coef, tuned.coef, atol=1e-4)
     assert np.isfinite(tuned.threshold)
-    assert train.loss(Jaccard(), tuned.margins(train)) <= train.loss(Jaccard(), plain.margins(train)) + 0.02
+    assert (
+        mean_loss_of(train, Jaccard(), tuned.margins(train))
+        <= mean_loss_of(train, Jaccard(), plain.margins(train)) + 0.02
+    )
 
 
 def test_a_label_that_never_occurs_gets_a_constant_score():
@@ -85,7 +108,7 @@ def test_the_scores_of_a_ranking_are_plain():
     problem = bags(20, 0)
     scores = LOGISTIC.train(problem, RocArea(), 1.0, 1e-2).margins(problem)
     for loss in (RocArea(), AveragePrecision(), BreakEven()):
-        assert problem.loss(loss, scores) == pytest.approx(problem.loss(loss, scores - 3.0))
+        assert mean_loss_of(problem, loss, scores) == pytest.approx(mean_loss_of(problem, loss, scores - 3.0))
 
 
 def test_interruption_inside_a_fit_stops_the_comparison(monkeypatch):

@@ -1,6 +1,6 @@
 """The answer of a comparison for one measure: what to do, how much it gains, how sure that is, and why.
 
-Paired differences over random splits have a mean, an interval, and tests of many of them at once.
+Paired differences over random splits have a mean and an interval.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from setwise.compare.problem import Problem
 from setwise.core.attributes import cached_property
 from setwise.core.checks import Values, as_number, as_reals
 from setwise.estimators.selection.choice import Candidate
-from setwise.estimators.selection.floors import FloorShares
+from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
 
 
 @final
@@ -54,27 +54,6 @@ class PairedDifference:
         as_number(level, "level", low=0.0, high=1.0, open_low=True)
         half = float(student.ppf(0.5 + level / 2.0, self.splits - 1)) * self.error if self.error > 0 else 0.0
         return self.mean - half, self.mean + half
-
-    @property
-    def p_below(self) -> float:
-        """The one-sided p-value against a mean of at least 0; it is small where the differences are below 0."""
-        if self.error == 0.0:
-            return 0.0 if self.mean < 0.0 else 1.0
-        return float(student.cdf(self.mean / self.error, self.splits - 1))
-
-
-def holm(p_values: ArrayLike) -> Values:
-    """The p-values (m,) adjusted by Holm's method: those of at most a level are refuted at this level together.
-
-    The sorted ``p_(i)`` becomes ``max_{j <= i} min(1, (m - j + 1) p_(j))``, j counted from 1.
-    """
-    p: Any = as_reals(p_values, "p_values")
-    if p.ndim != 1 or ((p < 0) | (p > 1)).any():
-        raise ValueError(f"p_values must be numbers (m,) in [0, 1]; got shape {p.shape}.")
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, np.arange(len(p), 0, -1) * p[order]))
-    return adjusted
 
 
 @final
@@ -170,12 +149,14 @@ class FloorReport:
 
     Attributes
     ----------
+    floor : the threshold that keeps them
     all_rows : for each way what it reaches out of fold on all rows, with the threshold that is tuned on them
     folds : for each outer fold what each way reaches on its test part; kept only if it was on the training part too
     able : the ways that keep the floors on all rows, with their confidence
     test : for each way what it reaches on the rows of ``--test``; empty without them
     """
 
+    floor: FlooredThreshold
     all_rows: Mapping[Key, FloorShares]
     folds: tuple[Mapping[Key, FloorShares], ...]
     able: frozenset[Key]

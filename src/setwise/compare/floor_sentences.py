@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.stats import beta, binom
 
-from setwise.compare.answer import Answer
-from setwise.compare.plan import PLAIN
+from setwise.compare.answer import Answer, FloorReport
+from setwise.compare.plan import PLAIN, Key
 from setwise.compare.text import figure, listed
 from setwise.decisions import Floor
 from setwise.decisions.floors import SLACK
@@ -29,12 +29,10 @@ THOUSAND = 1000
 """What to expect is said for so many new rows."""
 
 
-def expected(found: Answer) -> list[str]:
+def expected(found: Answer, held: FloorReport) -> list[str]:
     """The recall and precision to expect on new rows with their intervals, and how many rows are called positive."""
-    assert found.floored is not None
-    assert found.plan.floor is not None
-    reached = found.floored.all_rows[found.winner.key]
-    floor, alone = found.plan.floor, found.problem.groups is None
+    reached = held.all_rows[found.winner.key]
+    floor, alone = held.floor, found.problem.groups is None
     shares = [_with_interval(name, reached, floor) if alone else _share(name, reached) for name in _names(floor)]
     ends = "" if alone else f"; rows of a group are not independent, so intervals are not known{_for_groups(floor)}"
     called, positive = (round(THOUSAND * count / reached.rows) for count in (reached.called, reached.positives))
@@ -93,12 +91,9 @@ def lower(right: int, whole: int, confidence: float) -> float:
     return float(beta.ppf(1.0 - confidence, right, whole - right + 1)) if right else 0.0
 
 
-def floor_gain(found: Answer) -> list[str]:
+def floor_gain(found: Answer, held: FloorReport) -> list[str]:
     """Whether the floor is kept on all rows and on the outer test parts, and what the usual 0.5 would reach."""
-    held, floor = found.floored, found.plan.floor
-    if held is None or floor is None:
-        return []
-    key = found.winner.key
+    floor, key = held.floor, found.winner.key
     whole, folds = held.all_rows[key], [reached[key] for reached in held.folds if key in reached]
     sentences = [
         f"The threshold keeps {floor.words} out of fold on all rows{_needed(found, floor, whole)}.",
@@ -206,22 +201,17 @@ def chance_below(least: float, rows: int, share: float) -> float:
     return float(binom.cdf(np.ceil(least * rows - SLACK * rows) - 1, rows, share)) if rows else 1.0
 
 
-def floor_on_test(found: Answer) -> str:
-    """What the recommendation reaches on the rows of ``--test``, behind other words; nothing without floors."""
-    held, floor = found.floored, found.plan.floor
-    if held is None or floor is None or found.winner.key not in held.test:
-        return ""
-    reached = held.test[found.winner.key]
-    return f", with {_shares(floor, reached)}, which {'keeps' if reached.kept else 'breaks'} the floor"
+def floor_on_test(held: FloorReport, key: Key) -> str:
+    """What a way reaches on the rows of ``--test``, behind other words."""
+    reached = held.test[key]
+    return f", with {_shares(held.floor, reached)}, which {'keeps' if reached.kept else 'breaks'} the floor"
 
 
-def floor_reference(found: Answer) -> str:
+def floor_reference(held: FloorReport, reference: Key) -> str:
     """That logistic regression keeps no floor, and what it reaches at best."""
-    assert found.floored is not None
-    assert found.plan.floor is not None
-    nearest = _shares(found.plan.floor, found.floored.all_rows[found.reference.key])
+    nearest = _shares(held.floor, held.all_rows[reference])
     return (
-        f"Logistic regression keeps {found.plan.floor.words} at no threshold, so that a gain over it would say "
+        f"Logistic regression keeps {held.floor.words} at no threshold, so that a gain over it would say "
         f"nothing; the threshold that comes nearest has {nearest}."
     )
 

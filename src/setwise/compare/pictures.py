@@ -146,10 +146,9 @@ def _mark(axes: Axes, found: Answer, flat: ThresholdRange, more: str, name: str)
 
 def floored(found: Answer, flat: ThresholdRange) -> Figure:
     """Recall, precision and the share of rows called positive around the recommended threshold, with the floors."""
-    floor = found.plan.floor
     assert flat.shares is not None
-    assert floor is not None
     assert found.floored is not None
+    floor = found.floored.floor
     recall, precision, called = flat.shares
     figure, axes = panel(8.4, 3.4)
     for name, values, color, least in (

@@ -13,17 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 from sklearn.datasets import load_breast_cancer, load_digits
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
 from setwise.core.checks import as_array, as_count, as_kind, as_labels, shown
-from setwise.core.loss import Loss
 from setwise.datasets import Data, early_detection, load_rows, load_table
 from setwise.datasets.columns import Column, some, word
 from setwise.datasets.files import TABLES, TARGET_NAMES
 from setwise.datasets.synthetic import early_stage
-from setwise.estimators.sets import Grouping, as_ids, group
+from setwise.estimators.sets import as_ids, group
 
 Rows = NDArray[np.int64]
 
@@ -178,13 +176,9 @@ class Problem:
     @property
     def sets(self) -> Sets:
         """The true labels as sets, in the order of :class:`setwise.estimators.sets.Grouping`."""
-        batch = self._grouping.batch
+        batch = group(self.y, self.groups, "samples", np.arange(self.y.shape[1] if self.many else 2)).batch
         assert isinstance(batch, Sets)
         return batch
-
-    @property
-    def _grouping(self) -> Grouping:
-        return group(self.y, self.groups, "samples", np.arange(self.y.shape[1] if self.many else 2))
 
     def take(self, rows: Rows) -> "Problem":
         """The problem that consists of the given rows."""
@@ -209,41 +203,6 @@ class Problem:
         )
         return replace(part, code=(*self.code, *lines))
 
-    def folds(self, k: int, seed: int) -> list[tuple[Rows, Rows]]:
-        """``k`` pairs of training and test rows; sets stay whole, and a single set is split in a stratified way.
-
-        Raises
-        ------
-        ValueError : if there are fewer than k sets, or fewer than k rows of a class in the single set
-        """
-        if self.groups is None and not self.many:
-            fewest = int(np.bincount(self.y, minlength=2).min())
-            if fewest < k:
-                raise ValueError(f"{self.name} has {fewest} rows of one class, too few for {k} folds.")
-            return list(StratifiedKFold(k, shuffle=True, random_state=seed).split(self.X, self.y))
-        ids = np.arange(len(self.y)) if self.groups is None else np.unique(self.groups, return_inverse=True)[1]
-        if ids.max() + 1 < k:
-            raise ValueError(f"{self.name} has {ids.max() + 1} sets, too few for {k} folds.")
-        splitter = KFold(k, shuffle=True, random_state=seed)
-        # The splitter sees one row for each set, so that no set is divided.
-        parts = splitter.split(np.arange(ids.max() + 1))
-        folds = [(np.flatnonzero(np.isin(ids, a)), np.flatnonzero(np.isin(ids, b))) for a, b in parts]
-        # Training needs both classes, so a training part without one is refused before any fit.
-        if not self.many and any(np.ptp(self.y[train]) == 0 for train, _ in folds):
-            raise ValueError(
-                f"{self.name} has one class in too few of its sets: a training part of {k} folds holds the other only."
-            )
-        return folds
-
-    def losses(self, loss: Loss, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The loss of every set, (sets,), for scores in the shape of ``y``; a score above 0 predicts a positive."""
-        grouping = self._grouping
-        return loss.values(grouping.batch, grouping.predictions(loss, np.asarray(scores)))
-
-    def loss(self, loss: Loss, scores: NDArray[np.float64]) -> float:
-        """The mean of :meth:`losses`."""
-        return float(np.mean(self.losses(loss, scores)))
-
 
 def bags(n: int, seed: int) -> Problem:
     """The problem of early detection in ``n`` bags of 15 samples (LH 6.1)."""
@@ -258,15 +217,6 @@ def bags(n: int, seed: int) -> Problem:
         f"X, y, groups = early_detection({n}, random_state={seed})",
     )
     return Problem("early detection", about, X, y, groups, kinds=kinds, kind_names=names, code=code)
-
-
-def digits(digit: int = 8) -> Problem:
-    """The problem of one digit against the rest: 1,797 images of 8 x 8 pixels, as one set."""
-    X, y = load_digits(return_X_y=True)
-    about = f"Real images of 8 x 8 pixels (scikit-learn's digits): is it {digit}?"
-    return Problem(
-        f"digit {digit} against the rest", about, X, (y == digit).astype(np.int64), None, ("other", f"{digit}")
-    )
 
 
 def breast_cancer() -> Problem:

@@ -253,7 +253,7 @@ class _MeasureRecord:
             for key, rule in decision.rules.items()
         }
         able = frozenset(key for key, rule in decision.rules.items() if not rule.short and reached[key].kept)
-        return FloorReport(reached, tuple(self.reached), able, test)
+        return FloorReport(self.plan.floor, reached, tuple(self.reached), able, test)
 
     def answer(
         self, fits: Fits, test: Problem | None, notes: tuple[str, ...], advance: Advance, others: OtherRows | None

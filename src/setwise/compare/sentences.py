@@ -259,7 +259,7 @@ def headline(found: Answer) -> dict[str, list[str]]:
     """The answer under its four titles, in the order of a reader's questions; under floors there are five."""
     return {
         "WHAT TO DO": what_to_do(found),
-        **({} if found.floored is None else {"EXPECT": expected(found)}),
+        **({} if found.floored is None else {"EXPECT": expected(found, found.floored)}),
         "HOW MUCH": how_much(found),
         "HOW SURE": how_sure(found),
         # Under floors the gain has one part only.
@@ -320,8 +320,9 @@ def how_much(found: Answer) -> list[str]:
             sentences.append(
                 f"The tuned threshold gains {signed(gain.mean)} over {usual}." if gain.mean >= 0 else worse
             )
-    reference = way(found.reference.key)
-    return [*sentences, *floor_gain(found), *on_test_file(found), *on_other_rows(found, reference)]
+    if found.floored is not None:
+        sentences += floor_gain(found, found.floored)
+    return [*sentences, *on_test_file(found), *on_other_rows(found, way(found.reference.key))]
 
 
 def on_test_file(found: Answer) -> list[str]:
@@ -333,7 +334,9 @@ def on_test_file(found: Answer) -> list[str]:
     if found.test_gain is not None and found.stands:
         gain, low, high = found.test_gain
         words += f", {signed(gain)} over {way(found.reference.key)}, interval {between(low, high)}"
-    return [f"{words}{floor_on_test(found)}."]
+    if found.floored is not None:
+        words += floor_on_test(found.floored, found.winner.key)
+    return [f"{words}."]
 
 
 def how_sure(found: Answer) -> list[str]:
@@ -401,8 +404,8 @@ def _chosen_by(found: Answer, folds: int) -> list[str]:
 
 def why(found: Answer) -> list[str]:
     """The three parts of the gain over logistic regression at 0.5; under floors the one part over the reference."""
-    if not found.stands:
-        return [floor_reference(found)]
+    if found.floored is not None:
+        return [floor_reference(found.floored, found.reference.key)]
     explained = {
         "threshold": "the threshold: a tuned one for logistic regression instead of 0.5",
         "base": "the base model: the chosen one instead of logistic regression, both with tuned thresholds",
@@ -424,7 +427,7 @@ def why(found: Answer) -> list[str]:
             sentences.append(f"{signed(0.0)} in every outer fold by {explained[name]}.")
         else:
             sentences.append(f"{signed(part.mean)} ({between(*part.interval())}) by {explained[name]}.")
-    if found.changes and found.plain is not None and found.floored is None and len(found.parts) > len(kept) + 1:
+    if found.changes and found.plain is not None and len(found.parts) > len(kept) + 1:
         gain = found.paired(found.plain.outer, found.own)
         sentences.append(f"Together {signed(gain.mean)} over logistic regression at 0.5.")
     return sentences

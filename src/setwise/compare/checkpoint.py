@@ -45,8 +45,7 @@ def open_for_comparison(options: Any, problems: Iterable[Problem]) -> OpenCheckp
 
 def planned(kept: OpenCheckpoint | None, plan: Plan) -> tuple[Plan, int, list[str]] | None:
     """The plan, the number of rows and the sentences that an earlier run has settled on; None if there was none."""
-    held = None if kept is None else kept.arrays.get("plan")
-    if kept is None or held is None:
+    if kept is None or (held := kept.arrays.get("plan")) is None:
         return None
     try:
         found = json.loads(str(held))
@@ -70,8 +69,7 @@ def keep_plan(kept: OpenCheckpoint | None, plan: Plan, rows: int, notes: list[st
 
 def judged(kept: OpenCheckpoint | None) -> tuple[dict[Key, float], Key] | None:
     """The losses of all ways in an outer fold, and the way that was chosen in it; None if it was not finished."""
-    arrays = {} if kept is None else kept.arrays
-    if kept is None or not arrays:
+    if kept is None or not (arrays := kept.arrays):
         return None
     try:
         ways = [(str(base), str(strategy)) for base, strategy in arrays["ways"]]

@@ -93,7 +93,7 @@ def ways(found: Answer) -> Figure:
         errors = [found.paired(row.outer, np.zeros(len(row.outer))).error for row in rows]
         axes.errorbar(values, places, xerr=errors, fmt=MARKERS[j % len(MARKERS)], color=CYCLE[j % len(CYCLE)],
                       markersize=5.5, linewidth=1.2, label=BASES[base].title)  # fmt: skip
-    winner = next(row for row in found.rows if row.key == found.winner.key)
+    winner = found.row(found.winner.key)
     spot = (found.measured.shown(winner.mean), strategies.index(winner.strategy) + shift[bases.index(winner.base)])
     axes.plot(*spot, "o", markersize=13, markerfacecolor="none", markeredgecolor=BLACK, label="recommended")
     for row in found.rows:

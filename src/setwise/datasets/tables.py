@@ -272,12 +272,15 @@ def raw_features(table: Columns, names: Sequence[str]) -> Raw:
     for name in names:
         cells = table.cells(name)
         column = column_of(name, cells, table.decimal_comma)
-        found = None if column is None else column.codes(cells, table.path.name, table.place)
-        why = _useless(column, found)
-        if not name:
-            _refuse_unless_numbered(table, column, found)
+        if column is None:
+            notes += [left_out(name, "it holds nothing")] if name else []
             continue
-        if column is None or found is None or why:
+        found = column.codes(cells, table.path.name, table.place)
+        if not name:
+            _refuse_unless_numbered(table, found)
+            continue
+        why = _useless(column, found)
+        if why:
             notes.append(left_out(name, why))
             # What looks like an id may be numbers that were not read as such.
             notes += _doubts(column, cells) if isinstance(column, Category) else []
@@ -293,10 +296,8 @@ def left_out(name: str, why: str) -> str:
     return f"Column {name!r} is left out: {why}."
 
 
-def _useless(column: Column | None, codes: NDArray[np.float64] | None) -> str:
+def _useless(column: Column, codes: NDArray[np.float64]) -> str:
     """Why a column says nothing about other rows; the empty text if it may say something."""
-    if column is None or codes is None:
-        return "it holds nothing"
     # NaN is neither the largest nor the smallest, so a gap beside one value is a difference.
     if codes.min() == codes.max():
         return "it holds the same value in every row"
@@ -306,10 +307,8 @@ def _useless(column: Column | None, codes: NDArray[np.float64] | None) -> str:
     return ""
 
 
-def _refuse_unless_numbered(table: Columns, column: Column | None, codes: NDArray[np.float64] | None) -> None:
-    """Raise ValueError unless the column without a name holds nothing, or counts the rows from 0 or 1 on."""
-    if column is None or codes is None:
-        return
+def _refuse_unless_numbered(table: Columns, codes: NDArray[np.float64]) -> None:
+    """Raise ValueError unless the column without a name counts the rows from 0 or 1 on."""
     counts = np.arange(float(len(codes)))
     if not any(np.array_equal(codes, counts + first) for first in (0.0, 1.0)):
         table.refuse_nameless()

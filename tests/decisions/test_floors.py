@@ -1,3 +1,4 @@
+import pickle
 from dataclasses import replace
 from functools import cache
 
@@ -159,6 +160,13 @@ def test_a_floor_that_is_out_of_reach_is_refused_with_the_best_reachable_value()
     words = r"together with a recall of at least 0.5: the best reachable specificity is 0"
     with pytest.raises(UnmetFloor, match=words):
         constrained_threshold(y, scores, "f1", [Floor("recall", 0.5), Floor("specificity", 0.5)])
+
+
+def test_an_unmet_floor_comes_back_from_another_process():
+    with pytest.raises(UnmetFloor) as caught:
+        recall_at_precision([0, 1, 1], [0.9, 0.8, 0.7], precision=0.9)
+    back = pickle.loads(pickle.dumps(caught.value))
+    assert (str(back), back.reachable, back.page) == (str(caught.value), caught.value.reachable, caught.value.page)
 
 
 def test_a_false_positive_rate_is_named_as_one():

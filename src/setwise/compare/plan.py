@@ -29,14 +29,14 @@ from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.strategies import ScoreOrder, SingleThreshold, Strategy
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
 
-REPLICATES = 200
+ORDER_REPLICATES = 200
 """Draws of the bootstrap; each of them sorts all rows."""
 
 
 def order_of(sources: Mapping[str, OutOfFoldBase], task: Task) -> tuple[tuple[Candidate, ...], tuple[str, str]]:
     """A candidate for each base model, and the key of the choice: the first, unless one gains above its error."""
     scores = {(base, ScoreOrder.name): source.response().scores for base, source in sources.items()}
-    candidates, found = judge([Candidate(*key) for key in scores], scores, task, 0, REPLICATES)
+    candidates, found = judge([Candidate(*key) for key in scores], scores, task, 0, ORDER_REPLICATES)
     best = list(scores)[chosen_of(found.losses, found.gains, found.gain_errors)]
     return tuple(replace(one, chosen=one.key == best) for one in candidates), best
 

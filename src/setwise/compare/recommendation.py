@@ -21,7 +21,7 @@ from setwise.core.exceptions import Refusal
 from setwise.datasets.columns import Category
 from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task, compared
-from setwise.estimators.selection.choice import REPLICATES, Candidate, choose, chosen_of, errors_needed, judge
+from setwise.estimators.selection.choice import Candidate, choose, chosen_of, errors_needed, judge
 from setwise.estimators.selection.floors import FlooredThreshold, calls
 from setwise.estimators.selection.strategies import OwnPrediction, Rule, Strategy
 
@@ -99,7 +99,7 @@ def simplest(labels: Sequence[Bools], task: Task) -> int:
     error, or above the one of the luckiest of several. If none does, the answer is 0. So a base model that comes later,
     and is less simple, is taken only for a gain that can be told from noise.
     """
-    found = compared(task, labels, REPLICATES, SEED)
+    found = compared(task, labels, SEED)
     needed = errors_needed(found.gains, found.drawn_gains, found.gain_errors)
     best = chosen_of(found.losses, found.gains, needed)
     if best == 0:

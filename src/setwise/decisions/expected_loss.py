@@ -306,7 +306,14 @@ def rule_of_cuts(loss: Loss, size: int) -> DecisionRule:
         )
     formula = formula_of(loss, size)
     if formula is None:
-        return _cut_of_mistakes(loss, size)
+        try:
+            return rule_for(loss, size)
+        except Refusal as error:
+            raise Refusal(
+                f"loss={loss!r} is refused for {size} rows: it is no function of the numbers of mistakes, and they are "
+                "too many to enumerate. Use a loss of counts, as 'f1', or None.",
+                BAGS,
+            ) from error
     if size <= SMALL:
         return ByTable(formula)
     if formula.increasing:
@@ -337,15 +344,3 @@ def best_cut(rule: DecisionRule, probabilities: Values, scores: Values) -> tuple
     middle = last / 2.0 + first / 2.0
     # The midpoint of two neighboring floats may be rounded onto the upper one, which would then be negative.
     return (middle if first <= middle < last else first), value
-
-
-def _cut_of_mistakes(loss: Loss, size: int) -> DecisionRule:
-    """The rule for a loss that is no function of the counts."""
-    try:
-        return rule_for(loss, size)
-    except Refusal as error:
-        raise Refusal(
-            f"loss={loss!r} is refused for {size} rows: it is no function of the numbers of mistakes, and they are too "
-            "many to enumerate. Use a loss of counts, as 'f1', or None.",
-            BAGS,
-        ) from error

@@ -40,6 +40,10 @@ class UnmetFloor(Refusal):
         super().__init__(sentence, FLOORS)
         self.reachable = reachable
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A search in several processes sends it back.
+        return UnmetFloor, (self.sentence, self.reachable)
+
 
 @final
 @dataclass(frozen=True)

@@ -142,7 +142,11 @@ class Comparison:
         return np.asarray(self.drawn_gains.std(axis=0, ddof=1))
 
 
-def compared(task: Task, predictions: Sequence[NDArray[Any]], replicates: int, seed: int) -> Comparison:
+REPLICATES = 400
+"""Draws of the bootstrap; the standard errors then have a relative error of about 4 %."""
+
+
+def compared(task: Task, predictions: Sequence[NDArray[Any]], seed: int, replicates: int = REPLICATES) -> Comparison:
     """The comparison of predictions for the rows of a task with the first of them; see :func:`replicated_losses`."""
     losses = np.array([task.mean_loss(one) for one in predictions])
     return Comparison(losses, replicated_losses(task, predictions, replicates, seed))

@@ -68,7 +68,10 @@ class SortedDecisions:
     @classmethod
     def of(cls, sets: Sets, scores: ArrayLike, *, together: bool = False) -> SortedDecisions:
         """Every set as a segment of its own, or all sets ``together`` as one segment; O(total log total)."""
-        kept, labels, values, offsets = _known(sets, as_scores(scores, sets.total))
+        values, labels, offsets, kept = as_scores(scores, sets.total), sets.truth, sets.offsets, None
+        if sets.known is not None:
+            kept = np.flatnonzero(sets.known).astype(np.int32)
+            values, labels, offsets = values[kept], labels[kept], np.searchsorted(kept, offsets).astype(np.int64)
         segments = np.array([0, len(values)], dtype=np.int64) if together else offsets
         items, labels, values, _ = sort_falling(values, labels, segments)
         return cls(items if kept is None else kept[items], labels, values, segments)
@@ -107,9 +110,17 @@ class SortedDecisions:
         return np.flatnonzero(self.apart)
 
     def between(self, cuts: Ints) -> Values:
-        """The threshold of one cut of each segment, (n,)."""
+        """The threshold of one cut of each segment, (n,): the midpoint of its neighbors as a number of their type.
+
+        It is inf or -inf where there is no score on one side.
+        """
         upper, lower = self.neighbors(cuts)
-        return thresholds_between(upper, lower, self.scores.dtype)
+        with np.errstate(invalid="ignore"):
+            middle = (0.5 * upper.astype(np.float64) + 0.5 * lower.astype(np.float64)).astype(self.scores.dtype)
+        # The midpoint of two floats may be rounded onto the lower one, which would then be predicted too.
+        middle = np.where(middle > lower, middle, upper)
+        # Where none is predicted there is no score above; this comes first, so that no score at all gives inf.
+        return np.where(upper == np.inf, np.inf, np.where(lower == -np.inf, -np.inf, middle)).astype(np.float64)
 
     def best(self, losses: Values, start: Values, equal: float = EQUAL) -> Ints:
         """The cut of least loss of each segment, (n,), see :class:`Sweep`; O(m)."""
@@ -153,22 +164,9 @@ class Sweep:
         # A threshold equal to the score below would predict that one too, so the interval begins above it.
         with np.errstate(over="ignore"):
             low = np.where(lower > -np.inf, np.nextafter(lower, np.inf, dtype=self.order.scores.dtype), lower)
-        found = zip(self.order.between(cuts), self.at(cuts), low, upper, strict=True)
+        losses = self.order.at(self.losses, self.start, cuts)
+        found = zip(self.order.between(cuts), losses, low, upper, strict=True)
         return [Threshold(float(t), float(loss), float(a), float(b), exact) for t, loss, a, b in found]
-
-    def at(self, cuts: Ints) -> Values:
-        """The loss at one cut of each segment, (n,)."""
-        return self.order.at(self.losses, self.start, cuts)
-
-
-def thresholds_between(upper: Floats, lower: Floats, dtype: Any) -> Values:
-    """The midpoints of neighboring scores as numbers of their type; inf, -inf where there is no score on one side."""
-    with np.errstate(invalid="ignore"):
-        middle = (0.5 * upper.astype(np.float64) + 0.5 * lower.astype(np.float64)).astype(dtype)
-    # The midpoint of two floats may be rounded onto the lower one, which would then be predicted too.
-    middle = np.where(middle > lower, middle, upper)
-    # Where none is predicted there is no score above; this comes first, so that no score at all gives inf.
-    return np.where(upper == np.inf, np.inf, np.where(lower == -np.inf, -np.inf, middle)).astype(np.float64)
 
 
 def as_sets(y: Any) -> Sets:
@@ -223,14 +221,6 @@ def losses_by_set(bound_loss: BoundLoss, order: SortedDecisions) -> tuple[Values
     return _losses(bound_loss, each), losses_of_none(bound_loss), owners, places
 
 
-def _known(sets: Sets, scores: Floats) -> tuple[NDArray[np.int32] | None, Bools, Floats, Ints]:
-    """The decisions of known label, None for all, with their labels, scores and offsets."""
-    if sets.known is None:
-        return None, sets.truth, scores, sets.offsets
-    kept = np.flatnonzero(sets.known).astype(np.int32)
-    return kept, sets.truth[kept], scores[kept], np.searchsorted(kept, sets.offsets).astype(np.int64)
-
-
 def _losses(bound_loss: BoundLoss, orders: Orders) -> Values:
     with np.errstate(over="ignore", invalid="ignore"):
         return _finite(bound_loss, bound_loss.sweep_of(orders))
@@ -251,9 +241,6 @@ def _finite(bound_loss: BoundLoss, values: Values) -> Values:
     if not np.isfinite(values).all():
         raise OverflowError(f"{bound_loss!r} overflows float64 on these sets; scale its parameters down.")
     return values
-
-
-__all__ = ["Threshold", "best_threshold", "threshold_curve"]
 
 
 def best_threshold(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) -> Threshold:
@@ -330,6 +317,5 @@ def threshold_curve(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) ->
     ([inf, 0.7, 0.5, -inf], [1.0, 0.5, 0.67, 0.33])
     """
     swept = sweep_all(bound(loss, as_sets(y), "threshold_curve"), scores)
-    s, cuts = swept.order.scores, swept.order.allowed
-    upper, lower = np.append(np.inf, s), np.append(s, -np.inf)
-    return thresholds_between(upper[cuts], lower[cuts], s.dtype), np.append(swept.start, swept.losses)[cuts]
+    cuts = swept.order.allowed
+    return swept.order.between(cuts), np.append(swept.start, swept.losses)[cuts]

@@ -34,8 +34,6 @@ from setwise.losses import as_loss
 from setwise.plotting.axes import panel, tidy
 from setwise.plotting.colors import BLUE, GRAY, ORANGE, RED
 
-REPLICATES = 400
-
 
 @final
 class CandidatesDisplay:
@@ -132,7 +130,7 @@ class CandidatesDisplay:
         labels = {name: _as_matrix(values, "predictions", truth.shape) for name, values in given.items()}
         as_choice(average, "average", ("samples", "macro", "micro"))
         task = Task(truth, measure, None if groups is None else _as_groups(groups, truth), average)  # type: ignore[arg-type]
-        found = compared(task, list(labels.values()), REPLICATES, as_count(seed, "seed", low=0))
+        found = compared(task, list(labels.values()), as_count(seed, "seed", low=0))
         return cls(list(labels), found.losses, found.errors, found.gains, found.gain_errors).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:

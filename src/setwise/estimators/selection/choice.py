@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import STRATEGIES
-from setwise.decisions.task import Comparison, Task, compared
+from setwise.decisions.task import REPLICATES, Comparison, Task, compared
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.selection.strategies import Rule, Strategy
@@ -22,9 +22,6 @@ from setwise.estimators.splits import Folds
 
 REFERENCE = "threshold"
 """The strategy that is left only for a better one: the base model with a tuned threshold."""
-
-REPLICATES = 400
-"""Draws of the bootstrap; the standard errors then have a relative error of about 4 %."""
 
 ONE_ERROR = 0.8413
 """The probability that a normal variable is below one standard error."""
@@ -184,7 +181,7 @@ def judge(
     replicates: int = REPLICATES,
 ) -> tuple[list[Candidate], Comparison]:
     """The candidates with their losses, gains over the first one, and errors by the bootstrap; and their comparison."""
-    found = compared(task, list(predictions.values()), replicates, seed)
+    found = compared(task, list(predictions.values()), seed, replicates)
     figures = np.column_stack([found.losses, found.errors, found.gains, found.gain_errors]).tolist()
     names = ("loss", "error", "gain", "gain_error")
     by_key = {key: dict(zip(names, row, strict=True)) for key, row in zip(predictions, figures, strict=True)}
@@ -282,7 +279,7 @@ def gain_of(
     task: Task, reference: Bools, chosen: Bools, choices: tuple[tuple[str, str], ...] = (), seed: int = 0
 ) -> Gain:
     """The gain of one prediction over another one for the same rows, with its bootstrap interval."""
-    found = compared(task, [reference, chosen], GAIN_REPLICATES, seed)
+    found = compared(task, [reference, chosen], seed, GAIN_REPLICATES)
     gains = found.drawn_gains[:, 1]
     low, high = np.quantile(gains, [0.025, 0.975]).tolist()
     first, second = found.losses.tolist()

@@ -122,11 +122,8 @@ class FlooredThreshold(Strategy):
         return NearestThreshold(self, len(task.truth))
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
-        """The threshold; Refusal where none keeps the floors."""
-        try:
-            return ThresholdRule(self.point(evidence.response().scores, task).threshold)
-        except UnmetFloor as unmet:
-            raise Refusal(unmet.sentence, FLOORS) from None
+        """The threshold; UnmetFloor where none keeps the floors."""
+        return ThresholdRule(self.point(evidence.response().scores, task).threshold)
 
     def point(self, scores: Values, task: Task) -> OperatingPoint:
         """The best threshold of scores that keeps the floors; UnmetFloor where none does."""
@@ -191,13 +188,12 @@ class NearestThreshold(Strategy):
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         """The threshold, with what it is short of the floors."""
-        scores = evidence.response().scores
         try:
-            return ThresholdRule(self.floor.point(scores, task).threshold)
-        except UnmetFloor as unmet:
+            return self.floor.tune(evidence, task)
+        except UnmetFloor:
             if len(task.truth) == self.rows:
-                raise Refusal(unmet.sentence, FLOORS) from None
-        floors = self.floor.floors
-        near = nearest_threshold(task.sets, task.flat(scores), task.loss, floors)
+                raise
+        flat, floors = task.flat(evidence.response().scores), self.floor.floors
+        near = nearest_threshold(task.sets, flat, task.loss, floors)
         short = max(floor.least - value for floor, value in zip(floors, near.reached, strict=True))
         return ThresholdRule(near.threshold, short=max(short, SLACK))

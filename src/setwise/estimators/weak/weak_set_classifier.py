@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, final
 
@@ -19,7 +20,15 @@ from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT, BAG_LIMITS, BAGS
 from setwise.core.surrogate import Surrogate
 from setwise.decisions.expected_loss import rule_of_cuts
-from setwise.estimators.base import Names, VersionedEstimator, as_matrix, linear_scores, threads, warn_of_dropped_groups
+from setwise.estimators.base import (
+    Names,
+    VersionedEstimator,
+    as_matrix,
+    linear_scores,
+    take_features,
+    threads,
+    warn_of_dropped_groups,
+)
 from setwise.estimators.weak.bag_scores import (
     BagPredictions,
     mean_log_likelihood,
@@ -52,7 +61,7 @@ def keep(model: Any, trained: Sequence[SelectedModel], classes: NDArray[Any], sc
         model._models = models
         model.estimators_ = [one.estimator for one in models if isinstance(one, ClassifierModel)]
         if model.estimators_:
-            _take_names(model, model.estimators_[0])
+            take_features(model, model.estimators_[0])
     races = [one.race for one in trained]
     of_classes: dict[str, list[Any]] = {
         "method_": [one.method for one in trained],
@@ -71,16 +80,6 @@ def keep(model: Any, trained: Sequence[SelectedModel], classes: NDArray[Any], sc
     _warn(type(model).__name__, trained)
 
 
-def _take_names(model: Any, fitted: Any) -> None:
-    """The number of features and their names, as a classifier tells them."""
-    for name in ("n_features_in_", "feature_names_in_"):
-        found = getattr(fitted, name, None)
-        if found is not None:
-            setattr(model, name, found)
-        elif name in vars(model):
-            delattr(model, name)
-
-
 def _warn(name: str, trained: Sequence[SelectedModel]) -> None:
     """Warn of the first class that has a reason, of each kind."""
     statuses = {one.model.status: one.model.message for one in reversed(trained)}
@@ -94,6 +93,7 @@ def _warn(name: str, trained: Sequence[SelectedModel]) -> None:
 
 
 @final
+@dataclass(eq=False, repr=False)
 class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
     """A classifier of rows that learns from numbers of positives of whole bags, and from the labels of some rows.
 
@@ -211,32 +211,18 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
         "verbose": ["verbose"],
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        method: str | Surrogate = "auto",
-        C: float | str = "auto",
-        *,
-        loss: str | Loss | None = None,
-        classes: Any = None,
-        cv: int = 5,
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.method = method
-        self.C = C
-        self.loss = loss
-        self.classes = classes
-        self.cv = cv
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: Any = None
+    method: str | Surrogate = "auto"
+    C: float | str = "auto"
+    _: KW_ONLY
+    loss: str | Loss | None = None
+    classes: Any = None
+    cv: int = 5
+    tol: float = 1e-6
+    max_iter: int | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(
         self,
@@ -286,13 +272,8 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
         self._validate_params()
         if groups is None:
             warn_of_dropped_groups("fit", type(self).__name__)
-        before = dict(self.__dict__)
-        try:
+        with self._unchanged_by_errors():
             interrupted = self._fit(X, y, groups, (counts, proportions, at_least, between))
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         if interrupted:
             raise KeyboardInterrupt
         return self

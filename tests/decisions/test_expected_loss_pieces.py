@@ -13,7 +13,7 @@ from setwise.core.surrogate import ended
 from setwise.decisions import expected_loss, expected_loss_pieces, least_expected_loss, levels
 from setwise.decisions.expected_loss_pieces import LeastExpectedLossInPieces
 from setwise.decisions.formula import formula_of
-from setwise.decisions.levels import RangeQuestion
+from setwise.decisions.levels import around_range
 from setwise.distributed.decisions import predicted
 from setwise.losses import (
     AE,
@@ -181,7 +181,7 @@ def test_where_nothing_can_be_sent_the_bound_says_so(monkeypatch):
 def test_thresholds_between_numbers_of_float32():
     q = np.float32(0.3) + np.float32(2.0**-25) * np.arange(-3, 4, dtype=np.float32)
     for level in np.linspace(float(q[0]), float(q[-1]), 50).tolist():
-        found = RangeQuestion(level, level)(q)
+        found = around_range(q, level, level)
         assert (found.above, found.below) == ((q.astype(float) > level).sum(), (q.astype(float) < level).sum())
         np.testing.assert_array_equal(predicted(q, level, None), q.astype(float) >= level)
         np.testing.assert_array_equal(predicted(q, level, 0), q.astype(float) > level)

@@ -1,6 +1,6 @@
 """The distribution of a count, without its tails; in blocks of neighboring values; and of the first k decisions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
@@ -143,6 +143,9 @@ class CountSplits:
 
     q: Values
     whole: bool = False
+    # The counts before each end of a segment, and after each from the last one, as far as they were asked for.
+    _before: list[Pmf] = field(init=False, default_factory=lambda: [Pmf(0, np.ones(1))])
+    _after: list[Pmf] = field(init=False, default_factory=lambda: [Pmf(0, np.ones(1))])
 
     @cached_property
     def means(self) -> Values:
@@ -158,16 +161,6 @@ class CountSplits:
     def length(self) -> int:
         """The length of a segment; the distributions at the ends of segments are kept."""
         return max(SHORTEST, -(-len(self.q) // SEGMENTS))
-
-    @cached_property
-    def _before(self) -> list[Pmf]:
-        """The counts before each end of a segment, as far as they were asked for."""
-        return [Pmf(0, np.ones(1))]
-
-    @cached_property
-    def _after(self) -> list[Pmf]:
-        """The counts after each end of a segment, from the last one, as far as they were asked for."""
-        return [Pmf(0, np.ones(1))]
 
     def first(self, k: int) -> Pmf:
         """The positives among the first k."""

@@ -199,7 +199,7 @@ def least_expected_loss(probabilities: ArrayLike, loss: Loss | str, offsets: Any
     """
     given = _Probabilities.of(probabilities, offsets)
     bound, gap, labels = as_loss(loss), as_number(tol, "tol", low=0.0), np.empty(len(given.flat), dtype=bool)
-    values, bounds = np.empty(given.n), np.empty(given.n)
+    values, bounds = np.empty((2, len(given.offsets) - 1))
     for size, rows, places in given.groups():
         found = rule_for(bound, size, gap).decide(given.flat[places])
         labels[places], values[rows], bounds[rows] = found.labels, found.values, found.bounds
@@ -237,7 +237,10 @@ def expected_loss(probabilities: ArrayLike, labels: ArrayLike, loss: Loss | str,
     ([0.7], [0.3])
     """
     given = _Probabilities.of(probabilities, offsets)
-    guess, bound, values = given.labels(labels), as_loss(loss), np.empty(given.n)
+    predicted = as_array(labels, "labels")
+    if predicted.shape != given.shape:
+        raise ValueError(f"labels must have the shape of the probabilities, {given.shape}; got {predicted.shape}.")
+    guess, bound, values = as_bools(predicted, "labels").ravel(), as_loss(loss), np.empty(len(given.offsets) - 1)
     for size, rows, places in given.groups():
         values[rows] = rule_for(bound, size).expect(given.flat[places], guess[places])
     return values
@@ -266,22 +269,11 @@ class _Probabilities:
         n = len(q) if q.ndim == 2 else 1
         return cls(flat, np.arange(n + 1, dtype=np.int64) * (len(flat) // n), q.shape)
 
-    @property
-    def n(self) -> int:
-        return len(self.offsets) - 1
-
     def groups(self) -> list[tuple[int, Ints, Ints]]:
         """The sizes that occur, the sets of each, and the places of their decisions, (sets, size)."""
         sizes = np.diff(self.offsets)
         rows = [(int(size), np.flatnonzero(sizes == size)) for size in np.unique(sizes)]
         return [(size, at, self.offsets[at][:, None] + np.arange(size)) for size, at in rows]
-
-    def labels(self, labels: ArrayLike) -> Bools:
-        """The given labels, flat."""
-        given: NDArray[Any] = as_array(labels, "labels")
-        if given.shape != self.shape:
-            raise ValueError(f"labels must have the shape of the probabilities, {self.shape}; got {given.shape}.")
-        return as_bools(given, "labels").ravel()
 
 
 TOL = 1e-3

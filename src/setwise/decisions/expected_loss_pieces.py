@@ -17,10 +17,10 @@ from setwise.decisions.levels import (
     BlockBounds,
     LevelBounds,
     Levels,
-    RangeQuestion,
     RangeSummary,
     Region,
     Talk,
+    ask_for_range,
     cut_of,
     first_question,
     mistakes,
@@ -29,7 +29,6 @@ from setwise.decisions.levels import (
     range_of,
     refined,
     summed,
-    together,
 )
 
 GATHERED, MOST = 1 << 14, 1 << 22
@@ -81,7 +80,7 @@ class LeastExpectedLossInPieces:
             raise ValueError("probabilities must not be empty in all places.")
         formula = self._formula(levels, p)
         if p <= GATHERED:
-            return self._here(together((yield RangeQuestion(0.0, 1.0))))
+            return self._here((yield from ask_for_range(0.0, 1.0)))
         if Trait.CARDINALITY in self.loss.traits:
             return (yield from self._by_mode(p))
         if formula.numbers[0] == formula.numbers[1]:
@@ -92,7 +91,7 @@ class LeastExpectedLossInPieces:
             none = float(np.exp(sum((yield no_positives)))) if levels.means.sum() < CERTAIN else 0.0
             return (yield from self._by_bounds(formula, LevelBounds(formula, none), levels))
         if p <= MOST:
-            return self._here(together((yield RangeQuestion(0.0, 1.0))))
+            return self._here((yield from ask_for_range(0.0, 1.0)))
         if formula.without_costs.diluted:
             return (yield from self._by_bounds(formula, BlockBounds(formula), levels))
         raise Refusal(
@@ -128,7 +127,7 @@ class LeastExpectedLossInPieces:
         assert formula is not None
         # Without positives every mistake is a false positive.
         value = float(found.pmf @ formula.of(0.0 * found.numbers, found.numbers, 0.0 * found.numbers))
-        size = together((yield RangeQuestion(0.5, 0.5))).above
+        size = (yield from ask_for_range(0.5, 0.5)).above
         return self._decided((0.5, 0, size), value, value)
 
     def _by_bounds(self, formula: Formula, bounds: AnyBounds, levels: Levels) -> Talk[DecisionInPieces]:
@@ -157,7 +156,7 @@ class LeastExpectedLossInPieces:
         inner = (levels.least >= low) & (levels.most <= high)
         if first == last or levels.counts[inner].sum() > MOST:
             return (yield from self._at_end(formula, bounds, levels, best))
-        found = together((yield RangeQuestion(low, high)))
+        found = yield from ask_for_range(low, high)
         outside = [np.delete(lower, slice(first, last + 1)), np.delete(inside, slice(first, last))]
         rest = float(np.concatenate(outside).min(initial=np.inf))
         above, below = levels.take(levels.least > high), levels.take(levels.most < low)
@@ -168,7 +167,7 @@ class LeastExpectedLossInPieces:
         """The decision that predicts all before an end of the levels."""
         lower, upper = bounds.at(*levels.ends, *levels.rests)
         size, (at, _) = int(levels.ends[0][best]), range_of(levels, best, best)
-        found = together((yield RangeQuestion(at, at)))
+        found = yield from ask_for_range(at, at)
         lower[best], value = Region(formula, found).known(size - found.above, float(lower[best]), float(upper[best]))
         bound = min(lower.min(), bounds.inside(levels).min(initial=np.inf))
         return self._decided(cut_of(found, size, at), value, float(bound))
@@ -177,14 +176,14 @@ class LeastExpectedLossInPieces:
         """The decision for a loss that fixes the number predicted."""
         size = formula.numbers[0]
         at = (yield from _largest(levels, size)) if size else np.inf
-        found = together((yield RangeQuestion(at, at)))
+        found = yield from ask_for_range(at, at)
         value = Region(formula, found).value(size - found.above)
         return self._decided(cut_of(found, size, at), value, value)
 
     def _by_weights(self, formula: Formula) -> Talk[DecisionInPieces]:
         """The decision for a sum of costs; see :class:`BySums`."""
         at = _least_good(BySums(formula), summed((yield positives)))
-        found = together((yield RangeQuestion(at, at)))
+        found = yield from ask_for_range(at, at)
         more = int(found.times.sum())
         value = Region(formula, found).value(more)
         return self._decided(cut_of(found, found.above + more, at), value, value)

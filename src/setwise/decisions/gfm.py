@@ -19,7 +19,7 @@ from setwise.core.loss import Loss
 from setwise.core.pages import DECISIONS_REFUSE
 from setwise.decisions.expected_loss import Decision
 from setwise.decisions.formula import Formula, formula_of
-from setwise.decisions.small_sets import SMALL, ByTable
+from setwise.decisions.small_sets import SMALL, ByTable, of_first
 from setwise.losses import as_loss
 
 
@@ -75,11 +75,7 @@ def least_by_lines(joint: Values, mass: Values, k: Ints, lines: Lines) -> tuple[
 
 def labels_of(order: Ints, sizes: Ints, columns: Ints) -> Bools:
     """The labelings that predict the first ``sizes`` decisions of the given column of each order, (n, p)."""
-    n, p, _ = order.shape
-    labels = np.empty((n, p), dtype=bool)
-    chosen = np.take_along_axis(order, columns[:, None, None], axis=2)[:, :, 0]
-    np.put_along_axis(labels, chosen, np.arange(p) < sizes[:, None], axis=1)
-    return labels
+    return of_first(np.take_along_axis(order, columns[:, None, None], axis=2)[:, :, 0], sizes)
 
 
 CELLS = 1 << 22
@@ -137,7 +133,14 @@ def gfm(joint: ArrayLike, loss: Loss | str, none: ArrayLike | None = None) -> De
     sets = _rounded(given, "joint").reshape(-1, *given.shape[-2:])
     p = sets.shape[-1]
     sets, mass, exact = _plain(sets) if none is None else _scaled(sets, none)
-    formula = affine_formula(as_loss(loss), p)
+    loss = as_loss(loss)
+    formula = formula_of(loss, p)
+    if formula is None or not is_affine(formula):
+        raise Refusal(
+            f"gfm refuses {loss!r}: it is not known to be affine in the true positives at each number predicted. "
+            "Use F_beta, MCC or the balanced error, or least_expected_loss_of_samples.",
+            DECISIONS_REFUSE,
+        )
     joint_all = np.concatenate([np.zeros((len(sets), p, 1)), sets], axis=2)
     labels, values = least_affine(formula, joint_all, mass, np.arange(p + 1))
     bounds = np.where(exact, values, np.minimum(values, 0.0))
@@ -191,18 +194,6 @@ def _scaled(sets: Values, none: Any) -> tuple[Values, Values, Bools]:
     scaled, numbers = sets * factor[:, None, None], mass * factor[:, None]
     exact = (np.abs(total + empty - 1.0) <= SLACK) & (scaled <= numbers[:, None] + SLACK).all(axis=(1, 2))
     return scaled, np.column_stack([empty, numbers]), exact
-
-
-def affine_formula(loss: Loss, size: int) -> Formula:
-    """The formula of a loss that is affine in the true positives; others are refused."""
-    formula = formula_of(loss, size)
-    if formula is None or not is_affine(formula):
-        raise Refusal(
-            f"gfm refuses {loss!r}: it is not known to be affine in the true positives at each number predicted. "
-            "Use F_beta, MCC or the balanced error, or least_expected_loss_of_samples.",
-            DECISIONS_REFUSE,
-        )
-    return formula
 
 
 def least_affine(formula: Formula, joint: Values, mass: Values, s: Ints) -> tuple[Bools, Values]:

@@ -90,8 +90,7 @@ class HeadDistributions:
     @classmethod
     def of(cls, q: Values) -> "HeadDistributions":
         """Those of the decisions with probabilities ``q`` (p,), in this order; O(p sqrt(p))."""
-        data, starts, lows, _ = prefixes(q, TINY)
-        return cls(data, starts, lows)
+        return cls(*prefixes(q, TINY)[:3])
 
     def most(self, size: int, reach: float) -> Pmf:
         """The number among the first ``size`` within so many standard deviations of its mean, or a little more."""

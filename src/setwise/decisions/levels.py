@@ -69,27 +69,20 @@ class RangeSummary(NamedTuple):
     times: Ints
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class RangeQuestion:
-    """Asks what lies around a range of probabilities, whose ends belong to it, and for those in it."""
-
-    low: float
-    high: float
-
-    def __call__(self, q: Values) -> RangeSummary:
-        """What lies around the range of the probabilities of a place."""
-        # Beside float32 a number of Python would be rounded to it.
-        low, high = np.float64(self.low), np.float64(self.high)
-        above, below = (np.asarray(q[where], np.float64) for where in (q > high, q < low))
-        inside = np.asarray(q[(q >= low) & (q <= high)], np.float64)
-        return RangeSummary(
-            len(above), count_of(above), len(below), count_of(below), *np.unique(inside, return_counts=True)
-        )
+def around_range(q: Values, low: float, high: float) -> RangeSummary:
+    """What lies around a range of the probabilities of a place, whose ends belong to it, and those in it."""
+    # Beside float32 a number of Python would be rounded to it.
+    low, high = np.float64(low), np.float64(high)
+    above, below = (np.asarray(q[where], np.float64) for where in (q > high, q < low))
+    inside = np.asarray(q[(q >= low) & (q <= high)], np.float64)
+    return RangeSummary(
+        len(above), count_of(above), len(below), count_of(below), *np.unique(inside, return_counts=True)
+    )
 
 
-def together(answers: Sequence[RangeSummary]) -> RangeSummary:
-    """What lies around the range in all places."""
+def ask_for_range(low: float, high: float) -> Talk[RangeSummary]:
+    """What lies around a range of the probabilities of all places."""
+    answers: list[RangeSummary] = yield partial(around_range, low=low, high=high)
     hits, misses = (summed([getattr(one, name) for one in answers]) for name in ("hits", "misses"))
     above, below = sum(one.above for one in answers), sum(one.below for one in answers)
     inside, places = np.unique(np.concatenate([one.inside for one in answers]), return_inverse=True)

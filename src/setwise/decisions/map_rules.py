@@ -193,9 +193,7 @@ def tallies_along(drawn: PixelSample, place: Ints, other: Ints, c: int) -> Value
     tp = first[0] - counted(other, other == y) + counted(taken, y == c)
     predicted = first[1] - counted(other, every) + counted(taken, every)
     whole = np.bincount(drawn.owner, weights=w, minlength=n)
-    found = np.empty((r, n, k, 4))
-    found[..., 0], found[..., 1], found[..., 2], found[..., 3] = tp, predicted, first[2], whole[:, None]
-    return found
+    return np.stack(np.broadcast_arrays(tp, predicted, first[2], whole[:, None]), axis=-1)
 
 
 def rule_with_presence(drawn: PixelSample, measure: MapMeasure, rule: PixelRule) -> PixelRule:

@@ -193,7 +193,8 @@ class ByTable(DecisionRule):
         def fill(part: slice) -> None:
             least_by_table(ordered[part], table, starts, low, high, sizes[part], values[part])
 
-        map_units(fill, _blocks(len(q)))
+        edges = np.linspace(0, len(q), available() + 1).astype(int)
+        map_units(fill, [slice(a, b) for a, b in pairwise(edges) if b > a])
         return SetDecisions(of_first(order, sizes), values, values)
 
     def expect(self, q: Values, labels: Bools) -> Values:
@@ -201,12 +202,6 @@ class ByTable(DecisionRule):
         values = np.empty(len(q))
         expected_by_table(q, labels, *self._table, values)
         return values
-
-
-def _blocks(n: int) -> list[slice]:
-    """The rows in as many blocks as there are threads."""
-    edges = np.linspace(0, n, available() + 1).astype(int)
-    return [slice(a, b) for a, b in pairwise(edges) if b > a]
 
 
 LIMIT, LIMIT_LABEL_FREE = 10, 16

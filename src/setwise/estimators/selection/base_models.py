@@ -4,7 +4,6 @@ It says its own labels, and scores that rise with the chance of a positive; cali
 rows that the model did not see. A label matrix may have one classifier for each label.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, final
@@ -297,17 +296,13 @@ def _inner(estimator: Any) -> Any:
     return estimator.estimator if isinstance(estimator, LabelwiseClassifier) else estimator
 
 
-class Calibration(ABC):
-    """A function that rises, from scores to the probabilities of positives."""
-
-    @abstractmethod
-    def __call__(self, scores: NDArray[np.float64]) -> Values:
-        """The probability of each score, of the shape of the scores."""
+Calibration = Callable[[Values], Values]
+"""A function that rises, from scores to the probabilities of positives, of the shape of the scores."""
 
 
 @final
 @dataclass(frozen=True)
-class SigmoidCalibration(Calibration):
+class SigmoidCalibration:
     """``1 / (1 + exp(-(slope s + intercept)))`` with a slope of at least 0 (Platt 1999)."""
 
     slope: float
@@ -319,7 +314,7 @@ class SigmoidCalibration(Calibration):
 
 @final
 @dataclass(frozen=True, eq=False)
-class IsotonicCalibration(Calibration):
+class IsotonicCalibration:
     """The steps of an isotonic regression, joined by lines, and constant outside of them.
 
     Parameters
@@ -363,5 +358,5 @@ def isotonic(scores: Values, truth: Bools) -> IsotonicCalibration:
     return IsotonicCalibration(np.asarray(model.X_thresholds_), np.asarray(model.y_thresholds_))
 
 
-CALIBRATIONS = {"sigmoid": sigmoid, "isotonic": isotonic}
+CALIBRATIONS: dict[str, Callable[[Values, Bools], Calibration]] = {"sigmoid": sigmoid, "isotonic": isotonic}
 """The ways to calibrate, by name."""

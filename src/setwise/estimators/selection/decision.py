@@ -205,8 +205,9 @@ class GFM(Strategy):
         size = task.truth.shape[1] + 1
         targets = np.where(task.truth, number[:, None], 0)
         weights = np.stack([self._model(features, target, size) for target in targets.T])
+        formula = formula_of(task.loss, size - 1)
         return MultinomialRule(
-            _affine(task.loss, task.truth.shape[1]),
+            task.loss if formula is not None and is_affine(formula) else FBeta(),
             weights,
             self._model(features, (number == 0).astype(np.int64), 2),
             scaling,
@@ -229,12 +230,6 @@ class GFM(Strategy):
         else:
             weights[:-1, seen], weights[-1, seen] = model.coef_.T, model.intercept_
         return weights
-
-
-def _affine(loss: Loss, p: int) -> Loss:
-    """The loss, or F1 where it is not affine in the true positives."""
-    formula = formula_of(loss, p)
-    return loss if formula is not None and is_affine(formula) else FBeta()
 
 
 @final

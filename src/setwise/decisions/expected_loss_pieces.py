@@ -84,9 +84,11 @@ class LeastExpectedLossInPieces:
         if Trait.CARDINALITY in self.loss.traits:
             return (yield from self._by_mode(p))
         if formula.numbers[0] == formula.numbers[1]:
-            return (yield from self._of_number(formula, levels))
+            size = formula.numbers[0]
+            at = (yield from _largest(levels, size)) if size else np.inf
+            return (yield from self._first(formula, at, size))
         if formula.modular:
-            return (yield from self._by_weights(formula))
+            return (yield from self._first(formula, _least_good(BySums(formula), summed((yield positives)))))
         if formula.fraction is not None:
             none = float(np.exp(sum((yield no_positives)))) if levels.means.sum() < CERTAIN else 0.0
             return (yield from self._by_bounds(formula, LevelBounds(formula, none), levels))
@@ -172,21 +174,12 @@ class LeastExpectedLossInPieces:
         bound = min(lower.min(), bounds.inside(levels).min(initial=np.inf))
         return self._decided(cut_of(found, size, at), value, float(bound))
 
-    def _of_number(self, formula: Formula, levels: Levels) -> Talk[DecisionInPieces]:
-        """The decision for a loss that fixes the number predicted."""
-        size = formula.numbers[0]
-        at = (yield from _largest(levels, size)) if size else np.inf
+    def _first(self, formula: Formula, at: float, size: int | None = None) -> Talk[DecisionInPieces]:
+        """The decision that predicts the ``size`` most probable ones, down to ``at``, or all of at least ``at``."""
         found = yield from ask_for_range(at, at)
+        size = found.above + int(found.times.sum()) if size is None else size
         value = Region(formula, found).value(size - found.above)
         return self._decided(cut_of(found, size, at), value, value)
-
-    def _by_weights(self, formula: Formula) -> Talk[DecisionInPieces]:
-        """The decision for a sum of costs; see :class:`BySums`."""
-        at = _least_good(BySums(formula), summed((yield positives)))
-        found = yield from ask_for_range(at, at)
-        more = int(found.times.sum())
-        value = Region(formula, found).value(more)
-        return self._decided(cut_of(found, found.above + more, at), value, value)
 
     def _decided(self, cut: tuple[float, int | None, int], value: float, bound: float) -> DecisionInPieces:
         bound = min(bound, value)

@@ -163,8 +163,7 @@ class Share:
         ``count`` is the number of sets of the sample, of which some may hold nothing that counts.
         """
         sets, m = self.sets, len(self.right) - 1
-        if sets is None:
-            return None
+        assert sets is not None
 
         def enough(wanted: int) -> bool:
             more = wanted / count

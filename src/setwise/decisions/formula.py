@@ -21,6 +21,11 @@ MANY = 1 << 26
 """Whether the parameters of a loss fit a set is asked for at most so many decisions."""
 
 
+def possible(p: int, k: Values, s: Values) -> tuple[Values, Values]:
+    """The least and the largest number of true positives where k of p decisions are predicted and s are positive."""
+    return np.maximum(k + s - p, 0.0), np.minimum(k, s)
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Formula:
@@ -48,6 +53,15 @@ class Formula:
         # Both numbers are known, so nothing need be looked up, which would take most of the time.
         out = self._sum(fn, fp, P, self.size - P)
         return out if self.costs == (0.0, 0.0) else out + (self.costs[0] * fn + self.costs[1] * fp)
+
+    def chord(self, k: Values, s: Values) -> tuple[Values, Values, Values]:
+        """The least tp where k are predicted and s positive, the loss there, and its slope to the largest tp.
+
+        The slope is 0 where only one number is possible.
+        """
+        low, high = possible(self.size, k, s)
+        first = self.at(k, low, s - low)
+        return low, first, (self.at(k, high, s - high) - first) / np.maximum(high - low, 1.0)
 
     def of_rights(self, tp: Values, fn: Values, fp: Values, tn: Values) -> Values:
         """The loss at four counts, whose sum need not be ``size``, for a formula without costs; arrays broadcast."""

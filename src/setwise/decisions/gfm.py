@@ -37,16 +37,8 @@ class Lines:
     @classmethod
     def chords(cls, formula: Formula, k: Ints, s: Ints) -> Lines:
         """The lines through the least and the largest tp that are possible."""
-        number, positives = k[:, None].astype(np.float64), s[None, :].astype(np.float64)
-        low, high = possible(formula.size, number, positives)
-        first = formula.at(number, low, positives - low)
-        b = (formula.at(number, high, positives - high) - first) / np.maximum(high - low, 1.0)
+        low, first, b = formula.chord(k[:, None].astype(np.float64), s[None, :].astype(np.float64))
         return cls(first - b * low, b)
-
-
-def possible(p: int, k: Values, s: Values) -> tuple[Values, Values]:
-    """The least and the largest number of true positives where k of p decisions are predicted and s are positive."""
-    return np.maximum(k + s - p, 0.0), np.minimum(k, s)
 
 
 def is_affine(formula: Formula) -> bool:

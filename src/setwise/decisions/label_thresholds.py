@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -110,19 +109,7 @@ def best_of_rows(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float,
     return thresholds, float(bound_loss.values(columns.labels(thresholds).ravel()).mean()), exact
 
 
-class RowLosses(ABC):
-    """The losses of the rows of a label matrix at a labeling, as one of its columns changes."""
-
-    @abstractmethod
-    def pair(self, c: int) -> tuple[Values, Values]:
-        """The losses of all rows if column c is predicted nowhere, and if it is predicted everywhere, (n,) each."""
-
-    @abstractmethod
-    def change(self, c: int, labels: Bools) -> None:
-        """Give column c other labels (n,)."""
-
-
-def row_losses(bound_loss: BoundLoss, labels: Bools) -> RowLosses:
+def row_losses(bound_loss: BoundLoss, labels: Bools) -> TableRowLosses | GeneralRowLosses:
     """The rows of a bound loss at a labeling (n, p), in the form that is the fastest for their loss."""
     counts = bound_loss.counts
     if counts is None or counts.areas is not None:
@@ -156,8 +143,8 @@ def _table(counts: Counts) -> tuple[Ints, Values]:
 
 @final
 @dataclass(eq=False)
-class TableRowLosses(RowLosses):
-    """Rows whose loss is a function of counts, given as a table; a column costs O(n).
+class TableRowLosses:
+    """The losses of rows as their columns change, for a function of counts, given as a table; a column costs O(n).
 
     Parameters
     ----------
@@ -173,28 +160,32 @@ class TableRowLosses(RowLosses):
     labels: Bools
 
     def pair(self, c: int) -> tuple[Values, Values]:
+        """The losses of all rows if column c is predicted nowhere, and if it is predicted everywhere, (n,) each."""
         none = self.places - self.steps[c] * self.labels[c]
         return self.table[none], self.table[none + self.steps[c]]
 
     def change(self, c: int, labels: Bools) -> None:
+        """Give column c other labels (n,)."""
         self.places += (labels.astype(np.int64) - self.labels[c]) * self.steps[c]
         self.labels[c] = labels
 
 
 @final
 @dataclass(eq=False)
-class GeneralRowLosses(RowLosses):
-    """Rows of any loss, which is evaluated anew: a column costs O(n p) or more."""
+class GeneralRowLosses:
+    """The same for any loss, which is evaluated anew: a column costs O(n p) or more."""
 
     bound_loss: BoundLoss
     labels: Bools
 
     def pair(self, c: int) -> tuple[Values, Values]:
+        """The losses of all rows if column c is predicted nowhere, and if it is predicted everywhere, (n,) each."""
         none, every = self.labels.copy(), self.labels.copy()
         none[:, c], every[:, c] = False, True
         return self.bound_loss.values(none.ravel()), self.bound_loss.values(every.ravel())
 
     def change(self, c: int, labels: Bools) -> None:
+        """Give column c other labels (n,)."""
         self.labels[:, c] = labels
 
 

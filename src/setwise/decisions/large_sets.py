@@ -289,10 +289,7 @@ def expected(formula: Formula, top: Pmf, rest: Pmf, k: int) -> float:
 
 def along_positives(formula: Formula, k: Values, every: Pmf, sums: Values) -> Values:
     """``Pr(P = s) f(k, low) + slope (E[tp; P = s] - low Pr(P = s))`` for each s, where f is affine in tp."""
-    s = every.numbers
-    low, high = np.maximum(s - (formula.size - k), 0.0), np.minimum(k, s)
-    first = formula.at(k, low, s - low)
-    slope = (formula.at(k, high, s - high) - first) / np.maximum(high - low, 1.0)
+    low, first, slope = formula.chord(k, every.numbers)
     return np.asarray(every.pmf * first + slope * (sums - low * every.pmf))
 
 

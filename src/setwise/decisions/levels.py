@@ -352,17 +352,14 @@ class Region:
         return expected(self.formula, *self._counts(i), self.found.above + i)
 
     def _counts(self, i: int) -> tuple[Pmf, Pmf]:
-        """The positives among what is predicted, and among all others."""
-        top, rest = self._inside(i)
-        return trimmed(convolved(self.found.hits, top)), trimmed(convolved(self.found.misses, rest))
-
-    def _inside(self, i: int) -> tuple[Pmf, Pmf]:
-        """The positives among the first i of the range, and among its others."""
+        """The positives among what is predicted, the first i of the range with it, and among all others."""
         if len(self.found.inside) > 1:
-            return self.halves.first(i), self.halves.others(i)
-        # Of equal probabilities there may be very many.
-        q = float(self.found.inside.max(initial=0.0))
-        return binomial(i, q), binomial(int(self.found.times.sum()) - i, q)
+            top, rest = self.halves.first(i), self.halves.others(i)
+        else:
+            # Of equal probabilities there may be very many.
+            q = float(self.found.inside.max(initial=0.0))
+            top, rest = binomial(i, q), binomial(int(self.found.times.sum()) - i, q)
+        return trimmed(convolved(self.found.hits, top)), trimmed(convolved(self.found.misses, rest))
 
 
 def binomial(n: int, q: float) -> Pmf:

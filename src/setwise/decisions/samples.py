@@ -18,8 +18,8 @@ from setwise.core.checks import Bools, Ints, Values, as_array, as_bools, as_weig
 from setwise.core.enumerate import subsets
 from setwise.core.loss import Loss
 from setwise.decisions.expected_loss import Decision
-from setwise.decisions.formula import Formula, formula_of
-from setwise.decisions.gfm import CELLS, Lines, is_affine, labels_of, least_affine, least_by_lines, possible
+from setwise.decisions.formula import Formula, formula_of, possible
+from setwise.decisions.gfm import CELLS, Lines, is_affine, labels_of, least_affine, least_by_lines
 from setwise.kernels.set_functions import least_of_samples
 from setwise.losses import as_loss
 

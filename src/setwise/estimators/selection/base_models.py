@@ -28,7 +28,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_para
 from setwise.core.checks import Bools, Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import MEASURE_COST
-from setwise.estimators.base import base_threads
+from setwise.estimators.base import base_threads, take_features
 
 RESPONSE_METHODS = {"auto": ("predict_proba", "decision_function")}
 """The methods that are tried in turn for each ``response_method``; any other name is tried alone."""
@@ -160,10 +160,7 @@ class LabelwiseClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             clone(self.estimator).fit(X, column, **params) if np.ptp(column) else int(column[0]) for column in Y.T
         ]
         self.classes_ = [np.array([0, 1])] * Y.shape[1]
-        first = next((e for e in self.estimators_ if not isinstance(e, int)), None)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if getattr(first, name, None) is not None:
-                setattr(self, name, getattr(first, name))
+        take_features(self, next((e for e in self.estimators_ if not isinstance(e, int)), None))
         return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:

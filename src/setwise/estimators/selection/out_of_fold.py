@@ -207,6 +207,8 @@ class OutOfFoldBase(Base):
 
     def __post_init__(self, kept: OpenCheckpoint | None) -> None:
         self.X, self.target, self.truth = self.problem.X, self.problem.target, self.problem.task.truth
+        # The number of labels of a row, or None for one label.
+        self.outputs = None if self.truth.ndim == 1 else self.truth.shape[1]
         self.name = type(self.estimator).__name__
         self.weighable = self.weight_name is not None and self.truth.ndim == 1 and not self.prefit
         self.numbers = as_numbers(self.X, codes_of(self.estimator))
@@ -216,11 +218,6 @@ class OutOfFoldBase(Base):
         # The responses of a model that was fitted before cost one prediction.
         self._kept = KeptResponses(None if self.prefit or kept is None else kept.part(self._text()), self.truth.shape)
         self._fitted: dict[float, Any] = {1.0: self.estimator} if self.prefit else {}
-
-    @property
-    def outputs(self) -> int | None:
-        """The number of labels of a row, or None for one label."""
-        return None if self.truth.ndim == 1 else self.truth.shape[1]
 
     def prepare(self, weights: tuple[float, ...] = (1.0,)) -> None:
         """Make the fits for these weights of positive rows that are not there yet, in parallel over the folds."""

@@ -77,19 +77,15 @@ def keep(model: Any, trained: Sequence[SelectedModel], classes: NDArray[Any], sc
     }
     for name, values in of_classes.items():
         setattr(model, name, values[0] if len(trained) == 1 else values)
-    _warn(type(model).__name__, trained)
-
-
-def _warn(name: str, trained: Sequence[SelectedModel]) -> None:
-    """Warn of the first class that has a reason, of each kind."""
+    # Of each kind of reason the first class is named that has it; the warning points at the line that called fit.
     statuses = {one.model.status: one.model.message for one in reversed(trained)}
     for status, (words, kind, page) in ENDINGS.items():
         if status in statuses:
-            # The warning points at the line of the user that called fit.
-            warnings.warn(words.format(name=name, message=statuses[status]) + page.see, kind, stacklevel=5)
+            sentence = words.format(name=type(model).__name__, message=statuses[status])
+            warnings.warn(sentence + page.see, kind, stacklevel=4)
     advice = next((one.advice for one in trained if one.advice is not None), None)
     if advice is not None:
-        warnings.warn(advice + BAG_LIMITS.see, UserWarning, stacklevel=5)
+        warnings.warn(advice + BAG_LIMITS.see, UserWarning, stacklevel=4)
 
 
 @final

@@ -360,7 +360,7 @@ class CutCounts:
     def along(self, floor: Floor) -> Share:
         """The share of a floor at all cuts, and over which sets."""
         right, whole = SHARES[floor.measure](self.tp, self.fp, self.P, self.N)
-        return Share(right, whole, self.order.allowed, floor.least, self._over_sets(floor))
+        return Share(right, whole, np.flatnonzero(self.order.apart), floor.least, self._over_sets(floor))
 
     def _over_sets(self, floor: Floor) -> SetSums | None:
         if self.owners is None:

@@ -315,7 +315,7 @@ def bagged_threshold(
         return swept.best()[0]
     drawn = resamples(loss, bound_loss, order, n_resamples, rng)
     thresholds, least = np.array([resample.best() for resample in drawn]).T
-    cuts, allowed, best = order.cuts_at(thresholds), order.allowed, swept.best()[0]
+    cuts, allowed, best = order.cuts_at(thresholds), np.flatnonzero(order.apart), swept.best()[0]
     bagged = int(allowed[np.abs(allowed - cuts.mean()).argmin()])
     optimism = float((losses[cuts] - least).mean())
     return swept.threshold(bagged) if losses[bagged] <= best.loss + HILL * optimism else best

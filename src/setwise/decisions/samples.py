@@ -206,8 +206,7 @@ class _SampleLoss:
             best = int(flips.argmin())
             if flips[best] >= value:
                 break
-            after = labels.copy()
-            after[best] ^= True
+            after = _flip(labels, best)
             # The sums of flips are rounded in another order, so the value itself decides.
             again = float(self.expected(after[None])[0])
             if again >= value:
@@ -219,7 +218,6 @@ class _SampleLoss:
         """The expected loss after each single flip, (p,), in O(m p)."""
         y, k = self.truths.astype(np.float64), float(labels.sum())
         tp, s = y @ labels, y.sum(axis=1)
-        p = float(self.formula.size)
 
         def at(number: float, hits: Values) -> Values:
             # What no flip can reach stands for nothing, so any possible count will do there.
@@ -228,7 +226,7 @@ class _SampleLoss:
             return np.asarray(self.w * self.formula.at(number, inside, s - inside))
 
         out = np.full(len(labels), np.inf)
-        for more, there in ((1.0, k < p), (-1.0, k > 0)):
+        for more, there in ((1.0, k < self.formula.size), (-1.0, k > 0)):
             if there:
                 one, none = at(k + more, tp + more), at(k + more, tp)
                 out = np.where(labels == (more < 0.0), y.T @ one + (1.0 - y).T @ none, out)

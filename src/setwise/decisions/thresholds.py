@@ -104,11 +104,6 @@ class SortedDecisions:
         """The cuts of the only segment that do not separate equal scores, none and all included, (m+1,)."""
         return np.asarray(np.append(np.inf, self.scores) != np.append(self.scores, -np.inf))
 
-    @property
-    def allowed(self) -> Ints:
-        """The numbers of these cuts, which rise."""
-        return np.flatnonzero(self.apart)
-
     def between(self, cuts: Ints) -> Values:
         """The threshold of one cut of each segment, (n,): the midpoint of its neighbors as a number of their type.
 
@@ -317,5 +312,5 @@ def threshold_curve(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) ->
     ([inf, 0.7, 0.5, -inf], [1.0, 0.5, 0.67, 0.33])
     """
     swept = sweep_all(bound(loss, as_sets(y), "threshold_curve"), scores)
-    cuts = swept.order.allowed
+    cuts = np.flatnonzero(swept.order.apart)
     return swept.order.between(cuts), np.append(swept.start, swept.losses)[cuts]

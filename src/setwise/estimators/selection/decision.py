@@ -68,7 +68,9 @@ class BayesDecision(Strategy):
         as_choice(self.calibration, "calibration", CALIBRATIONS)
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
-        scores = evidence.response().log_odds(_least(task))
+        # Probabilities closer to 0 or 1 than half a row out of all cannot be known.
+        least = 0.5 / len(task.truth)
+        scores = evidence.response().log_odds(least)
         calibrate = CALIBRATIONS[self.calibration](scores.ravel(), task.truth.ravel())
         q = calibrate(scores)
         if task.layout == "macro":
@@ -77,7 +79,7 @@ class BayesDecision(Strategy):
         if task.spans_rows:
             return ThresholdRule(_cut(q.ravel(), evidence.response().scores.ravel(), task.loss))
         alone = None if task.is_matrix else best_threshold(task.sets, task.flat(q), task.loss).threshold
-        return ExpectedLossRule(task.loss, calibrate, _least(task), alone)
+        return ExpectedLossRule(task.loss, calibrate, least, alone)
 
 
 @final
@@ -125,11 +127,6 @@ def _cut(q: Values, scores: Values, loss: Loss) -> float:
         return float(upper)
     middle = lower + (upper - lower) / 2
     return float(middle if middle > lower else upper)
-
-
-def _least(task: Task) -> float:
-    """Probabilities closer to 0 or 1 than half a row out of all cannot be known."""
-    return 0.5 / len(task.truth)
 
 
 MOST_LABELS = 64

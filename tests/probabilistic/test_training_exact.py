@@ -5,10 +5,11 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
+from papers.lsm_likelihoods import learn_exactly
 from setwise.core.enumerate import subsets
 from setwise.core.exceptions import Refusal
 from setwise.probabilistic import Cut
-from setwise.probabilistic.training import CutLabelings, Rates, Weights, learn, learn_exactly
+from setwise.probabilistic.training import CutLabelings, Rates, Weights, learn
 
 GRID = [Cut.grid(2, 3, (0, 1)), Cut.grid(2, 3, (1, 0))]
 LISTED = [Cut(6, one.edges) for one in GRID]

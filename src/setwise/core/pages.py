@@ -102,7 +102,6 @@ LARGE_FILES = Page("Files larger than the memory", "guide/compare#files-larger-t
 LEARNERS = Page("Learners", "guide/learners")
 STRATEGIES = Page("What was tried", "guide/measure#what-was-tried")
 LIKELIHOOD = Page("The likelihood as a surrogate", "guide/probabilities#the-likelihood-as-a-surrogate")
-LIKELIHOOD_OF_IMAGES = Page("The likelihood of images", "guide/probabilities#the-likelihood-of-images")
 LOSSES = Page("Losses", "guide/losses")
 MEANING_OF_C = Page("The meaning of C", "guide/estimator#the-meaning-of-c")
 MEASURE_COST = Page("Weights, probabilities, cost", "guide/measure#weights-probabilities-cost")

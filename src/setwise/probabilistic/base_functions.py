@@ -106,11 +106,6 @@ class Image(NamedTuple):
         return np.concatenate(edges)
 
 
-def graph_of(total: int, edges: Ints) -> Graphs:
-    """One set of ``total`` nodes with these edges, whose labels say nothing."""
-    return Graphs(np.zeros(total, dtype=bool), np.array([0, total]), edges)
-
-
 def lattice_of(images: Sequence[Image], factors: Values) -> tuple[Graphs, Values]:
     """The lattice of images of one height and width, and the weights of its edges.
 
@@ -460,7 +455,8 @@ def joined(total: int, cuts: Sequence[Cut], factors: Values) -> tuple[Graphs, Va
     weights = np.concatenate([np.zeros(0), *(f * one.weights for f, one in zip(factors, cuts, strict=True))])
     pairs, place = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True)
     sums = np.bincount(place.ravel(), weights, len(pairs)).astype(np.float64)
-    return graph_of(total, pairs), sums
+    # The labels say nothing.
+    return Graphs(np.zeros(total, dtype=bool), np.array([0, total]), pairs), sums
 
 
 class CutNetwork(NamedTuple):

@@ -138,15 +138,8 @@ def perturbed_maxima(model: LogSupermodularDistribution, noise: ArrayLike) -> Ma
     if rows.ndim != 2 or not len(rows) or rows.shape[1] != model.total:
         raise ValueError(f"noise must have shape (samples, {model.total}), one or more samples; got {rows.shape}.")
     zero = np.zeros(model.total)
-    found = _shared(model, len(rows), zero, rows, LOGISTIC, np.uint64(0), 0)
+    found = perturbed(model, len(rows), LOGISTIC, np.uint64(0), zero, given=rows)
     return Maxima(found.values, found.ones / len(rows))
-
-
-def perturbed(
-    model: LogSupermodularDistribution, samples: int, kind: int, seed: np.uint64, point: Values, unit: int = 0
-) -> Draws:
-    """Samples in pairs of opposite noise, which depend on (seed, unit, sample) alone; threads share them."""
-    return _shared(model, samples, point, np.zeros((0, model.total)), kind, seed, unit)
 
 
 def perturbed_labelings(model: LogSupermodularDistribution, samples: int, seed: np.uint64, unit: int = 0) -> Bools:
@@ -161,19 +154,23 @@ def perturbed_labelings(model: LogSupermodularDistribution, samples: int, seed: 
     return labels
 
 
-def _shared(
+def perturbed(
     model: LogSupermodularDistribution,
     samples: int,
-    point: Values,
-    given: Values,
     kind: int,
     seed: np.uint64,
-    unit: int,
+    point: Values,
+    unit: int = 0,
+    given: Values | None = None,
 ) -> Draws:
-    """The samples, whose noise is given or else drawn."""
+    """Samples in pairs of opposite noise, which depend on (seed, unit, sample) alone, or of given noise.
+
+    Threads share them.
+    """
     values, controls = np.empty(samples), np.empty(samples)
+    own = np.zeros((0, model.total)) if given is None else given
     if model.pairwise is None:
-        noise = given if len(given) else noise_of(kind, seed, unit, 0, samples, model.total, True)
+        noise = noise_of(kind, seed, unit, 0, samples, model.total, True) if given is None else given
         found = [model.minimizer(model.scores + z) for z in noise]
         values[:] = [-one.value for one in found]
         controls[:] = np.maximum(noise - point, 0.0).sum(axis=1)
@@ -186,7 +183,7 @@ def _shared(
         forest, ones = states.pop()
         for first, last in runs:
             perturbed_cuts(
-                network, forest, capacities, model.scores, given[first:last], kind, seed, unit, first, True,
+                network, forest, capacities, model.scores, own[first:last], kind, seed, unit, first, True,
                 point, values[first:last], controls[first:last], ones, none,
             )  # fmt: skip
         return ones

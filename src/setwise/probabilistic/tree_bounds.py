@@ -100,14 +100,15 @@ def tree_reweighted(model: LogSupermodularDistribution, max_iter: int = 500) -> 
             f"tree_reweighted refuses {model!r}: it knows cuts alone. Use l_field or logistic.", DISTRIBUTIONS
         )
     mixture = _Mixture(model)
-    best, x = mixture.value(np.zeros(mixture.size)), np.zeros(mixture.size)
+    x = np.zeros(mixture.size)
+    best = mixture.sums(x)[0]
     if len(mixture.forests) > 1:
         options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, "ftol": 1e-13, "gtol": 1e-9}
         found = minimize(mixture, x, jac=True, method="L-BFGS-B", options=options)
         if found.fun < best:
             best, x = float(found.fun), found.x
     size = abs(best) + float(np.abs(model.scores).sum()) + 2.0 * float(model.pairwise.weights.sum()) + np.abs(x).max()
-    return certain(best + 16.0 * EPSILON * float(size) * model.total, "upper", mixture.marginals(x))
+    return certain(best + 16.0 * EPSILON * float(size) * model.total, "upper", mixture.sums(x)[1].mean(axis=0))
 
 
 @final
@@ -129,19 +130,12 @@ class _Mixture:
         self.size = 2 * K * self._p
 
     def __call__(self, x: Values) -> tuple[float, Values]:
-        value, ones, apart = self._sums(x)
+        value, ones, apart = self.sums(x)
         slope = self._balanced(np.concatenate([ones, -apart], axis=1)) / len(self.forests)
         return value, slope.ravel()
 
-    def value(self, x: Values) -> float:
-        """The bound."""
-        return self._sums(x)[0]
-
-    def marginals(self, x: Values) -> Values:
-        """The mean probabilities of label 1, (p,)."""
-        return np.asarray(self._sums(x)[1].mean(axis=0))
-
-    def _sums(self, x: Values) -> tuple[float, Values, Values]:
+    def sums(self, x: Values) -> tuple[float, Values, Values]:
+        """The bound; then for each forest the probabilities of label 1, and those that its edges are cut."""
         moves, p = self._balanced(x.reshape(len(self.forests), -1)), self._p
         ones, apart, total = np.zeros((len(moves), p)), np.zeros((len(moves), p)), 0.0
         for k, forest in enumerate(self.forests):

@@ -4,7 +4,7 @@ Most losses read labels and are set functions of the wrong decisions; losses of 
 Every loss in this folder is registered when the folder is imported: ``LOSSES`` maps the short names to the classes.
 """
 
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import Any
 
 from setwise.core.checks import shown
@@ -13,7 +13,7 @@ from setwise.core.registry import discover
 from setwise.core.single_labels import EqualCosts, GivenCosts, NearestHammingCosts
 from setwise.core.terms import Trait
 from setwise.losses.label_sets import NearestCosts
-from setwise.losses.names import called, form_of, losses_of
+from setwise.losses.names import called, forms, is_needed, losses_of
 
 LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
 """All classes of losses by their short names.
@@ -50,7 +50,7 @@ def plain_losses() -> dict[str, type[Loss]]:
     >>> plain["jaccard"].__name__, "capped" in plain
     ('Jaccard', False)
     """
-    return {name: kind for name, kind in LOSSES.items() if not _needs(kind)}
+    return {name: kind for name, kind in LOSSES.items() if not any(map(is_needed, fields(kind)))}  # type: ignore[arg-type]
 
 
 def parse_losses(text: str) -> dict[str, Loss]:
@@ -104,8 +104,7 @@ def loss_forms() -> dict[str, str]:
     >>> forms["recall_at_k"], "capped" in forms
     ('recall_at_k:k[:zero_division]', False)
     """
-    found = {name: form_of(name, kind) for name, kind in LOSSES.items()}
-    return {name: form for name, form in found.items() if form is not None}
+    return forms(LOSSES)
 
 
 def as_loss(loss: object) -> Loss:
@@ -142,11 +141,6 @@ def as_loss(loss: object) -> Loss:
         names = called(loss) or f"{', '.join(plain_losses())}, or a loss object"
         raise ValueError(f"there is no loss {shown(loss)}{needs}; use {names}.")
     return plain_losses()[loss]()
-
-
-def _needs(kind: type[Loss]) -> list[str]:
-    """The names of the parameters without a default."""
-    return [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]  # type: ignore[arg-type]
 
 
 def __getattr__(name: str) -> Any:

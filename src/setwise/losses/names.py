@@ -65,15 +65,15 @@ def form_of(name: str, kind: type[Loss]) -> str | None:
     usual = _usual(kind)
     if _hidden(kind):
         return None
-    needed = "".join(f":{field.name}" for field in usual if _needed(field))
-    others = [field.name for field in usual if not _needed(field)]
+    needed = "".join(f":{field.name}" for field in usual if is_needed(field))
+    others = [field.name for field in usual if not is_needed(field)]
     return name + needed + "".join(f"[:{other}" for other in others) + "]" * len(others)
 
 
-def forms(kinds: Kinds) -> list[str]:
-    """The forms of all losses that a text can give."""
-    found = (form_of(name, kind) for name, kind in kinds.items())
-    return [form for form in found if form is not None]
+def forms(kinds: Kinds) -> dict[str, str]:
+    """The forms of all losses that a text can give, by their names."""
+    found = {name: form_of(name, kind) for name, kind in kinds.items()}
+    return {name: form for name, form in found.items() if form is not None}
 
 
 def _split(text: str, separator: str) -> list[str]:
@@ -137,7 +137,7 @@ def _kind(name: str, kinds: Kinds) -> type[Loss]:
     for short, kind in kinds.items():
         if plain in (short, kind.__name__.lower()):
             return kind
-    raise ValueError(f"there is no loss {shown(name)}; use {called(plain) or ', '.join(forms(kinds))}.")
+    raise ValueError(f"there is no loss {shown(name)}; use {called(plain) or ', '.join(forms(kinds).values())}.")
 
 
 def _refuse_missing(name: str, kind: type[Loss], given: list[str]) -> None:
@@ -146,7 +146,7 @@ def _refuse_missing(name: str, kind: type[Loss], given: list[str]) -> None:
     if hidden:
         raise ValueError(f"loss {name!r} needs {', '.join(hidden)}, which text cannot give; make it in Python.")
     named = {word.split("=")[0].strip() for word in given if "=" in word}
-    needed = [field.name for field in _usual(kind) if _needed(field)]
+    needed = [field.name for field in _usual(kind) if is_needed(field)]
     if any(field not in named for field in needed[len(given) - len(named) :]):
         raise ValueError(f"loss {name!r} needs {', '.join(needed)}; write {form_of(name, kind)}.")
 
@@ -158,10 +158,11 @@ def _usual(kind: Any) -> list[Field[Any]]:
 
 def _hidden(kind: Any) -> list[str]:
     """The parameters that a loss needs and that text cannot give: arrays and functions."""
-    return [field.name for field in fields(kind) if _reader(field.type) is None and _needed(field)]
+    return [field.name for field in fields(kind) if _reader(field.type) is None and is_needed(field)]
 
 
-def _needed(field: Field[Any]) -> bool:
+def is_needed(field: Field[Any]) -> bool:
+    """Whether a parameter has no default."""
     return field.default is MISSING and field.default_factory is MISSING
 
 

@@ -107,9 +107,29 @@ def recalls(fn: Values, fp: Values, P: Values, N: Values) -> tuple[Values, Value
     return np.where(P > 0, positive, negative), negative
 
 
+class LossOfRecalls(CountLoss):
+    """``1 -`` a mean of the recalls of both classes, which is concave in each of them; a subclass gives the mean."""
+
+    traits = frozenset({Trait.INCREASING, Trait.COUNTS})
+    denied = CURVATURES
+    diluted = True
+    """True: both recalls grow with right decisions. A class that was absent comes in with the recall 1."""
+    monge = True
+    """True: the mixed differences of the mean by fn and fp are not negative, so those of the loss are not positive.
+
+    The product of the recalls, whose root is the geometric mean, has one factor that falls with fn and one that falls
+    with fp; the mixed derivative of the harmonic mean of a and b is ``4 a b / (a + b)^3``.
+    """
+
+    @property
+    def curvature(self) -> Curvature:
+        """The loss is convex along fn and fp, as the mean is concave in each recall, and Monge."""
+        return convex_monge
+
+
 @final
 @dataclass(frozen=True)
-class GMean(CountLoss):
+class GMean(LossOfRecalls):
     """``1 - sqrt((1 - fn / P) (1 - fp / N))``, 1 - the geometric mean of the recalls of both classes; in [0, 1].
 
     The loss is 1 as soon as one class is missed altogether. In a set of one class it is the share of wrong decisions of
@@ -128,15 +148,6 @@ class GMean(CountLoss):
     """
 
     name: ClassVar[str] = "g_mean"
-    traits = frozenset({Trait.INCREASING, Trait.COUNTS})
-    denied = CURVATURES
-    diluted = True
-    """True: both recalls grow with right decisions. A class that was absent comes in with the recall 1."""
-    monge = True
-    """True: the product has one factor that falls with fn and one that falls with fp.
-
-    So the mixed differences of the product are not negative, and those of the loss not positive.
-    """
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         positive, negative = recalls(fn, fp, P, N)
@@ -145,15 +156,10 @@ class GMean(CountLoss):
         out = found if np.ndim(found) else None
         return np.subtract(1.0, np.sqrt(found, out=out), out=out)
 
-    @property
-    def curvature(self) -> Curvature:
-        """The loss is convex along fn and fp, as the root is concave, and Monge."""
-        return convex_monge
-
 
 @final
 @dataclass(frozen=True)
-class HMean(CountLoss):
+class HMean(LossOfRecalls):
     """``1 - 2 a b / (a + b)`` with the recalls ``a = 1 - fn / P`` and ``b = 1 - fp / N`` of both classes; in [0, 1].
 
     This is 1 - the harmonic mean of ``sklearn.metrics.recall_score`` over the classes that occur in the set, so in a
@@ -171,20 +177,9 @@ class HMean(CountLoss):
     """
 
     name: ClassVar[str] = "h_mean"
-    traits = frozenset({Trait.INCREASING, Trait.COUNTS})
-    denied = CURVATURES
-    diluted = True
-    """True: both recalls grow with right decisions. A class that was absent comes in with the recall 1."""
-    monge = True
-    """True: the mixed derivative of the harmonic mean of a and b, ``4 a b / (a + b)^3``, is not negative."""
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         positive, negative = recalls(fn, fp, P, N)
         total = positive + negative
         # If both recalls are 0, the product is 0 too, and any divisor gives the loss 1.
         return 1.0 - 2.0 * positive * negative / np.where(total > 0, total, 1.0)
-
-    @property
-    def curvature(self) -> Curvature:
-        """The loss is convex along fn and fp, as the harmonic mean is concave in each recall, and Monge."""
-        return convex_monge

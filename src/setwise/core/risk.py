@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, final
 
 import numpy as np
 
+from setwise.core.batch import segments
 from setwise.core.checks import Floats, Ints, Values, as_reals
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import NOT_CONVEX
@@ -180,6 +181,12 @@ class Features(ABC):
     @abstractmethod
     def based(self, base: Values | None, lower: Values | None) -> "Features":
         """The features with the same Phi, other fixed scores and other bounds."""
+
+    def with_base(self, scores: Values, parts: Ints | None, ends: Ints) -> Values:
+        """``base + s`` for ``s = Phi w`` of the chosen sets, or of all; ``ends`` tell where scores of sets begin."""
+        if self.base is None:
+            return scores
+        return scores + (self.base if parts is None else self.base[segments(parts, ends)])
 
     def centred(self, w0: Values) -> "Features":
         """``base + Phi w0 + Phi v`` with ``v >= lower - w0``: the features whose weights v are steps away from w0."""

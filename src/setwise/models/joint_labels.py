@@ -76,6 +76,7 @@ class JointLabels(Features):
         self.bias = as_number(bias, "bias", low=0.0)
         rows, self.size = int(self._nodes.X.shape[0]), self._nodes.size + (p if self.bias else 0)
         self.base, self.lower = as_base(base, rows * p), as_lower(lower, self.size)
+        self._ends = self._nodes.offsets * p
         lengths = self._nodes.row_lengths.reshape(rows, q)[:, :1]
         self.row_lengths = np.hypot(lengths * np.linalg.norm(self.kappa, axis=1), self.bias).ravel()
 
@@ -83,9 +84,7 @@ class JointLabels(Features):
         w = as_point(w, self.size)
         S = self._nodes.scores(w[: self._nodes.size], parts).reshape(-1, self.kappa.shape[1]) @ self.kappa.T
         s = (S + self.bias * w[self._nodes.size :] if self.bias else S).ravel()
-        if self.base is None:
-            return s
-        return s + (self.base if parts is None else self.base[segments(parts, self._nodes.offsets * len(self.kappa))])
+        return self.with_base(s, parts, self._ends)
 
     def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
         G = self._by_rows(gradient, parts)
@@ -160,9 +159,7 @@ class ModelWithConstant(Features):
         w = as_point(w, self.size)
         threshold = self.constant * w[-1] if self.constant else 0.0
         s = np.insert(self.inner.scores(w[: self.inner.size], parts), self._ends(parts), threshold)
-        if self.base is None:
-            return s
-        return s + (self.base if parts is None else self.base[segments(parts, self.offsets)])
+        return self.with_base(s, parts, self.offsets)
 
     def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
         own, last = self._split(gradient, parts)

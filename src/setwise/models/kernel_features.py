@@ -17,9 +17,25 @@ CHECKED, SLIP = 300, 1e-6
 """So many points are compared with each other at the end, up to this share of the largest value of the kernel."""
 
 
+@dataclass(frozen=True)
+class FactoredKernel:
+    """A function of two lists of points that returns their kernel, factored by pivoted Cholesky up to rank and tol."""
+
+    function: Callable[..., Any]
+    rank: int | None = None
+    tol: float = 1e-10
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TypeError(f"function must be callable; got {shown(self.function)}.")
+        if self.rank is not None:
+            as_count(self.rank, "rank")
+        as_number(self.tol, "tol", low=0.0)
+
+
 @final
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(FactoredKernel):
     """A kernel ``k(x, x')`` of inputs; that of inputs with labels is ``k(x, x') <kappa(y), kappa(y')>``.
 
     The inputs are factored alone, ``K = Phi Phi^T`` by pivoted Cholesky, and labels stay explicit. So labels that occur
@@ -53,11 +69,6 @@ class Kernel:
     """
 
     function: Callable[[Any, Any], Any]
-    rank: int | None = None
-    tol: float = 1e-10
-
-    def __post_init__(self) -> None:
-        _check(self)
 
     def basis(self, X: Any) -> tuple["RowBasis", Values]:
         """The basis of the rows of X, and their coordinates (n, r)."""
@@ -67,7 +78,7 @@ class Kernel:
 
 @final
 @dataclass(frozen=True)
-class JointKernel:
+class JointKernel(FactoredKernel):
     """Any kernel ``k((x, y), (x', y'))`` of inputs with labels, for labels that are listed.
 
     All pairs of an input and a label are factored together by pivoted Cholesky, so none of them is out of the basis.
@@ -100,11 +111,6 @@ class JointKernel:
     """
 
     function: Callable[[Any, list[Any], Any, list[Any]], Any]
-    rank: int | None = None
-    tol: float = 1e-10
-
-    def __post_init__(self) -> None:
-        _check(self)
 
     def basis(self, X: Any, labels: Sequence[Any]) -> tuple["PairBasis", Values]:
         """The basis of all rows of X with all labels, and their coordinates (n p, r), flat by rows."""
@@ -158,7 +164,7 @@ class PairBasis:
 
 
 def _factor(
-    m: int, block: Callable[[Ints, Ints], Values], kernel: Kernel | JointKernel
+    m: int, block: Callable[[Ints, Ints], Values], kernel: FactoredKernel
 ) -> tuple[Ints, Values, Values, float]:
     """The pivoted Cholesky factorization ``K = Phi Phi^T`` of m points, O(m r^2) and m r columns of K.
 
@@ -212,11 +218,3 @@ def _block(function: Callable[..., Any], *points: Any) -> Values:
     shape = points[0].shape[0], points[half].shape[0]
     found = function(*points)
     return as_reals(found.toarray() if issparse(found) else found, "kernel(A, B)", shape)
-
-
-def _check(kernel: Kernel | JointKernel) -> None:
-    if not callable(kernel.function):
-        raise TypeError(f"function must be callable; got {shown(kernel.function)}.")
-    if kernel.rank is not None:
-        as_count(kernel.rank, "rank")
-    as_number(kernel.tol, "tol", low=0.0)

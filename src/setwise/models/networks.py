@@ -97,9 +97,7 @@ class GraphModel(Features):
         (node, edge), constant = graphs.widths, self.intercept
         u, a = w[: self._free].reshape(node, -1).T, w[self._free :].reshape(edge, -1).T
         s = _placed(graphs, X @ u[:-1] + constant * u[-1] if constant else X @ u, Z @ a)
-        if self.base is None:
-            return s
-        return s + (self.base if parts is None else self.base[segments(parts, self.graphs.score_offsets)])
+        return self.with_base(s, parts, self.graphs.score_offsets)
 
     def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
         graphs, X, Z = self._chosen(parts)
@@ -342,10 +340,8 @@ class LandmarkModel(Features):
         W, X = as_point(w, self.size).reshape(self.k, -1), self._chosen(parts)
         # One product of matrices for shared features, else one for each point.
         s = (X[:, 0] @ W.T).transpose(0, 2, 1) if X.shape[1] == 1 else np.matmul(X, W[None, :, :, None])[..., 0]
-        s = np.ascontiguousarray(s).ravel()
-        if self.base is None:
-            return s
-        return s + (self.base if parts is None else self.base.reshape(len(self.X), -1)[parts].ravel())
+        ends = self.k * self._states * np.arange(len(self.X) + 1)
+        return self.with_base(np.ascontiguousarray(s).ravel(), parts, ends)
 
     def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
         X = self._chosen(parts)

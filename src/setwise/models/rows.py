@@ -189,6 +189,8 @@ class MultilabelModel(Features):
         self.size = self.p * self._width
         self.base, self.lower = as_base(base, int(self.X.shape[0]) * self.p), as_lower(lower, self.size)
         self.row_lengths = np.tile(lengths, p) if columns else np.repeat(lengths, p)
+        # The places at which the sets begin in the flat scores: columns, or runs of rows with p scores each.
+        self._ends = np.arange(self.p + 1) * self.X.shape[0] if columns else self.offsets * self.p
 
     def scores(self, w: Values, parts: Ints | None = None) -> Values:
         W = as_point(w, self.size).reshape(self.p, -1)
@@ -196,7 +198,7 @@ class MultilabelModel(Features):
         W = W if labels is None else W[labels]
         S = np.asarray(rows @ W[:, :-1].T + self.intercept * W[:, -1] if self.intercept else rows @ W.T)
         s = np.ascontiguousarray(S.T if self.columns else S).ravel()
-        return s if self.base is None else s + self._base(parts)
+        return self.with_base(s, parts, self._ends)
 
     def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
         rows, labels = self._chosen(parts)
@@ -238,15 +240,6 @@ class MultilabelModel(Features):
 
     def _checked(self, gradient: Floats, rows: Any, labels: Ints | None) -> Floats:
         return as_shaped(gradient, rows.shape[0] * (self.p if labels is None else len(labels)), "gradient")
-
-    def _base(self, parts: Ints | None) -> Values:
-        """Returns the fixed scores of the chosen sets."""
-        assert self.base is not None
-        if parts is None:
-            return self.base
-        # The places at which the sets begin in the flat scores: columns, or runs of rows with p scores each.
-        ends = np.arange(self.p + 1) * self.X.shape[0] if self.columns else self.offsets * self.p
-        return self.base[segments(parts, ends)]
 
     def _slopes(self, rows: Any, gradient: Floats) -> Values:
         """Returns the slope of each label that has a gradient, (labels, features + 1)."""

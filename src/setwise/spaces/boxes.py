@@ -100,12 +100,9 @@ class Boxes(Flips):
         return np.asarray(inside + scores[-1])
 
     def take(self, parts: Ints) -> Self:
-        chosen = self.chosen(parts)
-        chosen.shapes, chosen.stride = self.shapes[parts], self.stride
-        chosen.points, chosen.cells, chosen.difficult = (
-            tuple(lists[i] for i in parts) for lists in (self.points, self.cells, self.difficult)
-        )
-        return chosen
+        lists = {"points": self.points, "cells": self.cells, "difficult": self.difficult}
+        own = {name: tuple(each[i] for i in parts) for name, each in lists.items()}
+        return self.chosen(parts, shapes=self.shapes[parts], stride=self.stride, **own)
 
 
 @final

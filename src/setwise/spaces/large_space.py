@@ -65,9 +65,9 @@ class LargeSpace(ABC):
         ValueError, TypeError : for inputs and labels that the space does not have
         """
 
-    @abstractmethod
     def decode(self, labels: NDArray[Any]) -> Any:
         """The label of one input that a labeling of the batch names, as in Y; None where it names none."""
+        return named(labels)
 
     def widths(self, X: Any) -> tuple[int, ...]:
         """The numbers of features of inputs that :meth:`bind` has taken, for which there are weights."""

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Ints, Values, as_array, as_count, shown
@@ -15,7 +14,7 @@ from setwise.inference.single_labels import Falling, RankedMaximizer, farther, s
 from setwise.kernels.sequences import best_assignments
 from setwise.models.joint_labels import ModelWithConstant
 from setwise.models.rows import RowModel
-from setwise.spaces.large_space import LargeSpace, as_arrays, as_labels_of, named, offsets_of
+from setwise.spaces.large_space import LargeSpace, as_arrays, as_labels_of, offsets_of
 from setwise.spaces.sequences import as_truths
 
 
@@ -73,9 +72,7 @@ class Assignments(Flips):
         return scores[:-1].reshape(self.shapes[i]), float(scores[-1])
 
     def take(self, parts: Ints) -> "Assignments":
-        chosen = self.chosen(parts)
-        chosen.shapes = self.shapes[parts]
-        return chosen
+        return self.chosen(parts, shapes=self.shapes[parts])
 
 
 def check_shapes(shapes: Ints) -> None:
@@ -129,9 +126,6 @@ class Matchings(LargeSpace):
         rows = np.concatenate([x.reshape(-1, x.shape[2]) for x in arrays])
         features = ModelWithConstant(RowModel(rows, offsets, intercept=0.0), offsets, constant)
         return Assignments(np.array([x.shape[:2] for x in arrays]), truths), features
-
-    def decode(self, labels: NDArray[Any]) -> Ints | None:
-        return named(labels)
 
 
 @final

@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import LARGEST_LABEL, Ints, Values, as_count, as_flag, as_kind, shown
@@ -20,7 +19,7 @@ from setwise.inference.single_labels import Falling, RankedMaximizer, farther, s
 from setwise.kernels.segments import segment_sums
 from setwise.models.joint_labels import ModelWithConstant
 from setwise.models.networks import GraphModel
-from setwise.spaces.large_space import LargeSpace, as_labels_of, named, offsets_of
+from setwise.spaces.large_space import LargeSpace, as_labels_of, offsets_of
 from setwise.spaces.sequences import as_truths
 from setwise.spaces.spaces import members
 
@@ -70,9 +69,7 @@ class Labelings(Flips):
         return own + float(scores[-1])
 
     def take(self, parts: Ints) -> "Labelings":
-        chosen = self.chosen(parts)
-        chosen.networks = self.networks.take(parts)
-        return chosen
+        return self.chosen(parts, networks=self.networks.take(parts))
 
 
 def as_labeling(networks: Network, labels: Ints) -> Any:
@@ -140,9 +137,6 @@ class NetworkLabelings(LargeSpace):
 
     def widths(self, X: Any) -> tuple[int, ...]:
         return X[0].X.shape[1], X[0].Z.shape[1]
-
-    def decode(self, labels: NDArray[Any]) -> Ints | None:
-        return named(labels)
 
     def _networks(self, graphs: list[Graph]) -> Graphs | ClassGraphs:
         """The batch of all graphs."""

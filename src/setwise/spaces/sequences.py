@@ -87,9 +87,7 @@ class Sequences(Flips):
         return scores[:cut].reshape(-1, k), scores[cut:-1].reshape(k, k), float(scores[-1])
 
     def take(self, parts: Ints) -> "Sequences":
-        chosen = self.chosen(parts)
-        chosen.k = self.k
-        return chosen
+        return self.chosen(parts, k=self.k)
 
 
 def as_lengths(lengths: Any, name: str) -> Ints:
@@ -228,9 +226,7 @@ class SequenceModel(Features):
         out = np.empty(int(self._ends(offsets)[-1]))
         out[self._unary(offsets)] = X @ w[: self._free].reshape(self.k, -1).T
         out[self._pairs(offsets)] = w[self._free :]
-        if self.base is None:
-            return out
-        return out + (self.base if parts is None else self.base[segments(parts, self.score_offsets)])
+        return self.with_base(out, parts, self.score_offsets)
 
     def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
         X, offsets = self._chosen(parts)

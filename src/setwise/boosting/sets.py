@@ -79,11 +79,10 @@ class BoosterInput:
     def of(cls, first: Any, second: Any, weight: Any, group: Any) -> "BoosterInput":
         """From ``(preds, data set)``, or from ``(y_true, y_pred)`` with weights and sizes of groups, if any."""
         if isinstance(second, DataSet):
-            return cls._of(second.get_label(), first, second.get_weight(), second.get_group(), "preds")
-        return cls._of(first, second, weight, group, "y_pred")
-
-    @classmethod
-    def _of(cls, labels: Any, scores: Any, weight: Any, group: Any, name: str) -> "BoosterInput":
+            labels, scores, name = second.get_label(), first, "preds"
+            weight, group = second.get_weight(), second.get_group()
+        else:
+            labels, scores, name = first, second, "y_pred"
         truth = as_labels(labels, "the labels of a booster")
         given = as_array(scores, name)
         if given.shape != truth.shape:

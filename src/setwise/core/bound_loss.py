@@ -367,9 +367,6 @@ class LabelCosts(CostsTerm):
     def merged(self, other: Term) -> Term | None:
         return LabelCosts(self.costs + other.costs) if isinstance(other, LabelCosts) else None
 
-    def zero(self, batch: Batch) -> "LabelCosts":
-        return LabelCosts(np.where(self.costs > 0, -np.inf, 0.0))
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import count, islice
+from itertools import count, islice, takewhile
 from types import UnionType
 from typing import Any, ClassVar, final
 
@@ -393,15 +393,8 @@ class Maximizer(ABC):
         """The labelings of every set whose value is above ``threshold``, best first, and at most ``limit`` of them."""
         as_limit(threshold, "threshold")
         as_count(limit, "limit")
-        found = []
-        for ranked in self._ranked(scores):
-            kept: list[Solution] = []
-            for solution in ranked:
-                if not solution.value > threshold or len(kept) == limit:
-                    break
-                kept.append(solution)
-            found.append(kept)
-        return found
+        high = [takewhile(lambda solution: solution.value > threshold, ranked) for ranked in self._ranked(scores)]
+        return [list(islice(solutions, limit)) for solutions in high]
 
     def _ranked(self, scores: ArrayLike) -> list[Iterator[Solution]]:
         """For every set an iterator over its labelings, best first, which computes them on demand."""

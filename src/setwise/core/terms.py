@@ -142,6 +142,10 @@ class CostsTerm(Term):
     def take(self, batch: Batch, parts: Ints) -> Self:
         return type(self)(self.costs[batch.decisions(parts)])
 
+    def zero(self, batch: Batch) -> "CostsTerm":
+        # The least sum has no mistake of positive cost; mistakes of cost 0 are free.
+        return type(self)(np.where(self.costs > 0, -np.inf, 0.0))
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -184,10 +188,6 @@ class Mistakes(CostsTerm, MistakesTerm):
     def allowed(self, batch: Batch) -> "Mistakes | None":
         forbidden = self.costs == -np.inf
         return Mistakes(np.where(forbidden, -np.inf, 0.0)) if forbidden.any() else None
-
-    def zero(self, batch: Batch) -> "Mistakes":
-        # The least sum has no mistake of positive cost; mistakes of cost 0 are free.
-        return Mistakes(np.where(self.costs > 0, -np.inf, 0.0))
 
 
 @final

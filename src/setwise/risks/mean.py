@@ -3,7 +3,7 @@
 Or as a function of steps from a start; and it may remember its planes, so that another fit begins with them.
 """
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 from typing import final
 
@@ -161,12 +161,8 @@ class MeanRisk(Risk):
                 return self.evaluator(scores, tol)
             ends = self.batch.score_offsets
             found = map_units(lambda one: one[1](scores[ends[one[0][0]] : ends[one[0][-1] + 1]], tol), self._chunks)
-        return Evaluation(
-            np.concatenate([one.values for one in found]),
-            np.concatenate([one.gradient for one in found]),
-            np.concatenate([one.upper for one in found]),
-            np.concatenate([one.exact for one in found]),
-        )
+        names = [each.name for each in fields(Evaluation)]
+        return Evaluation(*(np.concatenate([getattr(one, name) for one in found]) for name in names))
 
     @staticmethod
     def _spread(omega: Values, offsets: Ints) -> Values | float:

@@ -21,7 +21,7 @@ from setwise.inference.auto import Auto
 from setwise.kernels.threads import thread_limit
 from setwise.probabilistic import PerturbedLikelihood
 from setwise.surrogates.rescaling import Support
-from setwise.torch.operators import OperatorForm, form_of, register_gradients
+from setwise.torch.operators import HostValues, OperatorForm, form_of, register_gradients
 
 
 class ScoreColumns(NamedTuple):
@@ -102,19 +102,15 @@ SURE = 1000.0
 """A score by which pixels that do not count have label 0: logistic noise in float64 stays below 40."""
 
 
-class GridValues(NamedTuple):
-    """The values (N,) of N grids, and their gradient (N, pixels + edges) with respect to the flat scores."""
-
-    values: Values
-    gradient: Floats
-
-
 class GridForm(OperatorForm):
     """A function of the potentials of grids, with its gradient; 0 for a grid in which no pixel counts."""
 
     @abstractmethod
-    def on_host(self, rows: GridRows, seed: int) -> GridValues:
-        """Values and gradient; noise is a function of the seed, of the number of the grid and of the sample."""
+    def on_host(self, rows: GridRows, seed: int) -> HostValues:
+        """The values (N,), and their gradient (N, pixels + edges) with respect to the flat scores.
+
+        Noise is a function of the seed, of the number of the grid and of the sample.
+        """
 
 
 @final
@@ -131,11 +127,11 @@ class MarginForm(GridForm):
     def key(self) -> Hashable:
         return MarginForm, self.loss, self.scale, self.tol
 
-    def on_host(self, rows: GridRows, seed: int) -> GridValues:
+    def on_host(self, rows: GridRows, seed: int) -> HostValues:
         values, gradient = np.zeros(len(rows.scores)), np.zeros_like(rows.scores)
         some = np.flatnonzero(rows.counted.any(axis=1))
         if not len(some):
-            return GridValues(values, gradient)
+            return HostValues(values, gradient)
         sizes = rows.counted[some].sum(axis=1).astype(np.float64)
         bound_loss = self.loss.bind(rows.graphs(rows.labels[some]))
         # Labels that do not count have no scores either, so that the truth need not be completed.
@@ -150,7 +146,7 @@ class MarginForm(GridForm):
                 stacklevel=2,
             )
         values[some], gradient[some] = found.values, found.gradient.reshape(len(some), -1)
-        return GridValues(values, gradient)
+        return HostValues(values, gradient)
 
     def __repr__(self) -> str:
         return f"margin rescaling of {self.loss!r} on grids"
@@ -167,10 +163,10 @@ class LikelihoodForm(GridForm):
     def key(self) -> Hashable:
         return LikelihoodForm, self.samples, self.per_pixel
 
-    def on_host(self, rows: GridRows, seed: int) -> GridValues:
+    def on_host(self, rows: GridRows, seed: int) -> HostValues:
         found = _perturbed(rows, rows.labels == 1, self.surrogate, seed)
         sizes = np.maximum(rows.counted.sum(axis=1), 1).astype(rows.scores.dtype) if self.per_pixel else 1.0
-        return GridValues(found.values / sizes, (found.gradient.T / sizes).T)
+        return HostValues(found.values / sizes, (found.gradient.T / sizes).T)
 
     def __repr__(self) -> str:
         return f"the perturbed likelihood of grids, {self.samples} samples"
@@ -196,13 +192,13 @@ def perturbed_shares(rows: GridRows, seed: Tensor, samples: int) -> Values:
     return found.gradient[:, : rows.pixels].astype(np.float64)
 
 
-def _perturbed(rows: GridRows, labels: Bools, surrogate: PerturbedLikelihood, seed: int) -> GridValues:
+def _perturbed(rows: GridRows, labels: Bools, surrogate: PerturbedLikelihood, seed: int) -> HostValues:
     """The likelihood of labels (N, pixels), in nats of a grid."""
     scores = np.array(rows.scores)
     scores[:, : rows.pixels][~rows.counted] = -SURE
     # A seed of 64 bits travels as a signed number.
     found = surrogate.on(rows.graphs(labels)).redrawn(seed % 2**64)(scores.ravel())
-    return GridValues(found.values, found.gradient.reshape(scores.shape))
+    return HostValues(found.values, found.gradient.reshape(scores.shape))
 
 
 @torch.library.custom_op(

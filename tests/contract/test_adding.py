@@ -130,8 +130,8 @@ class PlainPlanes(Learner):
             w = planes.w
 ''',
 }
+# What the page shows those who add one.
 (STRATEGY,) = blocks("architecture.md", "example: strategy")
-# The space of the page for those who add one.
 (FILES["spaces/spans.py"],) = blocks("architecture.md", "example: space")
 NAMES = [Path(path).stem for path in FILES]
 ASKED = [*NAMES, "LateMisses", "SeriesSpans", "auto_names", "examples_of_its_own"]

@@ -9,7 +9,7 @@ from setwise.core.surrogate import Piece, ended
 from setwise.decisions import threshold_pieces
 from setwise.decisions.threshold_pieces import twice_swapped
 from setwise.distributed import rows as of_sets
-from setwise.distributed.rows import area_factor, mean_loss_of_sets
+from setwise.distributed.rows import LossesOfSets, area_factor
 from setwise.losses import NDCG, AreaWeightedLoss, AveragePrecision, Jaccard, RocArea
 from setwise.risks.places import LocalObjects, LocalPlaces
 
@@ -118,7 +118,8 @@ def test_the_mean_over_sets(loss, kind, monkeypatch):
         )
         edges = np.sort(rng.integers(0, p + 1, rng.integers(0, 8)))
         given = None if kind is None else spread(ids, edges)
-        found = mean_loss_of_sets(LocalPlaces(len(edges) + 1), loss, spread(truth, edges), spread(scores, edges), given)
+        placed = LocalPlaces(len(edges) + 1), loss, spread(truth, edges), spread(scores, edges), given
+        found = LossesOfSets(*placed).mean()
         assert found == pytest.approx(reference(loss, truth, scores, ids), abs=1e-12)
 
 
@@ -127,19 +128,19 @@ def test_many_small_sets_of_other_rankings_need_not_come_together(monkeypatch):
     truth, scores, ids = rng.random(300) < 0.4, rng.normal(size=300), np.sort(rng.integers(0, 40, 300))
     monkeypatch.setattr(of_sets, "MOST", 30)
     places, given = LocalPlaces(3), [spread(column, [90, 200]) for column in (truth, scores, ids)]
-    found = mean_loss_of_sets(places, AveragePrecision(), *given)
+    found = LossesOfSets(places, AveragePrecision(), *given).mean()
     assert found == pytest.approx(reference(AveragePrecision(), truth, scores, ids), abs=1e-12)
     with pytest.raises(Refusal, match=r"needs all scores of a set in one place, 300 of 30"):
-        mean_loss_of_sets(places, AveragePrecision(), *given[:2], None)
+        LossesOfSets(places, AveragePrecision(), *given[:2], None).mean()
     with pytest.raises(Refusal, match=r"needs all scores in one place, 300 of 30"):
-        mean_loss_of_sets(places, AreaWeightedLoss(Jaccard(), np.ones(300)), *given)
+        LossesOfSets(places, AreaWeightedLoss(Jaccard(), np.ones(300)), *given).mean()
 
 
 def test_places_must_have_as_many_rows():
     with pytest.raises(ValueError, match="as many rows in each place; got 3 and 2"):
-        mean_loss_of_sets(
+        LossesOfSets(
             LocalPlaces(1), RocArea(), LocalObjects([np.array([True, False])]), LocalObjects([np.zeros(3)]), None
-        )
+        ).mean()
 
 
 def test_what_is_a_multiple_of_the_area():
@@ -151,7 +152,7 @@ def test_a_large_set():
     truth = rng.random(300_000) < 0.02
     scores = (rng.normal(size=300_000) + truth).astype(np.float32)
     edges = np.sort(rng.integers(0, 300_000, 7))
-    found = mean_loss_of_sets(LocalPlaces(8), RocArea(), spread(truth, edges), spread(scores, edges), None)
+    found = LossesOfSets(LocalPlaces(8), RocArea(), spread(truth, edges), spread(scores, edges), None).mean()
     assert found == pytest.approx(reference(RocArea(), truth, scores, np.zeros(300_000, int)), abs=1e-15)
     twice = counted(truth, scores, edges, log)
     assert twice == round(2 * found * int(truth.sum()) * int((~truth).sum()))

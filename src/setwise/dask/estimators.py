@@ -19,7 +19,7 @@ from setwise.distributed.classifier import PlacedClassifier
 from setwise.distributed.decisions import best_threshold_of
 from setwise.distributed.rows import mean_loss_of
 from setwise.estimators.base import CONSTRAINTS, Names
-from setwise.estimators.selection.base_models import check_prefit, method_of, scores_of
+from setwise.estimators.selection.base_models import check_prefit, method_of, refuse_infinite, scores_of
 from setwise.losses import as_loss
 
 
@@ -207,10 +207,7 @@ class Scoring:
         if not X.shape[0]:
             return np.empty(0)
         scores = scores_of(self.estimator, X, self.method, self.classes[1])
-        if not np.isfinite(scores).all():
-            raise ValueError(
-                f"{type(self.estimator).__name__}.{self.method} gave NaN or inf; the scores must be finite."
-            )
+        refuse_infinite(self.estimator, self.method, scores)
         return scores
 
     def above(self, X: Any) -> Values:

@@ -14,7 +14,7 @@ from setwise.core.checks import Values, as_float64, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
-from setwise.dask.workers import Workers, cluster, packs_of, partitions, placed_columns
+from setwise.dask.workers import Workers, as_series, cluster, packs_of, partitions, placed_columns
 from setwise.decisions.expected_loss import DecisionInPieces
 from setwise.distributed.decisions import NAME, as_probabilities, least_of, predicted, ties_of
 from setwise.distributed.rows import mean_loss_of
@@ -83,15 +83,9 @@ def _like(probabilities: Any, labels: Sequence[Any]) -> Any:
     import pandas as pd
 
     parts = zip(labels, partitions(probabilities, NAME), strict=True)
-    series = [delayed(_series)(some, part) for some, part in parts]
+    series = [delayed(as_series)(some, part, probabilities.name) for some, part in parts]
     meta = pd.Series([], dtype=bool, name=probabilities.name, index=probabilities._meta.index[:0])
     return dd.from_delayed(series, meta=meta, divisions=probabilities.divisions, verify_meta=False)
-
-
-def _series(labels: Any, part: Any) -> Any:
-    import pandas as pd
-
-    return pd.Series(np.asarray(labels), index=part.index, name=part.name)
 
 
 def mean_loss(

@@ -394,13 +394,9 @@ def as_column(part: Any, name: str) -> Any:
         raise ValueError(f"{name} must not have gaps; got NaT.")
     if values.dtype.kind == "O" and any(value is None or value != value for value in values):
         raise ValueError(f"{name} must not have gaps; got None or NaN.")
-    return _whole_numbers(values) if values.dtype.kind == "O" else values
-
-
-def _whole_numbers(values: NDArray[Any]) -> NDArray[Any]:
-    """Objects that are whole numbers of Python as an array of them; others as they are."""
-    if not all(type(value) is int for value in values):
+    if values.dtype.kind != "O" or not all(type(value) is int for value in values):
         return values
+    # Objects that are whole numbers of Python become an array of them, if it holds them.
     numbers = np.array(values.tolist())
     return numbers if numbers.dtype.kind in "iu" else values
 
@@ -423,11 +419,12 @@ def mapped(function: Callable[[Any], Any], X: Any, dtype: Any, read: Read = as_r
     if isinstance(X, list | tuple):
         return [delayed(lambda rows: function(read(rows)))(part) for part in partitions(X, "X")]
     if is_dask_collection(X) and hasattr(X, "map_partitions"):
-        return X.map_partitions(_series, function, read, meta=(None, dtype))
+        return X.map_partitions(lambda rows: as_series(function(read(rows)), rows), meta=(None, dtype))
     return function(read(X))
 
 
-def _series(frame: Any, function: Callable[[Any], Any], read: Read) -> Any:
+def as_series(values: Any, part: Any, name: Any = None) -> Any:
+    """Values as a series with the index of a partition of a dataframe or series."""
     import pandas as pd
 
-    return pd.Series(function(read(frame)), index=frame.index)
+    return pd.Series(values, index=part.index, name=name)

@@ -4,33 +4,30 @@ Its training is that of other linear estimators; the start and the losses are fo
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.attributes import cached_property
 from setwise.core.checkpoint import opened
-from setwise.core.checks import Bools, Values, as_number
+from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
-from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
 from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
 from setwise.distributed.decisions import best_threshold_of
 from setwise.distributed.rows import PlacedRows, fingerprints, mean_loss_of
-from setwise.estimators.base import CONSTRAINTS, SHORT, VersionedEstimator, way_from_constant
-from setwise.estimators.checkpoints import UNROUTED
+from setwise.estimators.base import CONSTRAINTS, SHORT, LinearSetClassifier, way_from_constant
 from setwise.estimators.linear_training import Training, keep_certificates, solve
 from setwise.estimators.objective import default_c, plain_surrogate
 from setwise.estimators.set_classifier import SetClassifier
-from setwise.estimators.set_training import about, refuse_tiny
+from setwise.estimators.set_training import about, near_scores, refuse_tiny
 from setwise.losses import as_loss
 from setwise.models import RowBlock
 from setwise.risks import DistributedRisk
@@ -112,10 +109,7 @@ class PlacedLogistic:
             with suppress(Refusal):
                 best = best_threshold_of(self.places, scores, self.truth, loss).threshold
                 ends = np.array(self.places.tell(_ends, scores))
-                low, high = ends[:, 0].min(), ends[:, 1].max()
-                # A threshold that predicts none or all is put beyond the scores by their spread.
-                spread = max(high - low, 1.0)
-                shift = float(np.clip(best, low - spread, high + spread))
+                shift = float(near_scores(best, ends[:, 0].min(), ends[:, 1].max()))
             w[-1] -= shift / self.intercept
             self.w = w
         sizes = np.sum(self.places.tell(_sizes, scores, shift), axis=0)
@@ -137,7 +131,8 @@ def _sizes(scores: Values, shift: float) -> tuple[float, int]:
     return float(np.abs(scores - shift).sum()), len(scores)
 
 
-SHARED = ("loss", "surrogate", "learner", "C", "tol", "max_iter", "fit_intercept", "intercept_scaling", "pos_label")
+SHARED = tuple(field.name for field in fields(LinearSetClassifier))
+"""The parameters that stay where a classifier leaves the places."""
 
 WAY_OUT = "take surrogate='ramp', which begins at logistic regression, or raise C if it is small"
 """What to do where a bound says nothing."""
@@ -257,34 +252,22 @@ class PlacedTraining(Training):
 
     def loss_at(self, w: Values) -> float:
         """The mean training loss of the weights."""
-        coef, intercept = (w[:-1], self.intercept * float(w[-1])) if self.intercept else (w, 0.0)
-        scorer = Scorer(coef, intercept, np.arange(2))
-        scores = self.found.places.keep(scorer.scores, self.found.X)
+        scores = self.found.places.keep(RowBlock.scores, self.rows, w)
         return mean_loss_of(self.found, self.loss, self.truth, scores)
 
 
 @dataclass(eq=False, repr=False)
-class PlacedClassifier(ClassifierMixin, VersionedEstimator):
+class PlacedClassifier(LinearSetClassifier):
     """``0.5 |w|^2 + C mean over sets of surrogate(loss)``, where rows stay where they lie; a subclass finds the places.
 
     The parameters are those of :class:`~setwise.SetClassifier`.
     """
 
-    __metadata_request__fit: ClassVar[dict[str, Any]] = UNROUTED
     random_state: ClassVar[None] = None
     """Learners that draw parts have nothing to draw: the whole risk is one part."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {name: CONSTRAINTS[name] for name in (*SHARED, "verbose")}
 
-    loss: str | Loss = "jaccard"
-    surrogate: str | Surrogate = "auto"
-    learner: str | Learner = "auto"
-    C: float | str = "auto"
-    tol: float = 1e-3
-    max_iter: int = 1000
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    pos_label: Any = None
     verbose: int = 0
 
     def to_local(self) -> SetClassifier:
@@ -345,7 +328,3 @@ class PlacedClassifier(ClassifierMixin, VersionedEstimator):
     @property
     def _scorer(self) -> "Scorer":
         return Scorer(self.coef_[0], float(self.intercept_[0]), self.classes_)
-
-    @property
-    def _intercept(self) -> float:
-        return as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0

@@ -18,32 +18,18 @@ from setwise.core.surrogate import Piece, Question, ended
 from setwise.core.terms import Trait
 from setwise.decisions.threshold_pieces import twice_swapped
 from setwise.estimators.checkpoints import table_parts
-from setwise.estimators.sets import positive_last
+from setwise.estimators.sets import positive_last, refuse_unknown
 from setwise.losses.rankings import RocArea
 from setwise.risks.distributed_risk import FEW, MOST, extent_of, joined_ids
 from setwise.risks.places import PlacedObjects, Places
 
 
-def mean_loss_of_sets(
-    places: Places, loss: Loss, truth: PlacedObjects, scores: PlacedObjects, ids: PlacedObjects | None
-) -> float:
-    """The mean loss of the sets, where scores above 0 are predicted positive if the loss reads labels.
-
-    Few rows are gathered. Of more, sets that lie in one place are evaluated there, and others are gathered, about
-    ``MOST`` rows at a time. The ROC area of larger sets comes from histograms and from scores that are sent in turn,
-    see :func:`setwise.decisions.threshold_pieces.twice_swapped`.
-
-    Raises
-    ------
-    Refusal : for other losses where a set has more than ``MOST`` rows in several places, or of more than ``MOST`` rows
-        if they read labels
-    """
-    return _SetIndex(places, loss, truth, scores, ids).mean()
-
-
 @final
-class _SetIndex:
-    """The sets, numbered by their sorted ids; of each the number of rows and of places."""
+class LossesOfSets:
+    """The losses of sets whose rows lie in several places, from labels, scores and ids that stay there.
+
+    Sets are numbered by their sorted ids; of each the number of rows and of places is known.
+    """
 
     def __init__(
         self, places: Places, loss: Loss, truth: PlacedObjects, scores: PlacedObjects, ids: PlacedObjects | None
@@ -55,7 +41,17 @@ class _SetIndex:
         self.sizes, self.positives, self.held = totals.T
 
     def mean(self) -> float:
-        """The mean of the losses of all sets."""
+        """The mean loss of the sets, where scores above 0 are predicted positive if the loss reads labels.
+
+        Few rows are gathered. Of more, sets that lie in one place are evaluated there, and others are gathered, about
+        ``MOST`` rows at a time. The ROC area of larger sets comes from histograms and from scores that are sent in
+        turn, see :func:`setwise.decisions.threshold_pieces.twice_swapped`.
+
+        Raises
+        ------
+        Refusal : for other losses where a set has more than ``MOST`` rows in several places, or of more than ``MOST``
+            rows if they read labels
+        """
         factor, rows = area_factor(self.loss), int(self.sizes.sum())
         most = MOST if factor is None else FEW
         if rows <= most:
@@ -185,9 +181,7 @@ class PlacedRows:
         """Which rows have the positive label, at each place; ValueError for labels that are not ``known``."""
         if known is not None:
             for some in self.places.tell(np.unique, self.y):
-                odd = [label for label in some.tolist() if label not in known.tolist()]
-                if odd:
-                    raise ValueError(f"y must hold the labels {known.tolist()} that were fitted; got {odd[0]!r}.")
+                refuse_unknown(some.tolist(), known.tolist())
         return self.places.keep(_equals, self.y, positive)
 
 
@@ -204,7 +198,7 @@ def _said(part: Any) -> str:
 def mean_loss_of(found: PlacedRows, loss: Loss, truth: PlacedObjects, scores: PlacedObjects) -> float:
     """The mean loss of the sets, where scores above 0 are predicted positive: exact, from counts of each place.
 
-    Of a loss that is no function of counts, see :func:`mean_loss_of_sets`.
+    Of a loss that is no function of counts, see :class:`LossesOfSets`.
     """
     if loss.reads == "labels":
         ids, tallies = zip(*found.places.tell(_tally, truth, scores, found.ids), strict=True)
@@ -212,7 +206,7 @@ def mean_loss_of(found: PlacedRows, loss: Loss, truth: PlacedObjects, scores: Pl
         term = loss.bind(Sets.pieces(P, N)).counts if Trait.COUNTS in loss.traits else None
         if term is not None and term.areas is None and term.predicted is None:
             return float(term.of(fn, fp).mean())
-    return mean_loss_of_sets(found.places, loss, truth, scores, found.ids)
+    return LossesOfSets(found.places, loss, truth, scores, found.ids).mean()
 
 
 def _equals(labels: NDArray[Any], positive: Any) -> Bools:

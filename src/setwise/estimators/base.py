@@ -6,17 +6,18 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
 from types import FrameType
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -24,11 +25,13 @@ from sklearn.utils.validation import _num_samples, validate_data
 from threadpoolctl import ThreadpoolController
 
 import setwise
+from setwise.core.checks import as_number
 from setwise.core.files import in_line
 from setwise.core.learner import Fit, Learner
 from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT, CERTIFIED_GAP, GROUPS, NOT_CONVEX
 from setwise.core.surrogate import Surrogate
+from setwise.estimators.checkpoints import UNROUTED
 from setwise.kernels.jit import outside
 from setwise.learners import LEARNERS
 from setwise.losses import plain_losses
@@ -159,6 +162,28 @@ class VersionedEstimator(BaseEstimator):
         warn_of_dropped_groups("fit", type(self).__name__)
         clone: Self = super().__sklearn_clone__()
         return clone
+
+
+@dataclass(eq=False, repr=False)
+class LinearSetClassifier(ClassifierMixin, VersionedEstimator):
+    """The first parameters of linear classifiers of rows in sets, in one place or in several."""
+
+    __metadata_request__fit: ClassVar[dict[str, Any]] = UNROUTED
+
+    loss: str | Loss = "jaccard"
+    surrogate: str | Surrogate = "auto"
+    learner: str | Learner = "auto"
+    C: float | str = "auto"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    pos_label: Any = None
+
+    @property
+    def _intercept(self) -> float:
+        """The value of the constant feature, 0 for none."""
+        return as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
 
 
 @final

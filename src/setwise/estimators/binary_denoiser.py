@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,20 +29,20 @@ from setwise.estimators.log_supermodular_model import (
     LogLikelihood,
     as_images,
     as_pair,
-    as_two,
     by_shape,
     estimated,
     flat,
     given_labels,
     grid_cuts,
     pass_on_interrupt,
+    rates_of,
 )
 from setwise.kernels.sampling import LOGISTIC
 from setwise.kernels.threads import map_units, thread_limit
 from setwise.losses import as_loss, plain_losses
 from setwise.probabilistic import LogSupermodularDistribution, sample
 from setwise.probabilistic.perturbations import perturbed, perturbed_labelings
-from setwise.probabilistic.training import CutLabelings, Rates, Weights, learn
+from setwise.probabilistic.training import CutLabelings, Weights, learn
 from setwise.probabilistic.variational_bounds import EPSILON
 
 
@@ -251,7 +250,6 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
         if self.bias == "pixel" and len(shapes) > 1:
             raise Refusal(f"bias='pixel' refuses images of {len(shapes)} shapes: use bias='shared'.", DENOISER)
         pi, learned = self._noise_of(noisy, clean, hidden)
-        ridges = as_two(self.ridge, "ridge")
         loss_of(self.decode)
         (shape, _), *_ = shapes.items()
         each = isinstance(pi, np.ndarray)
@@ -263,13 +261,12 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
         size = 1 if self.bias == "shared" else shape[0] * shape[1]
         first = FIRST_GUESS if pi is None else 1.0 if each else float(log_odds(pi))
         start = Weights(np.zeros(size), first, np.zeros(2))
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        of_bias, of_coupling = as_two(self.step, "step")
-        # The factor of many weights moves as these would move alone.
-        rates = Rates(self.steps, (of_bias, of_coupling / _size_of(weight), of_coupling), ridges, seed)
+        # The mean weight of the pixels that are seen; 1 where none is.
+        rates = rates_of(self, float(weight[weight > 0.0].mean()) if (weight > 0.0).any() else 1.0)
         found = learn(groups, rates, start=start, hidden=hidden, learned=learned)
         weights = found.weights
-        self._shape, self._seed, self._weight = (None if self.bias == "shared" and not each else shape), seed, weight
+        self._shape = None if self.bias == "shared" and not each else shape
+        self._seed, self._weight = rates.seed, weight
         self.bias_ = float(weights.unary[0]) if self.bias == "shared" else weights.unary.reshape(shape)
         self.observation_, self.coupling_, self.n_iter_ = weights.observation, weights.couplings, found.steps
         # Where c is learned from clean images it need not be that of the noise.
@@ -468,8 +465,3 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
         if self.draws == "independent":
             return np.asarray(least_expected_loss(self._probabilities(image), loss).labels)
         return np.asarray(least_expected_loss_of_samples(self._drawn(image), loss).labels)
-
-
-def _size_of(weights: Values) -> float:
-    """The mean of the weights of pixels that are seen; 1 where none is."""
-    return float(weights[weights > 0.0].mean()) if (weights > 0.0).any() else 1.0

@@ -34,6 +34,7 @@ from setwise.estimators.graph_batches import (
 from setwise.estimators.graph_training import GraphScaling, NetworkProblem, predictor
 from setwise.estimators.linear_training import LinearFit, keep_certificates, quiet_fits, shift_of, solve
 from setwise.estimators.objective import loss_for, with_areas
+from setwise.estimators.set_training import near_scores
 from setwise.estimators.splits import FOLDS
 from setwise.inference.cuts import flips
 from setwise.kernels.threads import thread_limit
@@ -93,8 +94,7 @@ def held_out_bias(model: Any, problem: NetworkProblem, networks: Networks, label
         turned[at] = _turned(one, [networks.graphs[i] for i in np.flatnonzero(held)])
     assert isinstance(networks.sets, Sets)
     found = best_threshold(networks.sets, -turned, problem.loss).threshold
-    spread = max(float(np.ptp(turned)), 1.0)
-    return float(np.clip(found, -turned.max() - spread, -turned.min() + spread))
+    return float(near_scores(found, -turned.max(), -turned.min()))
 
 
 def _turned(model: Any, graphs: list[Any]) -> Values:
@@ -251,7 +251,7 @@ class GraphClassifier(ClassifierMixin, VersionedEstimator):
         loss = self._loss_of(networks, classes)
         inference = None if isinstance(self.inference, str) else self.inference
         scaling = GraphScaling.of(networks.X, networks.Z, self.fit_intercept)
-        train, jobs = self._weighed(loss, networks), threads(self.n_jobs)
+        train, jobs = with_areas(loss, networks.areas), threads(self.n_jobs)
         problem = NetworkProblem(networks, train, self.surrogate, inference, self.start, scaling, jobs)
         with self._unchanged_by_errors():
             trained = solve(self, problem, self._last(problem))
@@ -358,7 +358,7 @@ class GraphClassifier(ClassifierMixin, VersionedEstimator):
         seen = self._labels(networks)
         guess: Any = self._marginals(networks) if measure.reads == "scores" else seen
         parts = networks, networks.pooled()
-        values, pooled = (part.losses(self._weighed(measure, part), guess) for part in parts)
+        values, pooled = (part.losses(with_areas(measure, part.areas), guess) for part in parts)
         shares = [np.nan, np.nan]
         if len(self.classes_) == 2:
             weight = np.where(networks.batch.labels >= 0, 1.0 if networks.areas is None else networks.areas, 0.0)
@@ -414,11 +414,6 @@ class GraphClassifier(ClassifierMixin, VersionedEstimator):
                 GRAPH_CLASSIFIER,
             )
         return loss_for(loss, networks.grouping(classes), self.pos_label)
-
-    @staticmethod
-    def _weighed(loss: Loss, networks: Networks) -> Loss:
-        """The loss with the areas of the nodes, if they have any."""
-        return loss if networks.areas is None else with_areas(loss, networks.areas)
 
     def _last(self, problem: NetworkProblem) -> Values | None:
         """The weights of the last fit, if this one starts there and has as many of them."""

@@ -25,7 +25,7 @@ from setwise.decisions import best_threshold
 from setwise.estimators.graph_batches import Networks, without_edges
 from setwise.estimators.linear_training import BatchTraining
 from setwise.estimators.objective import SCALED, default_c, part_of
-from setwise.estimators.set_training import LogisticRegressions
+from setwise.estimators.set_training import LogisticRegressions, near_scores
 from setwise.estimators.sets import Grouping
 from setwise.inference.auto import Auto
 from setwise.inference.cuts import flips
@@ -157,10 +157,7 @@ def _descend(start: Values, values: Values, tried: Callable[[Values], float]) ->
 
 
 def best_bias(scores: Values, graphs: Graphs, loss: Loss, intercept: bool = True) -> tuple[float, float]:
-    """The bias on all nodes with the least mean loss over the sets, and that loss; only 0 without an intercept.
-
-    A bias that predicts none or all is put beyond those at which nodes turn, so that it stays finite.
-    """
+    """The bias on all nodes with the least mean loss over the sets, and that loss; only 0 without an intercept."""
     turned, sets = flips(graphs, scores), Sets(graphs.labels, graphs.offsets)
     if not intercept:
         return 0.0, float(loss.values(sets, turned < 0.0).mean())
@@ -168,8 +165,7 @@ def best_bias(scores: Values, graphs: Graphs, loss: Loss, intercept: bool = True
         found = best_threshold(sets, -turned, loss)
     except Refusal:
         return _best_of_some(turned, graphs, loss)
-    spread = max(float(np.ptp(turned)), 1.0)
-    return float(np.clip(-found.threshold, turned.min() - spread, turned.max() + spread)), found.loss
+    return float(near_scores(-found.threshold, turned.min(), turned.max())), found.loss
 
 
 def _best_of_some(turned: Values, graphs: Graphs, loss: Loss) -> tuple[float, float]:

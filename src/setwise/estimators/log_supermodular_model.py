@@ -92,6 +92,14 @@ def as_two(value: Any, name: str) -> tuple[float, float]:
     return as_number(both[0], name, low=0.0), as_number(both[1], name, low=0.0)
 
 
+def rates_of(model: Any, size: float = 1.0) -> Rates:
+    """How the parameters of ``model`` ask to learn, for observations of a mean size."""
+    ridges, (of_bias, of_coupling) = as_two(model.ridge, "ridge"), as_two(model.step, "step")
+    seed = int(check_random_state(model.random_state).randint(2**31 - 1))
+    # The factor of many weights moves as these would move alone.
+    return Rates(model.steps, (of_bias, of_coupling / size, of_coupling), ridges, seed)
+
+
 LEVEL, STEPS = 0.95, 15
 """The level of intervals, and the steps of the upper bound by trees, which gains little from more."""
 
@@ -304,13 +312,10 @@ class LogSupermodularModel(DensityMixin, VersionedEstimator):
         threads(self.n_jobs)
         rows, shape = self._rows(Y)
         terms = self._terms(shape, rows.shape[1])
-        ridges = as_two(self.ridge, "ridge")
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         start = Weights(np.zeros(rows.shape[1]), 0.0, np.zeros(len(terms)))
-        of_bias, of_coupling = as_two(self.step, "step")
-        rates = Rates(self.steps, (of_bias, of_coupling, of_coupling), ridges, seed)
+        rates = rates_of(self)
         found = learn([joint(terms, rows)], rates, start=start)
-        self._shape, self._seed, self.n_iter_ = shape, seed, found.steps
+        self._shape, self._seed, self.n_iter_ = shape, rates.seed, found.steps
         self.bias_, self.coupling_ = found.weights.unary.reshape(shape), found.weights.couplings
         self.model_ = LogSupermodularDistribution(terms, found.weights.unary, found.weights.couplings)
         pass_on_interrupt(self, found)

@@ -11,13 +11,12 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.svm import OneClassSVM
 from sklearn.utils._param_validation import Interval
 
 from setwise.core.batch import Batch, Sets
-from setwise.core.checks import Floats, Ints, Values, as_number, as_reals, shown
+from setwise.core.checks import Floats, Ints, Values, as_number, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.inference import Maximizer
 from setwise.core.learner import Fit, Record, relative_gap
@@ -34,7 +33,7 @@ from setwise.estimators.sets import Grouping
 from setwise.inference.auto import Auto
 from setwise.kernels.segments import segment_sums
 from setwise.losses import SumLoss, as_loss
-from setwise.models.kernel_features import CHECKED, SLIP, Kernel, PairBasis
+from setwise.models.kernel_features import CHECKED, SLIP, Kernel, PairBasis, gram_of
 from setwise.spaces import LargeSpace, Space
 from setwise.spaces.spaces import members
 from setwise.surrogates.rescaling import MarginRescaling
@@ -505,8 +504,7 @@ def _one_class(gram: Values, nu: float, tol: float) -> tuple[OneClassSVM, float]
 def _values(kernel: Any, A: Any, B: Any) -> Values:
     """The kernel of the rows of A and B."""
     if not isinstance(kernel, str):
-        found = (kernel.function if isinstance(kernel, Kernel) else kernel)(A, B)
-        return as_reals(found.toarray() if issparse(found) else found, "kernel(A, B)", (A.shape[0], B.shape[0]))
+        return gram_of(kernel.function if isinstance(kernel, Kernel) else kernel, A, B)
     with np.errstate(over="ignore", invalid="ignore"):
         found = np.asarray(linear_kernel(A, B, dense_output=True))
     if not np.isfinite(found).all():

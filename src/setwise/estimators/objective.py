@@ -175,8 +175,10 @@ def learner_for(
     return learner
 
 
-def with_areas(loss: Loss, areas: Values) -> Loss:
-    """The loss of areas in place of counts, for the labels of which it is a loss; ``areas`` are those of one batch."""
+def with_areas(loss: Loss, areas: Values | None) -> Loss:
+    """The loss of areas in place of counts, for the labels of one batch, whose ``areas`` they are; None leaves it."""
+    if areas is None:
+        return loss
     if isinstance(loss, MeanOverClasses | OneClass):
         return replace(loss, loss=with_areas(loss.loss, areas))
     return AreaWeightedLoss(loss, areas)

@@ -6,27 +6,23 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.checkpoint import Checkpoint, OpenCheckpoint, opened
-from setwise.core.checks import as_flag, as_number
+from setwise.core.checks import as_flag
 from setwise.core.exceptions import Refusal
-from setwise.core.learner import Learner
-from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT
-from setwise.core.surrogate import Surrogate
 from setwise.estimators.base import (
     CONSTRAINTS,
-    VersionedEstimator,
+    LinearSetClassifier,
     as_matrix,
     linear_scores,
     warn_of_dropped_groups,
     warn_of_forgotten_groups,
 )
-from setwise.estimators.checkpoints import UNROUTED, of_rows
+from setwise.estimators.checkpoints import of_rows
 from setwise.estimators.linear_training import LinearFit, certain, keep_certificates, shift_of, solve
 from setwise.estimators.set_training import Keep, SetProblem, about, held_out_thresholds, no_file, problem_of
 from setwise.estimators.sets import as_target_like, group
@@ -35,7 +31,7 @@ from setwise.models.rows import check_rows
 
 @final
 @dataclass(eq=False, repr=False)
-class SetClassifier(ClassifierMixin, VersionedEstimator):
+class SetClassifier(LinearSetClassifier):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)``.
 
     The loss evaluates all decisions of a set together. The target says what a set is:
@@ -150,17 +146,7 @@ class SetClassifier(ClassifierMixin, VersionedEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
-    __metadata_request__fit: ClassVar[dict[str, Any]] = UNROUTED
 
-    loss: str | Loss = "jaccard"
-    surrogate: str | Surrogate = "auto"
-    learner: str | Learner = "auto"
-    C: float | str = "auto"
-    tol: float = 1e-3
-    max_iter: int = 1000
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    pos_label: Any = None
     class_weight: dict[Any, float] | str | None = None
     average: str = "samples"
     n_jobs: int | None = None
@@ -331,10 +317,6 @@ class SetClassifier(ClassifierMixin, VersionedEstimator):
     @property
     def _matrix(self) -> bool:
         return self._layout not in ("vector", "classes")
-
-    @property
-    def _intercept(self) -> float:
-        return as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
 
     def _last(self, size: int) -> NDArray[np.float64] | None:
         """The weights of the last fit, if this one starts there and has as many of them."""

@@ -199,11 +199,17 @@ def _tune(
     return np.asarray(scores[best])
 
 
-def thresholds(loss: Loss, grouping: Grouping, scores: NDArray[np.float64]) -> Values | float:
-    """The best threshold of scores (n,), or those (p,) of the columns of (n, p); 0 where the loss has none.
+def near_scores(threshold: Any, low: Any, high: Any) -> Any:
+    """A threshold of scores from ``low`` to ``high``, beyond them by no more than their spread.
 
-    A threshold that predicts none or all is put beyond the scores by their spread, so that it stays finite.
+    So one that predicts none or all stays finite.
     """
+    spread = np.maximum(high - low, 1.0)
+    return np.clip(threshold, low - spread, high + spread)
+
+
+def thresholds(loss: Loss, grouping: Grouping, scores: NDArray[np.float64]) -> Values | float:
+    """The best threshold of scores (n,), or those (p,) of the columns of (n, p); 0 where the loss has none."""
     if loss.reads != "labels" or grouping.layout == "classes":
         return 0.0
     if not grouping.is_matrix:
@@ -213,8 +219,7 @@ def thresholds(loss: Loss, grouping: Grouping, scores: NDArray[np.float64]) -> V
         labels = grouping.batch.truth.reshape(scores.T.shape).T if grouping.layout == "macro" else grouping.batch.truth
         found = label_thresholds(labels.reshape(scores.shape), scores, loss, grouping.layout).thresholds
     low, high = (np.atleast_1d(end) for end in (scores.min(axis=0), scores.max(axis=0)))
-    spread = np.maximum(high - low, 1.0)
-    finite = np.clip(found, low - spread, high + spread)
+    finite = near_scores(found, low, high)
     return finite if grouping.is_matrix else float(finite[0])
 
 
@@ -394,9 +399,7 @@ class SetProblem(BatchTraining):
 
     def loss_at(self, w: Values) -> float:
         """The mean training loss of the weights."""
-        scores, batch = self.features.scores(w), self.grouping.batch
-        predictions = scores if self.loss.reads == "scores" else batch.decide(scores)
-        return float(self.omega @ self.loss.values(batch, predictions))
+        return float(self.omega @ self.grouping.losses(self.loss, self.features.scores(w)))
 
 
 def problem_of(

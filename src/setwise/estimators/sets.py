@@ -61,10 +61,15 @@ def as_target_like(y: Any, shape: tuple[int, ...]) -> NDArray[Any]:
 def as_known(y: Any, shape: tuple[int, ...], known: list[Any]) -> NDArray[Any]:
     """``y`` as labels among those ``known``, in the shape of the predictions; ValueError for others."""
     target = as_target_like(y, shape)
-    odd = [label for label in target.ravel().tolist() if label not in known]
+    refuse_unknown(target.ravel().tolist(), known)
+    return target
+
+
+def refuse_unknown(labels: list[Any], known: list[Any]) -> None:
+    """Raise ValueError for labels that were not fitted."""
+    odd = [label for label in labels if label not in known]
     if odd:
         raise ValueError(f"y must hold the labels {known} that were fitted; got {odd[0]!r}.")
-    return target
 
 
 def column_names(y: Any, p: int) -> NDArray[Any]:
@@ -196,10 +201,9 @@ class Grouping:
         # Each row of a label matrix holds p decisions of one set.
         return MultilabelModel(rows, p, self.batch.offsets // p, intercept=intercept)
 
-    def predictions(self, loss: Loss, scores: NDArray[Any]) -> NDArray[Any]:
-        """The predictions that ``loss`` reads, in the order of the sets, for scores in the order of the rows."""
-        flat = self.flat(scores)
-        return flat if loss.reads == "scores" else self.batch.decide(flat)
+    def losses(self, loss: Loss, scores: NDArray[Any]) -> Values:
+        """The loss of each set, (n,), for the scores of all decisions in the order of the sets, flat."""
+        return loss.values(self.batch, scores if loss.reads == "scores" else self.batch.decide(scores))
 
     def flat(self, values: NDArray[Any]) -> NDArray[Any]:
         """The values of all decisions in the order of the sets, flat, from those by rows, (n,) or (n, p)."""
@@ -210,7 +214,7 @@ class Grouping:
 
     def mean_loss(self, loss: Loss, scores: NDArray[Any], sample_weight: Any) -> float:
         """The mean loss over the sets, for scores in the order of the rows."""
-        losses = loss.values(self.batch, self.predictions(loss, scores))
+        losses = self.losses(loss, self.flat(scores))
         weights = self.weights(sample_weight, len(scores))
         # Only the ratios of weights count; divided by the largest one, their sum cannot overflow.
         return float(np.average(losses, weights=None if weights is None else weights / weights.max()))
@@ -219,15 +223,10 @@ class Grouping:
         """The weight of each set, from weights of the rows that are equal inside each set; None for equal weights."""
         if sample_weight is None:
             return None
-        weight = as_reals(sample_weight, "sample_weight", (n_rows,))
-        if (weight < 0).any() or not weight.any():
-            raise ValueError("sample_weight must be finite, not negative and not all zero.")
+        weight = as_row_weights(sample_weight, n_rows)
         # Each decision gets the weight of its row.
-        if self.layout == "macro":
-            weight = np.tile(weight, len(self.classes))
-        elif self.is_matrix:
-            weight = np.repeat(weight, len(self.classes))
-        weight = weight if self.order is None else weight[self.order]
+        each = np.broadcast_to(weight[:, None], (n_rows, len(self.classes))) if self.is_matrix else weight
+        weight = self.flat(each)
         first = weight[self.batch.offsets[:-1]]
         if (weight != first[self.batch.owners]).any():
             raise ValueError(
@@ -235,6 +234,14 @@ class Grouping:
                 "no weights for single rows. Pass groups, or weigh decisions with loss=Hamming(weights)."
             )
         return first
+
+
+def as_row_weights(sample_weight: Any, n: int) -> Values:
+    """The weights of n rows, (n,), checked: finite, not negative, and not all zero."""
+    weight = as_reals(sample_weight, "sample_weight", (n,))
+    if (weight < 0).any() or not weight.any():
+        raise ValueError("sample_weight must be finite, not negative and not all zero.")
+    return weight
 
 
 def group(target: NDArray[Any], groups: Any, average: str, classes: NDArray[Any]) -> Grouping:

@@ -149,25 +149,20 @@ def folds_of(cv: Any, X: Any, target: Any, task: Task, groups: Ints | None, seed
 
 
 def _splitter(cv: Any, task: Task, groups: Ints | None, seed: int) -> Any:
-    k = as_count(cv, "cv", low=2)
-    if groups is not None:
-        number = int(groups.max()) + 1
-        if number < k:
-            raise ValueError(f"cv={k} folds need {k} groups or more; got {number}.")
-        _refuse_few(k, task)
-        if task.is_matrix or number > MANY_GROUPS:
-            return GroupKFold(k)
-        return StratifiedGroupKFold(k, shuffle=True, random_state=seed)
-    if len(task.truth) < k:
-        raise ValueError(f"cv={k} folds need {k} rows or more; got n_samples = {len(task.truth)}.")
-    _refuse_few(k, task)
-    return (KFold if task.is_matrix else StratifiedKFold)(k, shuffle=True, random_state=seed)
-
-
-def _refuse_few(k: int, task: Task) -> None:
-    largest = len(task.truth) if task.is_matrix else int(np.bincount(task.truth).max())
+    """The splitter into a number of folds; ValueError where rows, groups, or the rows of each label are fewer."""
+    k, n = as_count(cv, "cv", low=2), len(task.truth)
+    number = 0 if groups is None else int(groups.max()) + 1
+    if groups is not None and number < k:
+        raise ValueError(f"cv={k} folds need {k} groups or more; got {number}.")
+    if groups is None and n < k:
+        raise ValueError(f"cv={k} folds need {k} rows or more; got n_samples = {n}.")
+    largest = n if task.is_matrix else int(np.bincount(task.truth).max())
     if largest < k:
         raise ValueError(f"cv={k} folds need {k} rows or more of a label; the more frequent one has {largest}.")
+    if groups is not None and (task.is_matrix or number > MANY_GROUPS):
+        return GroupKFold(k)
+    alone = KFold if task.is_matrix else StratifiedKFold
+    return (alone if groups is None else StratifiedGroupKFold)(k, shuffle=True, random_state=seed)
 
 
 def _splits(cv: Any, X: Any, target: Any, groups: Ints | None) -> list[Any]:

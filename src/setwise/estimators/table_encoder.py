@@ -149,13 +149,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         NotFittedError : before ``fit``
         """
         check_is_fitted(self)
-        parts = self.encoder_.named_transformers_
-        split = dict(zip(("numbers", "categories"), _split(self.columns), strict=True))
-        names = [
-            name for part, places in split.items() if places
-            for name in _names(parts[part], [self.columns[place] for place in places])
-        ]  # fmt: skip
-        return np.array(names, dtype=object)
+        parts = [(part, [self.columns[i] for i in places]) for _, part, places in self.encoder_.transformers_]
+        return np.array([name for part, columns in parts for name in _names(part, columns)], dtype=object)
 
     def _word_places(self) -> list[int]:
         """The places of the categories among the columns of X, which hold codes of words."""

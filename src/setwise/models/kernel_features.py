@@ -72,7 +72,7 @@ class Kernel(FactoredKernel):
 
     def basis(self, X: Any) -> tuple["RowBasis", Values]:
         """The basis of the rows of X, and their coordinates (n, r)."""
-        at, phi, triangle, residual = _factor(X.shape[0], lambda a, b: _block(self.function, X[a], X[b]), self)
+        at, phi, triangle, residual = _factor(X.shape[0], lambda a, b: gram_of(self.function, X[a], X[b]), self)
         return RowBasis(self.function, X[at], triangle, residual), phi
 
 
@@ -117,7 +117,7 @@ class JointKernel(FactoredKernel):
         p = len(labels)
 
         def block(a: Ints, b: Ints) -> Values:
-            return _block(self.function, X[a // p], [labels[j] for j in a % p], X[b // p], [labels[j] for j in b % p])
+            return gram_of(self.function, X[a // p], [labels[j] for j in a % p], X[b // p], [labels[j] for j in b % p])
 
         at, phi, triangle, residual = _factor(X.shape[0] * p, block, self)
         return PairBasis(self.function, X[at // p], [labels[j] for j in at % p], triangle, residual), phi
@@ -142,7 +142,7 @@ class RowBasis:
 
     def coordinates(self, X: Any) -> Values:
         """The features of rows, (n, r)."""
-        return _solved(self.triangle, _block(self.function, self.landmarks, X))
+        return _solved(self.triangle, gram_of(self.function, self.landmarks, X))
 
 
 @final
@@ -160,7 +160,7 @@ class PairBasis:
         """The features of all rows with all ``labels``, (n p, r), flat by rows."""
         n, p = X.shape[0], len(labels)
         rows, named = X[np.repeat(np.arange(n), p)], list(labels) * n
-        return _solved(self.triangle, _block(self.function, self.landmarks, self.labels, rows, named))
+        return _solved(self.triangle, gram_of(self.function, self.landmarks, self.labels, rows, named))
 
 
 def _factor(
@@ -212,7 +212,7 @@ def _solved(triangle: Values, block: Values) -> Values:
     return np.ascontiguousarray(solve_triangular(triangle, block, lower=True).T)
 
 
-def _block(function: Callable[..., Any], *points: Any) -> Values:
+def gram_of(function: Callable[..., Any], *points: Any) -> Values:
     """The kernel of some points with others; raises ValueError for what is no finite array of their shape."""
     half = len(points) // 2
     shape = points[0].shape[0], points[half].shape[0]

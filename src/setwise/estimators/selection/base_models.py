@@ -92,9 +92,14 @@ def respond(estimator: Any, X: Any, response_method: str, positive: Any, p: int 
         else:
             scores = _columns(getattr(estimator, name)(X), estimator, name, (n, p))
             labels = predicted.astype(np.float64) == 1.0
+    refuse_infinite(estimator, name, scores)
+    return Response(np.asarray(labels, dtype=np.bool_), np.ascontiguousarray(scores), name == "predict_proba")
+
+
+def refuse_infinite(estimator: Any, name: str, scores: Values) -> None:
+    """Raise ValueError for scores of the method ``name`` that are not finite."""
     if not np.isfinite(scores).all():
         raise ValueError(f"{type(estimator).__name__}.{name} gave NaN or inf; the scores must be finite.")
-    return Response(np.asarray(labels, dtype=np.bool_), np.ascontiguousarray(scores), name == "predict_proba")
 
 
 def scores_of(estimator: Any, X: Any, name: str, positive: Any) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.checks import Ints, Values, as_reals, shown
+from setwise.core.checks import Ints, Values, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import MEASURE_COST
@@ -24,7 +24,7 @@ from setwise.estimators.selection.base_models import (
     weight_name,
 )
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
-from setwise.estimators.sets import as_ids, as_target, classes_of, column_names, group_matrix
+from setwise.estimators.sets import as_ids, as_row_weights, as_target, classes_of, column_names, group_matrix
 from setwise.estimators.splits import Folds, folds_of
 
 
@@ -138,7 +138,7 @@ def problem_of(
     if len(target) != n:
         raise ValueError(f"y must have one entry for each row of X, {n}; got inconsistent numbers: {len(target)}.")
     ids = None if groups is None else as_ids(groups, n)
-    weight = None if sample_weight is None else _weights(sample_weight, n)
+    weight = None if sample_weight is None else as_row_weights(sample_weight, n)
     if target.ndim == 2 and target.shape[1] > 1:
         if pos_label is not None:
             raise ValueError(f"pos_label must be None where y is a label matrix; got {pos_label!r}.")
@@ -161,10 +161,3 @@ def problem_of(
     truth = np.asarray(target == classes[1], dtype=np.bool_)
     task = Task(truth, loss, ids, "samples")
     return SelectionProblem(X, target, np.unique(classes), classes.tolist()[1], task, ids, weight, groups)
-
-
-def _weights(sample_weight: Any, n: int) -> Values:
-    weight = as_reals(sample_weight, "sample_weight", (n,))
-    if (weight < 0).any() or not weight.any():
-        raise ValueError("sample_weight must be finite, not negative and not all zero.")
-    return weight

@@ -132,8 +132,8 @@ class Workers(Places):
             for i, pack in enumerate(self.packs)
         ]
         if any(isinstance(each, DelayedObjects) for each in arguments):
-            lazy, names = delayed(_together, pure=False), [f"{key}-{number}-{i}" for i in range(len(calls))]
-            tasks = [lazy(*call, dask_key_name=name) for call, name in zip(calls, names, strict=True)]
+            lazy = delayed(_together, pure=False)
+            tasks = [lazy(*call, dask_key_name=f"{key}-{number}-{i}") for i, call in enumerate(calls)]
             return WorkerObjects(self.client.compute(tasks))
         return WorkerObjects(
             [self.client.submit(_together, *call, key=(key, number, i)) for i, call in enumerate(calls)]

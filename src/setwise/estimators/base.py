@@ -224,9 +224,9 @@ def constraints_without(*names: str) -> dict[str, Any]:
     return {name: values for name, values in CONSTRAINTS.items() if name not in names}
 
 
-def take_features(model: Any, fitted: Any) -> None:
-    """Store the number and the names of the features of another fitted estimator, as far as it has them."""
-    for name in ("n_features_in_", "feature_names_in_"):
+def take_features(model: Any, fitted: Any, *more: str) -> None:
+    """Store the number and names of the features of another fitted estimator, and ``more``, as far as it has them."""
+    for name in ("n_features_in_", "feature_names_in_", *more):
         model.__dict__.pop(name, None)
         if getattr(fitted, name, None) is not None:
             setattr(model, name, getattr(fitted, name))

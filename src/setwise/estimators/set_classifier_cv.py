@@ -241,9 +241,7 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
         self.estimator_ = clone(final).set_params(C=C)._fit(X, y, groups, sample_weight, shifts[chosen])
         self.candidates_ = tuple((one.surrogate, value) for one, value in pairs)
         self.scores_, self.C_, self.best_score_ = scores, C, float(scores[:, chosen].mean())
-        final = self.estimator_
-        self.coef_, self.intercept_, self.classes_ = final.coef_, final.intercept_, final.classes_
-        take_features(self, final)
+        take_features(self, self.estimator_, "coef_", "intercept_", "classes_")
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

@@ -258,9 +258,7 @@ def group_vector(y: NDArray[Any], groups: Any, classes: NDArray[Any]) -> Groupin
     codes = np.full(len(y), -1)
     for code, label in enumerate(classes.tolist()):
         codes = np.where(y == label, code, codes)
-    if (codes < 0).any():
-        odd = y[codes < 0].tolist()[0]
-        raise ValueError(f"y must hold the labels {classes.tolist()} that were fitted; got {odd!r}.")
+    refuse_unknown(y[codes < 0].tolist(), classes.tolist())
     codes = codes if order is None else codes[order]
     if len(classes) == 2:
         return Grouping(Sets(codes == 1, offsets), "vector", classes, order)

@@ -38,7 +38,7 @@ from setwise.estimators.objective import (
     sees_places,
     train_loss,
 )
-from setwise.estimators.sets import Grouping, as_ids, as_target, classes_of, column_names, group
+from setwise.estimators.sets import Grouping, as_ids, as_target, group, labels_of
 from setwise.estimators.splits import FOLDS, Split, folds, row_keys
 from setwise.losses import as_loss
 
@@ -412,13 +412,7 @@ def problem_of(
     target = None if y is None else as_target(y)
     # Features compute the lengths of the rows and refuse what is not finite there, which saves a pass over X.
     X, target = as_matrix(model, X, target, multi_output=True, order="C", ensure_all_finite=False)
-    if target.ndim == 2 and target.shape[1] > 1:
-        if model.pos_label is not None:
-            raise ValueError(f"pos_label must be None where y is a label matrix; got {model.pos_label!r}.")
-        classes = column_names(y, target.shape[1])
-    else:
-        classes = classes_of(target, model.pos_label)
-    grouping = group(target, groups, model.average, classes)
+    grouping = group(target, groups, model.average, labels_of(y, target, model.pos_label))
     loss = loss_for(as_loss(model.loss), grouping, model.pos_label)
     train = train_loss(model.surrogate, loss, class_weights(model.class_weight, grouping, target))
     ids = None if groups is None else as_ids(groups, len(target))

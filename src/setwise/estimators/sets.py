@@ -72,6 +72,15 @@ def refuse_unknown(labels: list[Any], known: list[Any]) -> None:
         raise ValueError(f"y must hold the labels {known} that were fitted; got {odd[0]!r}.")
 
 
+def labels_of(y: Any, target: NDArray[Any], pos_label: Any) -> NDArray[Any]:
+    """The labels of a target (n,), the positive one of two last; of a label matrix ``y`` the names of its columns."""
+    if target.ndim != 2 or target.shape[1] < 2:
+        return classes_of(target, pos_label)
+    if pos_label is not None:
+        raise ValueError(f"pos_label must be None where y is a label matrix; got {pos_label!r}.")
+    return column_names(y, target.shape[1])
+
+
 def column_names(y: Any, p: int) -> NDArray[Any]:
     """The names of the p columns of a table, or 0..p-1 if they have no names."""
     names = getattr(y, "columns", None)

@@ -24,7 +24,7 @@ from setwise.estimators.selection.base_models import (
     weight_name,
 )
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
-from setwise.estimators.sets import as_ids, as_row_weights, as_target, classes_of, column_names, group_matrix
+from setwise.estimators.sets import as_ids, as_row_weights, as_target, group_matrix, labels_of
 from setwise.estimators.splits import Folds, folds_of
 
 
@@ -139,17 +139,14 @@ def problem_of(
         raise ValueError(f"y must have one entry for each row of X, {n}; got inconsistent numbers: {len(target)}.")
     ids = None if groups is None else as_ids(groups, n)
     weight = None if sample_weight is None else as_row_weights(sample_weight, n)
+    classes = labels_of(y, target, pos_label)
     if target.ndim == 2 and target.shape[1] > 1:
-        if pos_label is not None:
-            raise ValueError(f"pos_label must be None where y is a label matrix; got {pos_label!r}.")
-        names = column_names(y, target.shape[1])
         # This checks the labels; the sets are made anew for each part of the rows.
-        group_matrix(target, None, average, names)
+        group_matrix(target, None, average, classes)
         truth = target.astype(np.float64) == 1.0
         return SelectionProblem(
-            X, truth.astype(np.int64), names, 1, Task(truth, loss, None, average), ids, weight, groups
+            X, truth.astype(np.int64), classes, 1, Task(truth, loss, None, average), ids, weight, groups
         )
-    classes = classes_of(target, pos_label)
     if len(classes) > 2:
         raise Refusal(
             "Only binary classification is supported. The type of the target is multiclass, with "

@@ -115,7 +115,7 @@ class Block:
 
     def __init__(self, batch, scores, bound_loss, nodes, joint):
         self.nodes, self.values = nodes, {}
-        s, lost = whole(scores), None if joint else [whole(row) for row in label_costs(bound_loss)]
+        s, lost = whole(scores), None if joint else [whole(row) for row in np.stack(label_costs(bound_loss), axis=1)]
         at = np.zeros(batch.total, np.int64)
         network = isinstance(batch, Network)
         edges = np.flatnonzero(np.isin(batch.edges[:, 0], nodes)) if network else []

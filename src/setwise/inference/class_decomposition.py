@@ -249,7 +249,7 @@ class _OneClassMaximizer(Maximizer):
 
     def __init__(self, method: ByClass, bound_loss: BoundLoss, term: OneLabel) -> None:
         self.method, self.bound_loss, self.slack = method, bound_loss, False
-        self._costs, self._inner = label_costs(bound_loss), method.inner.prepare(term.bound_loss)
+        self._costs, self._inner = np.stack(label_costs(bound_loss), axis=1), method.inner.prepare(term.bound_loss)
         batch = bound_loss.batch
         self._own = np.full(batch.total, term.label) if term.label is not None else np.maximum(batch.labels, 0)
 
@@ -280,7 +280,7 @@ class _AllClassesMaximizer(Maximizer):
     def __init__(self, method: ByClass, bound_loss: BoundLoss) -> None:
         self.method, self.bound_loss, self.slack = method, bound_loss, False
         terms = [term for term in bound_loss.terms if isinstance(term, OneLabel)]
-        self._costs = label_costs(bound_loss)
+        self._costs = np.stack(label_costs(bound_loss), axis=1)
         self._inner = {int(term.label or 0): method.inner.prepare(term.bound_loss) for term in terms}
         # The multipliers less the best scores, (total,), and where the whole keeps those of chosen sets.
         self._m = np.zeros(bound_loss.batch.total)

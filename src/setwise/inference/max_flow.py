@@ -197,13 +197,13 @@ class TwoLabels:
         edges = edgeless if isinstance(batch, Sets) else (batch.edges, batch.edge_columns, batch.edge_offsets)
         self.edges, self._columns, self._edge_offsets = edges
         costs = label_costs(bound_loss)
-        forbidden = costs == -np.inf
-        costs[forbidden] = 0.0
+        self._to_one, to_zero = (own == -np.inf for own in costs)
         # A node of which both labels are forbidden has no best label, and the value -inf says so.
-        self.forced: Bools = forbidden[:, 0] != forbidden[:, 1]
-        self._to_one: Bools = forbidden[:, 0]
-        self._shift = costs[:, 1] - costs[:, 0]
-        self.lost = segment_sums(costs[:, 0].copy(), batch.offsets)
+        self.forced: Bools = self._to_one != to_zero
+        for own in costs:
+            own[own == -np.inf] = 0.0
+        self._shift = costs[1] - costs[0]
+        self.lost = segment_sums(costs[0], batch.offsets)
 
     def scores(self, scores: Floats) -> tuple[Values, Values]:
         """The scores of the nodes, (total,), and of the edges, (m,), before labels are forced."""

@@ -65,7 +65,7 @@ class PairwiseProblem:
         numbers = np.empty(2 * len(batch.edges), dtype=np.int64)
         numbers[places] = 2 * np.arange(len(batch.edges))[:, None] + np.arange(2)
         links = Links(batch.edges, network.first, numbers, batch.offsets, batch.edge_offsets)
-        return cls(batch, label_costs(bound_loss), links)
+        return cls(batch, np.stack(label_costs(bound_loss), axis=1), links)
 
     def tables(self, scores: Floats) -> tuple[Values, Values]:
         """The functions f_i, (total, k), and f_e: (m, 1) where only equal labels win, else (m, k * k)."""
@@ -101,18 +101,17 @@ def outweighing(own: Values, edges: Ints, weights: Values) -> Values:
     return stronger(most)
 
 
-def label_costs(bound_loss: BoundLoss) -> Values:
-    """The costs of all labels by a sum of costs, (total, k); -inf forbids one, and unknown labels cost nothing."""
+def label_costs(bound_loss: BoundLoss) -> list[Values]:
+    """The costs of each label by a sum of costs, (total,); -inf forbids one, and unknown labels cost nothing."""
     batch = bound_loss.batch
-    found = np.zeros((batch.total, batch.n_labels))
+    found = [np.zeros(batch.total) for _ in range(batch.n_labels)]
     for term in bound_loss.terms:
-        if isinstance(term, LabelCosts):
-            found = found + term.costs
-        elif isinstance(term, Mistakes):
-            wrong = np.stack([batch.labels != label for label in range(batch.n_labels)], axis=1)
-            if batch.known is not None:
-                wrong &= batch.known[:, None]
-            found = found + np.where(wrong, term.costs[:, None], 0.0)
+        for label, own in enumerate(found):
+            if isinstance(term, LabelCosts):
+                own += term.costs[:, label]
+            elif isinstance(term, Mistakes):
+                wrong = batch.labels != batch.labels.dtype.type(label)
+                own += np.where(wrong if batch.known is None else wrong & batch.known, term.costs, 0.0)
     return found
 
 

@@ -77,7 +77,7 @@ class ByOrder(Inference):
 class _ByOrder(Maximizer):
     def __init__(self, method: ByOrder, bound_loss: BoundLoss) -> None:
         self.method, self.bound_loss, self.slack = method, bound_loss, False
-        self._max_iter, self._costs = method.max_iter, label_costs(bound_loss)
+        self._max_iter, self._costs = method.max_iter, np.stack(label_costs(bound_loss), axis=1)
         (self._order,) = (term for term in bound_loss.terms if isinstance(term, MisplacedPairs))
         self._truth: Ints = np.asarray(bound_loss.batch.labels, dtype=np.int64)
 

@@ -18,8 +18,8 @@ import numpy as np
 from setwise.core.surrogate import Piece, PiecedEvaluation, PiecedEvaluator
 from setwise.kernels.histograms import Histograms
 from setwise.surrogates import LovaszHinge, MarginRescaling
-from setwise.surrogates.pieces.bins import BinKeys, BinTotals, KeyRange
-from setwise.surrogates.pieces.margins import Bins, Margins, Ties
+from setwise.surrogates.pieces.bins import ends_of_keys, keys_in_bins, totals_in_bins
+from setwise.surrogates.pieces.margins import bins_between, count_ties, margins_between
 from timing import table
 
 SURROGATES = {
@@ -33,19 +33,20 @@ HEAD = ("surrogate", "scores", "tol", "gap", "rounds", "kB to a place", "kB from
 
 def repeated(question: Any, answer: Any, times: int) -> Any:
     """The answer of a place in which each decision is there so many times."""
-    if isinstance(question, KeyRange):
+    kind = getattr(question, "func", question)
+    if kind is ends_of_keys:
         return (answer[0] * times, *answer[1:])
-    if isinstance(question, BinTotals):
+    if kind is totals_in_bins:
         return (answer[0] * np.uint32(times), answer[1] * scaled(answer[1], times))
-    if isinstance(question, BinKeys):
+    if kind is keys_in_bins:
         return tuple(np.repeat(each, times) for each in answer)
-    if isinstance(question, Bins):
+    if kind is bins_between:
         return Histograms(answer.counts * times, answer.sums * times, answer.least, answer.most)
-    if isinstance(question, Margins):
+    if kind is margins_between:
         return [np.repeat(each, times) for each in answer]
-    if isinstance(question, Ties):
+    if kind is count_ties:
         return answer * times
-    raise TypeError(f"question must be one of those that places are asked; got {type(question).__name__}.")
+    raise TypeError(f"question must be one of those that places are asked; got {kind.__name__}.")
 
 
 def scaled(rest: np.ndarray, times: int) -> np.ndarray:

@@ -4,6 +4,7 @@ The number of its swapped pairs is exact.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -13,13 +14,13 @@ from setwise.core.checks import Bools, Ints, Values, as_count
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE, THRESHOLDS_REFUSE
-from setwise.core.surrogate import Dialogue
+from setwise.core.surrogate import Dialogue, Question
 from setwise.core.terms import Trait
 from setwise.decisions.levels import NumberRanges
 from setwise.decisions.thresholds import SortedDecisions, Sweep, Threshold
 from setwise.kernels.histograms import Histograms
 from setwise.kernels.thresholds import EQUAL
-from setwise.surrogates.pieces.margins import Bins, Margins
+from setwise.surrogates.pieces.margins import bins_between, margins_between
 
 GATHERED = 1 << 14
 """Up to this number of scores are asked for one by one."""
@@ -147,15 +148,15 @@ class ThresholdInPieces:
         return Sweep(order, losses, ends[:1]).best()[0]
 
 
-def bins_question(edges: Values) -> Bins:
+def bins_question(edges: Values) -> Question:
     """Asks how many scores of each class lie between rising edges (k + 1,)."""
-    return Bins(np.stack([edges] * 2), SCORES)
+    return partial(bins_between, np.stack([edges] * 2), signs=SCORES)
 
 
-def scores_question(segments: Segments, size: int) -> Margins:
+def scores_question(segments: Segments, size: int) -> Question:
     """Asks for the scores of each class in the segments, which are ``size`` in all."""
     edges = np.column_stack([segments.least, np.nextafter(segments.most, np.inf)])[::-1].ravel()
-    return Margins(np.stack([edges] * 2), np.array([size] * 2), SCORES)
+    return partial(margins_between, np.stack([edges] * 2), np.array([size] * 2), signs=SCORES)
 
 
 SENT = 1 << 22

@@ -3,7 +3,7 @@
 Of the set only the numbers of positives and negatives are known; losses of counts are bound to that.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -17,7 +17,7 @@ from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.surrogate import Piece, PiecedEvaluation, Question
+from setwise.core.surrogate import Dialogue, Piece, PiecedEvaluation, Question
 from setwise.core.terms import Trait
 from setwise.kernels.histograms import bin_keys, bin_slopes, bin_totals, key_range
 from setwise.surrogates.pieces.counts import CountBound
@@ -36,44 +36,21 @@ class BinPlan:
     few: int = 4096
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class KeyRange:
-    """Asks for :func:`setwise.kernels.histograms.key_range`: counts, ends, and whether all keys are finite."""
-
-    line: Values
-    floor: float
-
-    def __call__(self, piece: Piece) -> tuple[Ints, Values, bool]:
-        return key_range(piece.scores, piece.truth, self.line, self.floor)
+def ends_of_keys(line: Values, floor: float, piece: Piece) -> tuple[Ints, Values, bool]:
+    """:func:`setwise.kernels.histograms.key_range` of a piece: counts, ends, and whether all keys are finite."""
+    return key_range(piece.scores, piece.truth, line, floor)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class BinTotals:
-    """Asks for :func:`setwise.kernels.histograms.bin_totals` of the bins of ``edges`` (k+1,), where ``chosen`` (k,)."""
-
-    line: Values
-    edges: Values
-    chosen: Bools
-
-    def __call__(self, piece: Piece) -> tuple[Any, Values]:
-        found = bin_totals(piece.scores, piece.truth, self.line, self.edges)[self.chosen]
-        # Half of the bytes hold any number of decisions that one place can have.
-        return found[:, :2].astype(np.uint32), found[:, 2:]
+def totals_in_bins(line: Values, edges: Values, chosen: Bools, piece: Piece) -> tuple[Any, Values]:
+    """:func:`setwise.kernels.histograms.bin_totals` of the bins between ``edges`` (k+1,), where ``chosen`` (k,)."""
+    found = bin_totals(piece.scores, piece.truth, line, edges)[chosen]
+    # Half of the bytes hold any number of decisions that one place can have.
+    return found[:, :2].astype(np.uint32), found[:, 2:]
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class BinKeys:
-    """Asks for the keys and the labels of all decisions in bins between the ``edges`` (k+1,), where ``chosen`` (k,)."""
-
-    line: Values
-    edges: Values
-    chosen: Bools
-
-    def __call__(self, piece: Piece) -> tuple[Values, Bools]:
-        return bin_keys(piece.scores, piece.truth, self.line, self.edges, self.chosen)
+def keys_in_bins(line: Values, edges: Values, chosen: Bools, piece: Piece) -> tuple[Values, Bools]:
+    """The keys and the labels of all decisions in bins between the ``edges`` (k+1,), where ``chosen`` (k,)."""
+    return bin_keys(piece.scores, piece.truth, line, edges, chosen)
 
 
 def bin_gradient(line: Values, edges: Values, slopes: Values, piece: Piece) -> Floats:
@@ -160,22 +137,15 @@ class LeafAssessment:
         return PiecedEvaluation(max(self.value, 0.0), max(self.upper, 0.0), [gradient] * pieces)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class KeySummary:
-    """The keys of all ``pieces`` above a floor: how many each class has, its lowest and its highest, (2,) each."""
-
-    above: Ints
-    low: Values
-    high: Values
-    pieces: int
-
-
 def whole_range(
     line: Values, floor: float, negatives: int, positives: int
-) -> Generator[Question, list[Any], KeySummary]:
-    """The question for the range of the keys, and a check of the numbers of all decisions."""
-    answers = yield KeyRange(line, floor)
+) -> Dialogue[tuple[Ints, Values, Values, int]]:
+    """The question for the range of the keys, and a check of the numbers of all decisions.
+
+    Returns how many keys of each class are above the floor, their lowest and highest, (2,) each, and how many pieces
+    there are.
+    """
+    answers = yield partial(ends_of_keys, line, floor)
     counts, ends, proper = zip(*answers, strict=True)
     if not all(proper):
         raise ValueError("scores of the pieces must be finite; got NaN or inf.")
@@ -183,7 +153,7 @@ def whole_range(
     if total[0, 0] != negatives or total[1, 0] != positives:
         wanted = f"{negatives} negatives and {positives} positives"
         raise ValueError(f"pieces must hold {wanted} in all; got {total[0, 0]} and {total[1, 0]}.")
-    return KeySummary(total[:, 1], both[:, :, 0].min(axis=0), both[:, :, 1].max(axis=0), len(answers))
+    return total[:, 1], both[:, :, 0].min(axis=0), both[:, :, 1].max(axis=0), len(answers)
 
 
 def refined(
@@ -193,7 +163,7 @@ def refined(
     assess: Callable[[Leaves], LeafAssessment],
     tol: float,
     plan: BinPlan,
-) -> Generator[Question, list[Any], tuple[Leaves, LeafAssessment]]:
+) -> Dialogue[tuple[Leaves, LeafAssessment]]:
     """The dialogue that divides the keys between ``ends`` into bins whose gaps add up to at most ``tol``.
 
     The gap of a bin grows as its width times the square of the decisions that it holds. So an even bin in k parts has a
@@ -215,12 +185,12 @@ def refined(
     asked, parts = np.zeros(1, dtype=np.int64), np.array([plan.bins])
     while len(asked):
         if leaves.counts[asked].sum() <= max(plan.few, 4 * int(parts.sum())) and plan.few:
-            answers = yield BinKeys(line, *_bounds(leaves, asked, leaves.tops[asked]))
+            answers = yield partial(keys_in_bins, line, *_bounds(leaves, asked, leaves.tops[asked]))
             rows = _of_keys(answers)
             leaves = leaves.instead(asked, rows, rows[:, 4])
         else:
             tops = _divided(leaves, asked, parts)
-            answers = yield BinTotals(line, *_bounds(leaves, asked, tops))
+            answers = yield partial(totals_in_bins, line, *_bounds(leaves, asked, tops))
             leaves = leaves.instead(asked, _of_totals(answers, tops), tops)
         # An overflow is refused in one sentence, so NumPy need not warn of it.
         with np.errstate(over="ignore", invalid="ignore"):

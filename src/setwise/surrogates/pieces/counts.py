@@ -30,7 +30,7 @@ order is off by its size. In boxes of at most one mistake of each class no bound
 """
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -179,16 +179,15 @@ class Profile:
             found += [self._between(start, int(at)), part]
             start = int(at) + 1
         found.append(self._between(start, len(self.counts)))
-        return Profile(
-            np.concatenate([each.counts for each in found]),
-            np.concatenate([each.totals for each in found]),
-            np.concatenate([each.least for each in found]),
-            np.concatenate([each.most for each in found]),
-        )
+        return Profile(*(np.concatenate(parts) for parts in zip(*(each._arrays for each in found), strict=True)))
 
     def _between(self, start: int, end: int) -> "Profile":
         """Some consecutive segments."""
-        return Profile(*(each[start:end] for each in (self.counts, self.totals, self.least, self.most)))  # type: ignore[arg-type]
+        return Profile(*(each[start:end] for each in self._arrays))
+
+    @property
+    def _arrays(self) -> tuple[Any, ...]:
+        return self.counts, self.totals, self.least, self.most
 
     def level(self, count: int) -> tuple[float, int]:
         """The margin below which all are among the ``count`` least, and how many of those that equal it are too."""
@@ -251,7 +250,7 @@ class BestCounts:
     fp: int
     value: float
     upper: float
-    unknown: tuple[Bools, Bools]
+    unknown: list[Bools]
 
 
 @final
@@ -320,7 +319,7 @@ class _BestCorner:
                     self.rounded = ROUNDED * float(abs(loss[at]) + abs(x.lost[i][at]) + abs(y.lost[j][at]))
 
 
-def best_counts(bound: CountBound, axes: tuple[Axis, Axis], tol: float) -> BestCounts:
+def best_counts(bound: CountBound, axes: list[Axis], tol: float) -> BestCounts:
     """The best numbers of false negatives and of false positives, as far as the profiles of both classes tell.
 
     Boxes of counts are halved along both sides while their bound is above the best value at a corner seen so far; a
@@ -343,14 +342,14 @@ def best_counts(bound: CountBound, axes: tuple[Axis, Axis], tol: float) -> BestC
     return _found(axes, best, left, waiting, bounds, tol)
 
 
-def _waits(axes: tuple[Axis, Axis], boxes: Ints) -> Bools:
+def _waits(axes: list[Axis], boxes: Ints) -> Bools:
     """Which boxes are to be looked into once more is known: one side is not settled, and the other is one segment."""
     (x, y), (rows, columns) = axes, (boxes[:, :4], boxes[:, 4:])
     out = (x.open(rows) & ~y.several(columns)) | (y.open(columns) & ~x.several(rows))
     return out | (x.several(rows) | y.several(columns)) if len(boxes) > ROOM else out
 
 
-def _halved(axes: tuple[Axis, Axis], boxes: Ints) -> Ints:
+def _halved(axes: list[Axis], boxes: Ints) -> Ints:
     """The halves along each side that has some, quarters where both have."""
     for axis, at in zip(axes, (slice(0, 4), slice(4, 8)), strict=True):
         cut = axis.splits(boxes[:, at])
@@ -360,9 +359,7 @@ def _halved(axes: tuple[Axis, Axis], boxes: Ints) -> Ints:
     return boxes
 
 
-def _found(
-    axes: tuple[Axis, Axis], best: _BestCorner, left: float, waiting: Ints, bounds: Values, tol: float
-) -> BestCounts:
+def _found(axes: list[Axis], best: _BestCorner, left: float, waiting: Ints, bounds: Values, tol: float) -> BestCounts:
     """The best counts, and the segments of the boxes that wait and may still hold better ones."""
     alive = bounds > best.value + max(tol, best.rounded)
     # Boxes that waited while a better value was found elsewhere count as left now.
@@ -377,4 +374,4 @@ def _found(
         np.add.at(seen, waiting[:, at][:, 0], 1)
         np.add.at(seen, waiting[:, at][:, 1], -1)
         unknown.append((np.cumsum(seen)[:-1] > 0) & ~axis.settled[:-1] & (np.diff(axis.counts) > 1))
-    return BestCounts(best.fn, best.fp, best.value, upper, (unknown[0], unknown[1]))
+    return BestCounts(best.fn, best.fp, best.value, upper, unknown)

@@ -76,15 +76,15 @@ class LovaszInPieces(PiecedEvaluator):
     def search(self, tol: float) -> Search:
         given = int(self.counts.N[0]), int(self.counts.P[0])
         # Errors that are clipped at 0 add nothing, so their decisions are left out.
-        found = yield from whole_range(MARGINS, -1.0 if self.thresholded else -np.inf, *given)
-        start = float(self.counts.origin[0])
-        if not found.above.sum():
-            return PiecedEvaluation(max(start, 0.0), max(start, 0.0), [without_gradient] * found.pieces)
-        ends = float(found.low.min()), float(found.high.max())
-        leaves, assessed = yield from refined(MARGINS, ends, int(found.above.sum()), self.assess, tol, self.plan)
+        floor = -1.0 if self.thresholded else -np.inf
+        above, low, high, pieces = yield from whole_range(MARGINS, floor, *given)
+        start, size, ends = float(self.counts.origin[0]), int(above.sum()), (float(low.min()), float(high.max()))
+        if not size:
+            return PiecedEvaluation(max(start, 0.0), max(start, 0.0), [without_gradient] * pieces)
+        leaves, assessed = yield from refined(MARGINS, ends, size, self.assess, tol, self.plan)
         # Where the sum is clipped at 0, a subgradient is 0 (LH Definition 6).
         slopes = assessed.slopes if assessed.value > 0.0 else np.zeros_like(assessed.slopes)
-        return assessed.evaluation(leaves.gradient(MARGINS, slopes), found.pieces)
+        return assessed.evaluation(leaves.gradient(MARGINS, slopes), pieces)
 
     def assess(self, leaves: Leaves) -> LeafAssessment:
         """The bounds of the sum, without a clip of it."""
@@ -185,14 +185,14 @@ class RocAreaInPieces(PiecedEvaluator):
 
     def search(self, tol: float) -> Search:
         line = np.array([[0.0, 1.0 / self.scale], [-self.margin, 1.0 / self.scale]])
-        found = yield from whole_range(line, -np.inf, self.negatives, self.positives)
+        _, low, high, pieces = yield from whole_range(line, -np.inf, self.negatives, self.positives)
         # No negative below all positives is swapped, and no positive above all negatives.
-        ends = float(found.low[1]), float(found.high[0])
+        ends = float(low[1]), float(high[0])
         if not ends[0] < ends[1]:
-            return PiecedEvaluation(0.0, 0.0, [without_gradient] * found.pieces)
+            return PiecedEvaluation(0.0, 0.0, [without_gradient] * pieces)
         size = self.negatives + self.positives
         leaves, assessed = yield from refined(line, ends, size, self.assess, tol, self.plan)
-        return assessed.evaluation(leaves.gradient(line, assessed.slopes), found.pieces)
+        return assessed.evaluation(leaves.gradient(line, assessed.slopes), pieces)
 
     def assess(self, leaves: Leaves) -> LeafAssessment:
         """The bounds where the pairs of a bin are all swapped or not."""

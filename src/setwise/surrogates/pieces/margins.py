@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from setwise.core.checks import LARGEST, Bools, Floats, Ints, Values
 from setwise.core.surrogate import Piece, PiecedEvaluation, PiecedEvaluator, Question, Search
@@ -28,13 +29,10 @@ SEGMENTS = 2 * BINS
 ROWS = (1, 0)
 """The rows of the positives and of the negatives."""
 
-Pair = tuple[Profile, Profile]
 
-
-def first_profiles(whole: Histograms) -> Pair:
+def first_profiles(whole: Histograms) -> list[Profile]:
     """The profiles of bins of each class."""
-    first, second = (Profile.of(*(each[row] for each in whole)) for row in ROWS)
-    return first, second
+    return [Profile.of(*(each[row] for each in whole)) for row in ROWS]
 
 
 def chosen(profile: Profile, unknown: Bools) -> Ints:
@@ -46,7 +44,7 @@ def chosen(profile: Profile, unknown: Bools) -> Ints:
     return np.sort(places[np.argsort(-size, kind="stable")[:SEGMENTS]])
 
 
-def cut_edges(profiles: Pair, places: Sequence[Ints], hints: Sequence[Values]) -> list[list[Values]]:
+def cut_edges(profiles: list[Profile], places: list[Ints], hints: Sequence[Values]) -> list[list[Values]]:
     """The edges of new bins inside of segments, an array for each of them."""
     out = []
     for profile, where, near in zip(profiles, places, hints, strict=True):
@@ -55,7 +53,7 @@ def cut_edges(profiles: Pair, places: Sequence[Ints], hints: Sequence[Values]) -
     return out
 
 
-def window_edges(profiles: Pair, places: Sequence[Ints]) -> list[list[Values]]:
+def window_edges(profiles: list[Profile], places: list[Ints]) -> list[list[Values]]:
     """The edges of one bin for each segment."""
     return [
         [np.array([profile.least[i], np.nextafter(profile.most[i], np.inf)]) for i in where]
@@ -70,7 +68,7 @@ def as_rows(edges: list[list[Values]]) -> Values:
     return np.stack([np.append(row, np.full(width - len(row), np.inf)) for row in rows])
 
 
-def refined(profiles: Pair, places: Sequence[Ints], edges: list[list[Values]], whole: Histograms) -> Pair:
+def refined(profiles: list[Profile], places: list[Ints], edges: list[list[Values]], whole: Histograms) -> list[Profile]:
     """The profiles in which segments are replaced by what their new bins hold."""
     out = []
     for row, profile, where, cuts in zip(ROWS, profiles, places, edges, strict=True):
@@ -81,10 +79,10 @@ def refined(profiles: Pair, places: Sequence[Ints], edges: list[list[Values]], w
             # The bin from the last edge of this segment to the first one of the next is left out.
             start += len(each)
         out.append(profile.split(where, parts))
-    return out[0], out[1]
+    return out
 
 
-def gathered(profiles: Pair, places: Sequence[Ints], answers: list[list[Values]]) -> Pair:
+def gathered(profiles: list[Profile], places: list[Ints], answers: list[list[Values]]) -> list[Profile]:
     """The profiles in which segments are replaced by all their margins."""
     out = []
     for row, profile, where in zip(ROWS, profiles, places, strict=True):
@@ -96,53 +94,26 @@ def gathered(profiles: Pair, places: Sequence[Ints], answers: list[list[Values]]
             for a, b in zip(starts, ends, strict=True)
         ]
         out.append(profile.split(where, parts))
-    return out[0], out[1]
+    return out
 
 
 SIGNS = np.array([-1.0, 1.0])
-"""What makes margins of the scores of negatives and of positives."""
+"""What makes margins of the scores of negatives and of positives; with signs of 1 questions are about scores."""
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Bins:
-    """How many margins of each class lie between two edges, their sum, the least and the largest; edges (2, k + 1).
-
-    With ``signs`` of 1 it is asked about scores instead.
-    """
-
-    edges: Values
-    signs: tuple[float, float] = (-1.0, 1.0)
-
-    def __call__(self, piece: Piece) -> Histograms:
-        return class_histograms(piece.scores, piece.truth, self.signs, self.edges)
+def bins_between(edges: Values, piece: Piece, signs: ArrayLike = SIGNS) -> Histograms:
+    """How many margins of each class lie between two edges, their sum, the least and the largest; edges (2, k + 1)."""
+    return class_histograms(piece.scores, piece.truth, signs, edges)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Margins:
-    """The sorted margins of each class from an edge of even number to the next; at most ``sizes`` (2,) in all.
-
-    With ``signs`` of 1 it is asked about scores instead.
-    """
-
-    edges: Values
-    sizes: Ints
-    signs: tuple[float, float] = (-1.0, 1.0)
-
-    def __call__(self, piece: Piece) -> list[Values]:
-        return values_between(piece.scores, piece.truth, self.signs, self.edges, self.sizes)
+def margins_between(edges: Values, sizes: Ints, piece: Piece, signs: ArrayLike = SIGNS) -> list[Values]:
+    """The sorted margins of each class from an edge of even number to the next; at most ``sizes`` (2,) in all."""
+    return values_between(piece.scores, piece.truth, signs, edges, sizes)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Ties:
+def count_ties(levels: Values, piece: Piece) -> Ints:
     """How many margins of each class equal its level, (2,)."""
-
-    levels: Values
-
-    def __call__(self, piece: Piece) -> Ints:
-        return np.asarray(count_equal(piece.scores, piece.truth, SIGNS, self.levels))
+    return np.asarray(count_equal(piece.scores, piece.truth, SIGNS, levels))
 
 
 def flip_gradient(levels: Values, ties: Ints, scale: float, piece: Piece) -> Floats:
@@ -196,7 +167,7 @@ class CountSearchInPieces(PiecedEvaluator):
 
     def search(self, tol: float) -> Search:
         """The dialogue that finds the value to within ``tol``, or up to rounding."""
-        answers = yield Bins(np.array([[-np.inf, 0.0, np.inf]] * 2))
+        answers = yield partial(bins_between, np.array([[-np.inf, 0.0, np.inf]] * 2))
         pieces, profiles = len(answers), first_profiles(self._checked(added(answers)))
         found = self._look(profiles, tol)
         rounds, before = 0, np.inf
@@ -207,18 +178,18 @@ class CountSearchInPieces(PiecedEvaluator):
                 break
             if slow or max(sizes) <= GATHERED:
                 places = [np.flatnonzero(mask) for mask in found.unknown]
-                question = Margins(as_rows(window_edges(profiles, places)), np.array(sizes[::-1]))
+                question = partial(margins_between, as_rows(window_edges(profiles, places)), np.array(sizes[::-1]))
                 profiles = gathered(profiles, places, (yield question))
             else:
                 places = [chosen(p, mask) for p, mask in zip(profiles, found.unknown, strict=True)]
                 edges = cut_edges(profiles, places, self._hints(found))
-                profiles = refined(profiles, places, edges, added((yield Bins(as_rows(edges)))))
+                profiles = refined(profiles, places, edges, added((yield partial(bins_between, as_rows(edges)))))
             found = self._look(profiles, tol)
         # The rows of levels are those of questions: negatives come first.
         levels, ties = zip(profiles[1].level(found.fp), profiles[0].level(found.fn), strict=True)
         shares = np.zeros((pieces, 2), dtype=np.int64)
         if any(ties):
-            shares = _shares(np.array(ties), (yield Ties(np.array(levels))))
+            shares = _shares(np.array(ties), (yield partial(count_ties, np.array(levels))))
         gradients: list[Question] = [partial(flip_gradient, np.array(levels), share, self.scale) for share in shares]
         base = (profiles[0].base + profiles[1].base) / self.scale
         return PiecedEvaluation(found.value - base, found.upper - base, gradients)
@@ -239,8 +210,8 @@ class CountSearchInPieces(PiecedEvaluator):
             )
         return whole
 
-    def _look(self, profiles: Pair, tol: float) -> BestCounts:
-        return best_counts(self.bound, (Axis(profiles[0], self.scale), Axis(profiles[1], self.scale)), tol)
+    def _look(self, profiles: list[Profile], tol: float) -> BestCounts:
+        return best_counts(self.bound, [Axis(profile, self.scale) for profile in profiles], tol)
 
     def _hints(self, found: BestCounts) -> tuple[Values, Values]:
         """What one more or one less mistake of each class gains at the best counts: there mistakes stop to pay."""

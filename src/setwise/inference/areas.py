@@ -67,8 +67,10 @@ class _ByArea(Maximizer):
         counts, sets = self._reduced.rest.counts, self._reduced.sets
         assert isinstance(counts, Counts)
         assert counts.areas is not None
-        spans = zip(sets.offsets[:-1], sets.offsets[1:], strict=True)
-        self._sets = [_AreaSet.of(counts, i, sets.truth[a:b], counts.areas[a:b]) for i, (a, b) in enumerate(spans)]
+        assert counts.quotient is not None
+        formulas = (partial(counts.of, at=i) for i in range(len(sets)))
+        truths, areas = np.split(sets.truth, sets.offsets[1:-1]), np.split(counts.areas, sets.offsets[1:-1])
+        self._sets = [_AreaSet(*one) for one in zip(formulas, *counts.quotient, truths, areas, strict=True)]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         sets, margins = self._reduced.sets, self._reduced.margins(scores)
@@ -89,11 +91,6 @@ class _AreaSet:
     bottom: Values
     truth: Bools
     areas: Values
-
-    @classmethod
-    def of(cls, counts: Counts, i: int, truth: Bools, areas: Values) -> "_AreaSet":
-        assert counts.quotient is not None
-        return cls(partial(counts.of, at=i), counts.quotient[0][i], counts.quotient[1][i], truth, areas)
 
     def maximize(self, margins: Values) -> tuple[float, Bools]:
         """Returns an upper bound and the mistakes that were found."""

@@ -46,11 +46,8 @@ class RankedMargins:
     sums: Doubles
 
     @classmethod
-    def of(
-        cls, sets: Sets, scores: NDArray[Any], floor: float = -np.inf, caps: Doubles | None = None
-    ) -> "RankedMargins":
+    def of(cls, sets: Sets, scores: NDArray[Any], floor: float, caps: Doubles) -> "RankedMargins":
         """Sorts all margins between floor and cap; O(p log p)."""
-        caps = np.full(2 * len(sets), np.inf) if caps is None else caps
         keys, margins, starts, low, base = rank_margins(scores, sets.truth, sets.offsets, floor, caps)
         return cls(sets, scores, floor, caps, keys, margins, starts, low, base, prefix_sums(margins, starts))
 
@@ -307,32 +304,21 @@ def _best_columns(value: Value, table: Ints, row: Ints, first: Ints, last: Ints)
     return values[at], column[at]
 
 
-@final
-@dataclass(frozen=True)
-class BestCell:
-    """The best cell seen, its value, and a bound on every cell of the table."""
-
-    row: int
-    column: int
-    value: float
-    bound: float
-
-
 def prune_table(
-    value: Value, above: Value, table: int, height: int, width: int, budget: int, tol: float = 0.0
-) -> BestCell:
+    value: Value, above: Value, table: int, height: int, width: int, budget: int, tol: float
+) -> tuple[int, int, float]:
     """Finds the best cell of one table by bound and prune: boxes are split until none has a bound above the best value.
 
     ``value(table, row, column)`` is the function; ``above(table, rows, columns)`` bounds it on boxes, given as arrays
     (m, 2) of first and last rows and columns. The search stops earlier after about ``budget`` cells and boxes, and
-    where ``bound - value <= tol``; then ``bound`` is above ``value``.
+    where ``bound - value <= tol``. Returns the row and the column of the best cell seen, and the bound of every cell.
     """
     boxes = np.array([[0, height - 1, 0, width - 1]], dtype=np.int64)
     bounds, spent = np.array([np.inf]), 0
     best, cell = -np.inf, (0, 0)
     while len(boxes):
         if spent > budget or (tol > 0.0 and float(bounds.max()) - best <= tol):
-            return BestCell(*cell, best, max(best, float(bounds.max())))
+            return *cell, max(best, float(bounds.max()))
         # All boxes are split at once, or those of the largest bounds where there are many.
         picked = np.argsort(-bounds)[: CHUNK // LEAF] if len(bounds) > CHUNK // LEAF else np.arange(len(bounds))
         rest = np.ones(len(bounds), dtype=bool)
@@ -354,7 +340,7 @@ def prune_table(
         # Prune the boxes that can not hold a better cell.
         alive = bounds > best
         boxes, bounds = boxes[alive], bounds[alive]
-    return BestCell(*cell, best, best)
+    return *cell, best
 
 
 def _quarters(boxes: Ints) -> Ints:

@@ -38,16 +38,11 @@ BUDGET = 1 << 27
 """The most cells that the table of one set may have where it is not Monge."""
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class RowMaxima:
-    """The best loss less margins of the other class, for each set and each number of mistakes of one class.
+RowMaxima = tuple[Values, Ints]
+"""The best loss less margins of the other class, for each set and each number of mistakes of one class.
 
-    ``values`` is flat, and ``counts`` (n,) says how many of them belong to each set.
-    """
-
-    values: Values
-    counts: Ints
+They are flat, (sum of counts,), with how many there are for each set, (n,).
+"""
 
 
 def count_marginals(bound: BoundCounts, scores: Floats, base: Values | float, name: str) -> Values:
@@ -76,10 +71,10 @@ def count_marginals(bound: BoundCounts, scores: Floats, base: Values | float, na
 def _marginals(order: RankedMargins, base: Values | float, first: RowMaxima, second: RowMaxima) -> Values:
     """Returns the max-marginals from the row maxima of both classes."""
     # The kernel takes the segments of positives and negatives in turn, so the row maxima are interleaved.
-    counts = np.stack([first.counts, second.counts], axis=1)
+    counts = np.stack([first[1], second[1]], axis=1)
     flat_maxima = np.empty(counts.sum())
     is_first = np.repeat(np.tile([True, False], len(counts)), counts.ravel())
-    flat_maxima[is_first], flat_maxima[~is_first] = first.values, second.values
+    flat_maxima[is_first], flat_maxima[~is_first] = first[0], second[0]
     edges = np.concatenate(([0], np.cumsum(counts)))
     sets = order.sets
     return table_marginals(order.parts, order.scores, sets.truth, sets.offsets, order.base + base, flat_maxima, edges)
@@ -96,7 +91,7 @@ def _one_class(bound: BoundCounts, scores: Floats, base: Values | float) -> Valu
     mistakes, P = order.low[2 * at] + first[at] + place, sets.positives[at]
     fn = np.minimum(mistakes, P)
     values = bound.counts.of(fn.astype(np.float64), (mistakes - fn).astype(np.float64), at)
-    out = _marginals(order, base, RowMaxima(values, counts), RowMaxima(np.empty(0), np.zeros_like(counts)))
+    out = _marginals(order, base, (values, counts), (np.empty(0), np.zeros_like(counts)))
     # A negative was turned into a positive, so its two entries change places.
     return np.where(sets.truth[:, None], out, out[:, ::-1])
 
@@ -112,7 +107,7 @@ def _maxima_on_diagonal(objective: CountObjective, excess: Ints, side: int) -> R
     values = np.full(len(inside), -np.inf)
     fn, fp = (other, x) if side else (x, other)
     values[inside] = objective.loss_at(i, fn, fp) - order.score_lost(2 * i + 1 - side, other)
-    return RowMaxima(values, order.ranked[side::2] + 1)
+    return values, order.ranked[side::2] + 1
 
 
 def _of_tables(objective: CountObjective, bound: BoundCounts, side: int, name: str) -> RowMaxima:
@@ -141,7 +136,7 @@ def _of_tables(objective: CountObjective, bound: BoundCounts, side: int, name: s
         tables = np.flatnonzero(chosen)
         if len(tables):
             out[np.repeat(chosen, counts)] = search(rows.take(tables))[0]
-    return RowMaxima(out, counts)
+    return out, counts
 
 
 def _forced_range(order: RankedMargins, side: int) -> tuple[Ints, Ints]:
@@ -296,7 +291,7 @@ class _CountSearch(Maximizer):
         for i in np.flatnonzero(prune):
             size = (int(heights[i]), int(widths[i]))
             found = prune_table(objective, objective.above, int(i), *size, self.method.budget, float(tol[i]))
-            x[i], y[i], above[i] = found.row, found.column, found.bound
+            x[i], y[i], above[i] = found
         return x, y, above
 
 

@@ -24,7 +24,6 @@ from setwise.inference.components import each_component
 from setwise.inference.max_flow import (
     BLOCK,
     GRAPHS,
-    ROUNDING,
     CutMaximizer,
     FlowNetwork,
     MaxFlow,
@@ -398,14 +397,9 @@ class _OneWayCut(CutMaximizer):
         """The scores of the nodes, (total,), all capacities, and what forced nodes add to each set, (n,)."""
         problem, (_, places, _) = self.problem, self._network
         own, edges = problem.scores(scores)
-        least = edges.min() if edges.size else 0.0
-        if least < -ROUNDING * np.abs(scores).max(initial=0.0):
-            raise ValueError(
-                f"OneWayCut needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0."
-            )
         capacities = np.zeros(2 * len(places))
         m = len(edges)
-        capacities[places[:m]] = np.maximum(edges, 0.0)[:, None]
+        capacities[places[:m]] = attracting(scores, edges, "OneWayCut")[:, None]
         # A broken order costs four times what labels can gain, so that it is told from a loss without one.
         dear = 4.0 * float(stronger(np.abs(own).sum() + 2.0 * capacities.sum()))
         capacities[places[m:, 1]] = dear

@@ -112,6 +112,10 @@ class _CountFactor(Factor):
         return self._maximizer.max_marginals(scores, np.array([scores @ self._truth]))
 
 
+Repair = Callable[[Bools], list[Bools]]
+"""What makes candidates of labels that were found."""
+
+
 class FactorGraph:
     """One set as a network with the modular part of the loss, and the factors of all other terms.
 
@@ -150,7 +154,7 @@ class FactorGraph:
         np.add.at(out, self.places[self.nodes], multipliers)
         return out
 
-    def at(self, scores: Values, repair: Callable[[Bools], list[Bools]], multipliers: Values, gap: float) -> DualPoint:
+    def at(self, scores: Values, repair: Repair, multipliers: Values, gap: float) -> DualPoint:
         """An upper bound for any multipliers of all entries, with repaired labelings.
 
         ``max_y [<s, phi(y)> + <m, y>] + sum_f max_y [f(y) - <m_f, y>]``, relative to the target. The labelings are that
@@ -170,12 +174,7 @@ class FactorGraph:
         return DualPoint(bound, bound, slope, [mended for one in found for mended in repair(one)], multipliers)
 
     def descent(
-        self,
-        scores: Values,
-        tol: float,
-        left: int,
-        repair: Callable[[Bools], list[Bools]] = lambda labels: [labels],
-        hopeless: float = 0.0,
+        self, scores: Values, tol: float, left: int, repair: Repair = lambda labels: [labels], hopeless: float = 0.0
     ) -> Descent:
         """The descent on the bound, whose candidates are repaired."""
         at = partial(self.at, scores, repair)

@@ -162,15 +162,15 @@ def modular_part(bound_loss: BoundLoss) -> BoundLoss:
     return replace(bound_loss, terms=tuple(term for term in bound_loss.terms if isinstance(term, Mistakes)))
 
 
-def attracting(scores: Floats, edges: Floats) -> Values:
-    """The scores of edges, a part of ``scores``, as weights of 0 or above; Refusal where they repel."""
+def attracting(scores: Floats, edges: Floats, method: str = "MaxFlow") -> Values:
+    """The scores of edges, a part of ``scores``, as weights of 0 or above; ValueError where they repel."""
     least = edges.min() if edges.size else 0.0
     if least < -ROUNDING * max(scores.max(initial=0.0), -scores.min(initial=0.0)):
-        raise Refusal(
-            f"MaxFlow needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0, or use "
-            "QPBO, or DualDecomposition(network=QPBO()) for a loss of counts.",
-            NETWORKS_REFUSE,
-        )
+        words = f"{method} needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0"
+        if method != "MaxFlow":
+            raise ValueError(f"{words}.")
+        other = "or use QPBO, or DualDecomposition(network=QPBO()) for a loss of counts."
+        raise Refusal(f"{words}, {other}", NETWORKS_REFUSE)
     # What rounding has made of 0 is left to the bounds.
     return np.maximum(edges, 0.0, dtype=np.float64)
 

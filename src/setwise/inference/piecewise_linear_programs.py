@@ -12,7 +12,7 @@ from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Takes
 from setwise.core.networks import Graphs
 from setwise.inference.descent import PerSetMaximizer
-from setwise.inference.max_flow import GRAPHS, ROUNDING
+from setwise.inference.max_flow import GRAPHS, attracting
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -157,18 +157,13 @@ class PiecesOfSet:
         """The rounded labeling of one linear program, and the upper bound of the labelings in its rectangle."""
         graphs = self._graphs
         nodes, edges = scores[graphs.node_places], scores[graphs.edge_places]
-        least = edges.min() if edges.size else 0.0
-        if least < -ROUNDING * np.abs(scores).max(initial=0.0):
-            raise ValueError(
-                f"PiecewiseLinearPrograms needs scores of edges from 0 on; got {least:.4g}. "
-                "Bound the weights of edges by 0."
-            )
+        weights = attracting(scores, edges, "PiecewiseLinearPrograms")
         # To import it takes longer than most calls of the library.
         from scipy.optimize import linprog
 
         # Both kinds of mistakes are worth their slope and their cost; a false negative takes its label away.
         worth = np.where(graphs.truth, piece.a, piece.b) + self._costs
-        gain = np.concatenate([nodes + self._sign * worth, -np.maximum(edges, 0.0)])
+        gain = np.concatenate([nodes + self._sign * worth, -weights])
         positives = graphs.truth.sum()
         limits = np.array([positives - piece.low, piece.high - positives, piece.right, -piece.left], dtype=np.float64)
         right = np.concatenate([np.zeros(2 * len(graphs.edges)), limits])

@@ -159,21 +159,15 @@ class LovaszExtension(Evaluator):
         if not self._remainder.terms and self.thresholded:
             values, gradient = np.zeros(len(sets)), np.zeros_like(scores)
         elif self._quotient is not None:
-            values, gradient = self._of_quotient(scores)
+            codes, limits, start = sets.truth.view(np.int8), self._limits, self._at_empty
+            found = quotient_extension(scores, codes, sets.offsets, MARGINS, limits, *self._quotient, start)
+            values, gradient = found[:2]
         else:
             values, gradient = self._of_gains(scores)
         # The kernel adds its gradient to the one of the remainder.
         if self._costs is not None:
             values = values + modular_hinge(scores, sets.truth, sets.offsets, self._costs, gradient)
         return Evaluation(values, gradient, values, np.ones(len(sets), dtype=bool))
-
-    def _of_quotient(self, scores: Floats) -> tuple[Values, Floats]:
-        """The value and the gradient of the remainder if it is one quotient of counts."""
-        sets = self.batch
-        assert self._quotient is not None
-        codes = sets.truth.view(np.int8)
-        limits, start = self._limits, self._at_empty
-        return quotient_extension(scores, codes, sets.offsets, MARGINS, limits, *self._quotient, start)[:2]
 
     def _of_gains(self, scores: Floats) -> tuple[Values, Floats]:
         """The value and the gradient of any remainder, from its gains along the sorted errors."""

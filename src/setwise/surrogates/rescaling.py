@@ -354,16 +354,14 @@ class MultilabelHinge(Surrogate):
     def on(self, batch: Batch) -> Evaluator:
         bound_loss, slack = self.loss.bind(batch), self.rescaling == "slack"
         if isinstance(batch, Flips):
-            return _evaluator(Auto().prepare(bound_loss, slack=slack))
-        if not all(isinstance(term, LargestCost) for term in bound_loss.terms) or not bound_loss.terms:
+            maximizer = Auto().prepare(bound_loss, slack=slack)
+        elif bound_loss.terms and all(isinstance(term, LargestCost) for term in bound_loss.terms):
+            single = BoundLoss(bound_loss.batch, (*bound_loss.terms, OneMistake()), self.loss)
+            maximizer = ByLargest().prepare(single, slack=slack)
+        else:
             raise Refusal(
                 f"MultilabelHinge refuses {self.loss!r}: single mistakes do not bound it. Use MaxLoss, or "
                 "surrogate='margin'.",
                 HINGE_OF_LABELS,
             )
-        single = BoundLoss(bound_loss.batch, (*bound_loss.terms, OneMistake()), self.loss)
-        return _evaluator(ByLargest().prepare(single, slack=slack))
-
-
-def _evaluator(maximizer: Maximizer) -> Evaluator:
-    return Slack(maximizer) if maximizer.slack else Support(maximizer)
+        return Slack(maximizer) if slack else Support(maximizer)

@@ -145,7 +145,7 @@ def test_ctrl_c_in_the_last_fit_keeps_its_weights(bags, monkeypatch):
     assert full.objective_ <= model.objective_ < np.inf
 
 
-@pytest.mark.parametrize("part", ["Posterior", "calibrated", "fit_likelihood"])
+@pytest.mark.parametrize("part", ["Posterior", "calibrated", "fit_smooth"])
 def test_ctrl_c_between_the_fits_of_an_alternation_keeps_the_last(bags, monkeypatch, part):
     X, y, groups, counts = bags
 

@@ -37,7 +37,6 @@ class Knowledge:
     order : (total,) the rows, bag by bag, in their own order inside of a bag
     sets : their labels, int8, and the offsets of the bags
     low, high : (bags,) the least and the largest number of positives
-    ids : (bags,) the ids of the bags, sorted
     labeled : whether the label of a row was given, beside those that follow from numbers
     """
 
@@ -45,7 +44,6 @@ class Knowledge:
     sets: Sets
     low: Ints
     high: Ints
-    ids: NDArray[Any]
     labeled: bool = False
 
     @classmethod
@@ -78,9 +76,7 @@ class Knowledge:
         sizes = np.bincount(bags.owners[order], minlength=len(bags))
         kept = np.flatnonzero(sizes)
         offsets = np.concatenate(([0], np.cumsum(sizes[kept]))).astype(np.int64)
-        return cls(
-            order, Sets(labels[order], offsets), low[kept], np.minimum(high, sizes)[kept], bags.ids[kept], labeled
-        )
+        return cls(order, Sets(labels[order], offsets), low[kept], np.minimum(high, sizes)[kept], labeled)
 
     def __len__(self) -> int:
         return len(self.low)
@@ -117,8 +113,8 @@ class Knowledge:
     def take(self, parts: Ints) -> "tuple[Places, Knowledge]":
         """The places of the rows of some bags, and what is known of them."""
         places = self.sets.decisions(parts)
-        low, high, ids = self.low[parts], self.high[parts], self.ids[parts]
-        return places, Knowledge(self.order[places], self.sets.take(parts), low, high, ids, self.labeled)
+        sets = self.sets.take(parts)
+        return places, Knowledge(self.order[places], sets, self.low[parts], self.high[parts], self.labeled)
 
 
 @final

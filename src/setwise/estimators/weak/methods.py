@@ -48,14 +48,11 @@ def fit_to(problem: BagProblem, targets: Values, start: Values | None, settings:
     return descend_by_lbfgs(problem.risk(loss, settings.n_jobs), begin, settings)
 
 
-def fit_likelihood(problem: BagProblem, start: Values, settings: FitSettings) -> LinearModel:
-    """A local minimum of ``0.5 |w|^2 - C sum over bags of log Pr(what is known)``, from ``start``."""
-    return descend_by_lbfgs(problem.risk(CountLikelihood(problem.knowledge.loss), settings.n_jobs), start, settings)
-
-
-def fit_proportions(problem: BagProblem, start: Values, settings: FitSettings) -> LinearModel:
-    """A local minimum of ``0.5 |w|^2 + C sum over bags of ProportionLoss``, from ``start``."""
-    return descend_by_lbfgs(problem.risk(ProportionLoss(problem.knowledge.loss), settings.n_jobs), start, settings)
+def fit_smooth(
+    problem: BagProblem, start: Values, settings: FitSettings, kind: Callable[[Loss], Surrogate]
+) -> LinearModel:
+    """A local minimum of ``0.5 |w|^2 + C sum over bags of a smooth surrogate of CountRange``, from ``start``."""
+    return descend_by_lbfgs(problem.risk(kind(problem.knowledge.loss), settings.n_jobs), start, settings)
 
 
 SHARPNESS = (2.0, 4.0, 8.0, np.inf)
@@ -72,7 +69,7 @@ def fit_by_alternation(problem: BagProblem, start: Values, settings: FitSettings
     at a factor of the log-odds that grows to inf. At last the scale is that of greatest likelihood of the bags; the
     boundary stays.
     """
-    found = fit_likelihood(problem, start, settings)
+    found = fit_smooth(problem, start, settings, CountLikelihood)
     if found.status == "interrupted":
         return found
     try:
@@ -241,8 +238,8 @@ Method = Callable[[BagProblem, Values, FitSettings], LinearModel]
 
 LINEAR: Mapping[str, Method] = MappingProxyType(
     {
-        "proportion_loss": fit_proportions,
-        "count_likelihood": fit_likelihood,
+        "proportion_loss": partial(fit_smooth, kind=ProportionLoss),
+        "count_likelihood": partial(fit_smooth, kind=CountLikelihood),
         "alternation": fit_by_alternation,
         "margin": partial(fit_ranges, kind=MarginRescaling),
         "ramp": partial(fit_ranges, kind=Ramp),

@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from setwise.core.checks import Ints, Values
-from setwise.core.learner import Record, plain_interrupts
+from setwise.core.learner import plain_interrupts
 from setwise.core.risk import Risk
 from setwise.core.surrogate import Evaluator, Surrogate
 from setwise.estimators.weak.knowledge import Knowledge
@@ -297,12 +297,9 @@ def descend_by_bundles(problem: BagProblem, evaluator: Evaluator, start: Values,
     known, scale = problem.knowledge, np.append(np.ones(len(start) - 1), CONSTANT_FEATURE)
     risk = MeanRisk(RowModel(problem.X, known.sets.offsets, CONSTANT_FEATURE), evaluator, n_jobs=settings.n_jobs)
     learner = NRBM(settings.C * len(known), max(settings.tol, TOL), min(settings.max_iter, STEPS))
-
-    def show(record: Record, _: Values) -> None:
-        settings.watch.step(record.objective, record.iteration)
-
-    found = learner.minimize(risk, w0=start / scale, callback=show)
-    settings.watch.close()
+    watch = settings.watch
+    found = learner.minimize(risk, w0=start / scale, callback=lambda at, _: watch.step(at.objective, at.iteration))
+    watch.close()
     model = LinearModel(scale * found.w, message=found.message, objective=found.objective, n_iter=len(found.history))
     # So many planes are enough for a local minimum.
     return replace(model, status="interrupted") if found.status == "interrupted" else model

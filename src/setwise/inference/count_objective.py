@@ -252,10 +252,15 @@ class TableRows:
         return TableRows(lambda t, r, c: self.value(tables[t], r, c), self.heights[tables], self.widths[tables])
 
 
+def flat_places(counts: Ints) -> tuple[Ints, Ints]:
+    """Returns the set of every entry, and its place inside the set, for sets with ``counts`` entries each."""
+    owner = np.repeat(np.arange(len(counts)), counts)
+    return owner, np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
 def scan_rows(rows: TableRows) -> tuple[Doubles, Ints]:
     """Returns the maximum of every row and its first column, flat; computes all cells, about a million at a time."""
-    table = np.repeat(np.arange(len(rows.heights)), rows.heights)
-    row = np.arange(len(table)) - np.repeat(rows.edges[:-1], rows.heights)
+    table, row = flat_places(rows.heights)
     cells = np.concatenate(([0], np.cumsum(rows.widths[table])))
     best, where = np.empty(len(table)), np.empty(len(table), dtype=np.int64)
     start = 0
@@ -281,8 +286,7 @@ def falling_rows(rows: TableRows) -> tuple[Doubles, Ints]:
     while stride:
         # This level visits the rows stride - 1, 3 stride - 1, 5 stride - 1, ... of each table.
         found = np.maximum((rows.heights + stride) // (2 * stride), 0)
-        table = np.repeat(np.arange(len(found)), found)
-        rank = np.arange(len(table)) - np.repeat(np.cumsum(found) - found, found)
+        table, rank = flat_places(found)
         row = stride - 1 + 2 * stride * rank
         flat = edges[table] + row
         # The neighbors are a stride away; beyond the first and the last row all columns are possible.
@@ -357,6 +361,5 @@ def _cells(boxes: Ints) -> tuple[Ints, Ints]:
     """Returns the rows and the columns of all cells of all boxes, flat."""
     widths = boxes[:, 3] - boxes[:, 2] + 1
     sizes = widths * (boxes[:, 1] - boxes[:, 0] + 1)
-    place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    width = np.repeat(widths, sizes)
-    return np.repeat(boxes[:, 0], sizes) + place // width, np.repeat(boxes[:, 2], sizes) + place % width
+    box, place = flat_places(sizes)
+    return boxes[box, 0] + place // widths[box], boxes[box, 2] + place % widths[box]

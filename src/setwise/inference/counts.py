@@ -25,6 +25,7 @@ from setwise.inference.count_objective import (
     RankedMargins,
     TableRows,
     falling_rows,
+    flat_places,
     monge_sets,
     prune_table,
     scan_rows,
@@ -86,7 +87,7 @@ def _one_class(bound: BoundCounts, scores: Floats, base: Values | float) -> Valu
     merged = Sets(np.ones(sets.total, dtype=bool), sets.offsets)
     order = RankedMargins.of(merged, np.where(sets.truth, scores, -scores), bound.floor, bound.caps)
     first, counts = _forced_range(order, 0)
-    at, place = _flat(counts)
+    at, place = flat_places(counts)
     # There is no other class, so the row maxima are the loss itself.
     mistakes, P = order.low[2 * at] + first[at] + place, sets.positives[at]
     fn = np.minimum(mistakes, P)
@@ -100,7 +101,7 @@ def _maxima_on_diagonal(objective: CountObjective, excess: Ints, side: int) -> R
     """Returns the row maxima of a loss on labelings with ``fp - fn = excess``; -inf where there are none."""
     order = objective.order
     # One cell of each row lies on the diagonal, if it lies inside the table.
-    i, x = _flat(order.ranked[side::2] + 1)
+    i, x = flat_places(order.ranked[side::2] + 1)
     other = x - excess[i] if side else x + excess[i]
     inside = (other >= 0) & (other <= order.ranked[1 - side :: 2][i])
     i, x, other = i[inside], x[inside], other[inside]
@@ -148,12 +149,6 @@ def _forced_range(order: RankedMargins, side: int) -> tuple[Ints, Ints]:
     size = order.sets.negatives if side else order.sets.positives
     shift = np.minimum(low, 1)
     return -shift, shift + np.minimum(ranked + 1, size - low) + 1
-
-
-def _flat(counts: Ints) -> tuple[Ints, Ints]:
-    """Returns the set of every entry, and its place inside the set, for sets with ``counts`` entries each."""
-    owner = np.repeat(np.arange(len(counts)), counts)
-    return owner, np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 SCANNED_TABLE = 1 << 16

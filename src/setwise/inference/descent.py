@@ -42,6 +42,9 @@ NO_BOUNDS = np.zeros(0)
 
 Unit = TypeVar("Unit")
 
+SetSearch = Callable[[Unit, Values, float], tuple[NDArray[Any], float]]
+"""The best labels of one set that were found for its scores and a tolerance, and a bound of all values."""
+
 
 @final
 class BundleMethod:
@@ -266,16 +269,12 @@ class PerSetMaximizer(Maximizer):
     method: Inference
     bound_loss: BoundLoss
     units: Sequence[Any]
-    search: Callable[[Any, Values, float], tuple[NDArray[Any], float]]
+    search: SetSearch[Any]
     slack: bool = False
 
     @classmethod
     def of(
-        cls,
-        method: Inference,
-        bound_loss: BoundLoss,
-        unit: Callable[[BoundLoss], Unit],
-        search: Callable[[Unit, Values, float], tuple[NDArray[Any], float]],
+        cls, method: Inference, bound_loss: BoundLoss, unit: Callable[[BoundLoss], Unit], search: SetSearch[Unit]
     ) -> "PerSetMaximizer":
         """The maximizer with the ``unit`` of the bound loss of each set by itself."""
         alone = (bound_loss.take(np.array([i])) for i in range(len(bound_loss.batch)))

@@ -390,7 +390,7 @@ class DualDecomposition(Inference):
         if self._fit_for(loss) is None:
             return f"DualDecomposition refuses {bound_loss!r}: it is no function of counts. Use loss=GreedySearch()."
         why = None if self.loss is None else self.loss.refuses(loss)
-        return why or self._cut.refuses(network)
+        return why or (self.network or MaxFlow()).refuses(network)
 
     def bind(self, bound_loss: BoundLoss, slack: bool) -> Maximizer:
         return PerSetMaximizer.of(self, bound_loss, self.one_set, self._search)
@@ -410,10 +410,6 @@ class DualDecomposition(Inference):
             bound = BranchAndBound(problem, search, self.budget, self.max_iter).bound
         return search.labels, bound
 
-    @property
-    def _cut(self) -> Inference:
-        return MaxFlow() if self.network is None else self.network
-
     def _fit_for(self, loss: BoundLoss) -> Inference | None:
         """The method for the side of the loss."""
         if self.loss is not None:
@@ -427,4 +423,5 @@ class DualDecomposition(Inference):
         method = self._fit_for(loss)
         assert isinstance(graphs, Graphs)
         assert method is not None
-        return OneSet(graphs, bound_loss, self._cut.prepare(network), method.prepare(loss), graphs.truth)
+        cut = self.network or MaxFlow()
+        return OneSet(graphs, bound_loss, cut.prepare(network), method.prepare(loss), graphs.truth)

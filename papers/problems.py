@@ -49,7 +49,7 @@ def folds_of(problem: Problem, k: int, seed: int) -> list[tuple[Rows, Rows]]:
 def losses_of(problem: Problem, loss: Loss, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """The loss of every set, (sets,), for scores in the shape of ``y``; a score above 0 predicts a positive."""
     grouping = group(problem.y, problem.groups, "samples", np.arange(problem.y.shape[1] if problem.many else 2))
-    return loss.values(grouping.batch, grouping.predictions(loss, np.asarray(scores)))
+    return grouping.losses(loss, grouping.flat(np.asarray(scores)))
 
 
 def mean_loss_of(problem: Problem, loss: Loss, scores: NDArray[np.float64]) -> float:

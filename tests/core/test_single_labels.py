@@ -34,9 +34,6 @@ class Corners(Flips):
     def label_scores(self, i, scores, labels):
         return labels @ scores[:-1] + scores[-1]
 
-    def take(self, parts):
-        return Corners([self.truths[i] for i in parts], self.sizes[parts])
-
 
 def test_phi_of_every_label_is_minus_v_psi():
     truths = [np.array([[0, 1], [1, 1]]), np.zeros((0, 3), int), np.array([[1]])]

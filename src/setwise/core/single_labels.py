@@ -79,14 +79,19 @@ class Flips(Batch):
         unknown.truths = tuple(rows[:0] for rows in self.truths)
         return unknown
 
-    def chosen(self, parts: Ints, **own: Any) -> Self:
-        """The chosen inputs, whose right labels need no second check, with the given fields of a subclass."""
+    def own(self, parts: Ints) -> dict[str, Any]:
+        """The fields that a subclass adds, of the chosen inputs."""
+        return {}
+
+    @final
+    def take(self, parts: Ints) -> Self:
+        """The chosen inputs, whose right labels need no second check."""
         chosen = object.__new__(type(self))
         chosen.offsets = chosen_offsets(as_parts(parts, len(self)), self.offsets)
         chosen._score_offsets = chosen_offsets(parts, self._score_offsets)
         chosen.labels = np.zeros(int(chosen.offsets[-1]), np.int64)
         chosen.truths = tuple(self.truths[i] for i in parts.tolist())
-        vars(chosen).update(own)
+        vars(chosen).update(self.own(parts))
         return chosen
 
     @abstractmethod

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -99,10 +99,10 @@ class Boxes(Flips):
         inside = sums_inside(self.points[i], scores, np.ascontiguousarray(labels, np.int64))
         return np.asarray(inside + scores[-1])
 
-    def take(self, parts: Ints) -> Self:
+    def own(self, parts: Ints) -> dict[str, Any]:
         lists = {"points": self.points, "cells": self.cells, "difficult": self.difficult}
         own = {name: tuple(each[i] for i in parts) for name, each in lists.items()}
-        return self.chosen(parts, shapes=self.shapes[parts], stride=self.stride, **own)
+        return {"shapes": self.shapes[parts], "stride": self.stride, **own}
 
 
 @final

@@ -71,8 +71,8 @@ class Assignments(Flips):
         """The scores of the pairs (rows, columns) of input i, and that of the constant."""
         return scores[:-1].reshape(self.shapes[i]), float(scores[-1])
 
-    def take(self, parts: Ints) -> "Assignments":
-        return self.chosen(parts, shapes=self.shapes[parts])
+    def own(self, parts: Ints) -> dict[str, Any]:
+        return {"shapes": self.shapes[parts]}
 
 
 def check_shapes(shapes: Ints) -> None:

@@ -68,8 +68,8 @@ class Labelings(Flips):
         own: Values = segment_sums(codes * np.tile(scores[:-1], len(labels)), copies.score_offsets)
         return own + float(scores[-1])
 
-    def take(self, parts: Ints) -> "Labelings":
-        return self.chosen(parts, networks=self.networks.take(parts))
+    def own(self, parts: Ints) -> dict[str, Any]:
+        return {"networks": self.networks.take(parts)}
 
 
 def as_labeling(networks: Network, labels: Ints) -> Any:

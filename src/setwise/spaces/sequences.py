@@ -86,8 +86,8 @@ class Sequences(Flips):
         k, cut = self.k, int(self.sizes[i]) * self.k
         return scores[:cut].reshape(-1, k), scores[cut:-1].reshape(k, k), float(scores[-1])
 
-    def take(self, parts: Ints) -> "Sequences":
-        return self.chosen(parts, k=self.k)
+    def own(self, parts: Ints) -> dict[str, Any]:
+        return {"k": self.k}
 
 
 def as_lengths(lengths: Any, name: str) -> Ints:

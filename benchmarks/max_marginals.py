@@ -94,12 +94,12 @@ def measure(sets: Sets, scores: np.ndarray) -> tuple[dict[str, float], float]:
 def in_question(sets: Sets, scores: np.ndarray) -> np.ndarray:
     """Places of the decisions that the max-marginals of Jaccard rank."""
     seen = []
-    keep = RankedMargins.of
-    RankedMargins.of = classmethod(lambda cls, *a, **k: seen.append(keep(*a, **k)) or seen[-1])
+    keep = RankedMargins.__init__
+    RankedMargins.__init__ = lambda self, *a, **k: seen.append(self) or keep(self, *a, **k)
     try:
         CountSearch().prepare(Jaccard().bind(sets)).max_marginals(scores)
     finally:
-        RankedMargins.of = keep
+        RankedMargins.__init__ = keep
     return (seen[-1].keys & np.uint64(0xFFFFFFFF)) >> np.uint64(1)
 
 

@@ -1,6 +1,6 @@
 """MaxFlow on graphs is enumeration: values, bounds, max-marginals, forced and unknown labels, k best."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from setwise.core.bound_loss import BoundLoss
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
 from setwise.inference import MaxFlow, max_flow
-from setwise.inference.max_flow import block_ends
+from setwise.inference.max_flow import blocks
 from setwise.kernels.threads import thread_limit
 from setwise.losses import FBeta, Hamming
 
@@ -137,8 +137,9 @@ def test_no_edge_joins_two_blocks():
     rng = np.random.default_rng(3)
     for _ in range(50):
         graphs = random_graphs(rng, n=int(rng.integers(1, 8)))
-        ends = block_ends(graphs.edges, graphs.total, int(rng.integers(1, 8)))
-        assert ends[0] == 0
+        found = blocks(graphs.edges, graphs.total, int(rng.integers(1, 8)))
+        ends = [0, *(last for _, last in found)]
+        assert found == list(pairwise(ends))
         assert ends[-1] == graphs.total
         assert (np.diff(ends) > 0).all()
         block = np.searchsorted(ends, graphs.edges, side="right")

@@ -5,7 +5,6 @@ from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Floats, Ints, Values
@@ -97,7 +96,7 @@ class _AreaSet:
         # The denominator b0 of the quotient is 0 at (0, 0) only where the set has no positives.
         if self.bottom[0] == 0.0:
             return self._without_positives(margins)
-        misses, alarms = (_SortedClass.of(np.flatnonzero(self.truth == c), margins, self.areas) for c in (True, False))
+        misses, alarms = (_SortedClass(np.flatnonzero(self.truth == c), margins, self.areas) for c in (True, False))
         bound, mistakes = self._relax_and_round(misses, alarms)
         return bound, self._repair(mistakes, margins)
 
@@ -185,7 +184,6 @@ class _AreaSet:
 
 
 @final
-@dataclass(frozen=True, eq=False)
 class _SortedClass:
     """The decisions of one class by rising margin per area, so that the least cost of an area is convex in the area.
 
@@ -193,14 +191,7 @@ class _SortedClass:
     their margins per area, and ``items`` (k,) their places in the set.
     """
 
-    area: Values
-    cost: Values
-    price: Values
-    items: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, items: Ints, margins: Values, areas: Values) -> "_SortedClass":
-        """Sorts ``items`` by margin per area."""
-        order = items[np.argsort(margins[items] / areas[items], kind="stable")]
-        area, cost = (np.concatenate(([0.0], np.cumsum(x[order]))) for x in (areas, margins))
-        return cls(area, cost, margins[order] / areas[order], order)
+    def __init__(self, items: Ints, margins: Values, areas: Values) -> None:
+        self.items = order = items[np.argsort(margins[items] / areas[items], kind="stable")]
+        self.area, self.cost = (np.concatenate(([0.0], np.cumsum(x[order]))) for x in (areas, margins))
+        self.price: Values = margins[order] / areas[order]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
@@ -20,36 +19,22 @@ from setwise.kernels.counts import gain_caps
 from setwise.kernels.rankings import mark_mistakes, prefix_sums, rank_margins
 from setwise.kernels.segments import count_true, segment_argmax
 
-Doubles = NDArray[np.float64]
-
 
 @final
-@dataclass(frozen=True, eq=False)
 class RankedMargins:
     """The margins of each class of each set, sorted upwards: the best c mistakes of a class are its c smallest margins.
 
     Segment 2 i holds the positives of set i and segment 2 i + 1 its negatives. Decisions with a margin at or under
     ``floor`` are always wrong, ``low`` (2n,) of them, and win ``base`` (n,) in score; those at or over their cap are
     never wrong. The rest are ranked. ``sums`` (m + 2n,) are prefix sums of the ranked margins; those of segment k begin
-    at ``starts[k] + k``.
+    at ``starts[k] + k``. The sort costs O(p log p).
     """
 
-    sets: Sets
-    scores: NDArray[Any]
-    floor: float
-    caps: Doubles
-    keys: NDArray[np.uint64]
-    margins: NDArray[Any]
-    starts: Ints
-    low: Ints
-    base: Doubles
-    sums: Doubles
-
-    @classmethod
-    def of(cls, sets: Sets, scores: NDArray[Any], floor: float, caps: Doubles) -> "RankedMargins":
-        """Sorts all margins between floor and cap; O(p log p)."""
-        keys, margins, starts, low, base = rank_margins(scores, sets.truth, sets.offsets, floor, caps)
-        return cls(sets, scores, floor, caps, keys, margins, starts, low, base, prefix_sums(margins, starts))
+    def __init__(self, sets: Sets, scores: Floats, floor: float, caps: Values) -> None:
+        self.sets, self.scores, self.floor = sets, scores, floor
+        found = rank_margins(scores, sets.truth, sets.offsets, floor, caps)
+        self.keys, self.margins, self.starts, self.low, self.base = found
+        self.sums: Values = prefix_sums(self.margins, self.starts)
 
     @cached_property
     def ranked(self) -> Ints:
@@ -66,7 +51,7 @@ class RankedMargins:
         """The arrays as kernels take them."""
         return self.keys, self.margins, self.sums, self.starts, self.low, self.floor
 
-    def score_lost(self, segment: Ints, count: Ints) -> Doubles:
+    def score_lost(self, segment: Ints, count: Ints) -> Values:
         """Returns the sum of the ``count`` smallest ranked margins of segments; vectorized."""
         return np.asarray(self.sums[self.starts[segment] + segment + count])
 
@@ -132,7 +117,7 @@ class BoundCounts:
 
     def rank(self, scores: Floats) -> RankedMargins:
         """Ranks the margins of these scores that lie between floor and caps."""
-        return RankedMargins.of(self.sets, scores, self.floor, self.caps)
+        return RankedMargins(self.sets, scores, self.floor, self.caps)
 
 
 def _range(counts: Counts, quotient: tuple[Values, Values, Values] | None, slack: bool) -> tuple[float, Values]:
@@ -221,7 +206,7 @@ class CountObjective:
         return self.order.base[i] - lost if self.slack else -lost
 
 
-Value = Callable[[Ints, Ints, Ints], Doubles]
+Value = Callable[[Ints, Ints, Ints], Values]
 
 CHUNK = 1 << 20
 """The most cells that are computed in one call of a vectorized function."""
@@ -258,7 +243,7 @@ def flat_places(counts: Ints) -> tuple[Ints, Ints]:
     return owner, np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
-def scan_rows(rows: TableRows) -> tuple[Doubles, Ints]:
+def scan_rows(rows: TableRows) -> tuple[Values, Ints]:
     """Returns the maximum of every row and its first column, flat; computes all cells, about a million at a time."""
     table, row = flat_places(rows.heights)
     cells = np.concatenate(([0], np.cumsum(rows.widths[table])))
@@ -274,7 +259,7 @@ def scan_rows(rows: TableRows) -> tuple[Doubles, Ints]:
     return best, where
 
 
-def falling_rows(rows: TableRows) -> tuple[Doubles, Ints]:
+def falling_rows(rows: TableRows) -> tuple[Values, Ints]:
     """Returns the same for Monge tables, whose best column never rises with the row; O((rows + columns) log rows).
 
     Rows are visited in the order of a binary tree, all tables and all rows of a level at once: the best column of a row
@@ -298,7 +283,7 @@ def falling_rows(rows: TableRows) -> tuple[Doubles, Ints]:
     return best, where
 
 
-def _best_columns(value: Value, table: Ints, row: Ints, first: Ints, last: Ints) -> tuple[Doubles, Ints]:
+def _best_columns(value: Value, table: Ints, row: Ints, first: Ints, last: Ints) -> tuple[Values, Ints]:
     """Returns the maximum over the columns ``first..last`` of each row, and its column."""
     sizes = last - first + 1
     offsets = np.concatenate(([0], np.cumsum(sizes)))

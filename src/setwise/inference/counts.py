@@ -85,7 +85,7 @@ def _one_class(bound: BoundCounts, scores: Floats, base: Values | float) -> Valu
     """Returns the max-marginals of a loss of the number of mistakes: all decisions form one class, as if positive."""
     sets = bound.sets
     merged = Sets(np.ones(sets.total, dtype=bool), sets.offsets)
-    order = RankedMargins.of(merged, np.where(sets.truth, scores, -scores), bound.floor, bound.caps)
+    order = RankedMargins(merged, np.where(sets.truth, scores, -scores), bound.floor, bound.caps)
     first, counts = _forced_range(order, 0)
     at, place = flat_places(counts)
     # There is no other class, so the row maxima are the loss itself.

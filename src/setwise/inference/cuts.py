@@ -6,7 +6,6 @@ along given arcs are completed by one cut.
 """
 
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import ClassVar, NamedTuple, final
 
 import numpy as np
@@ -24,11 +23,12 @@ from setwise.inference.components import each_component
 from setwise.inference.max_flow import (
     BLOCK,
     GRAPHS,
+    ArcNetwork,
     CutMaximizer,
     FlowNetwork,
     MaxFlow,
     attracting,
-    block_ends,
+    blocks,
     modular_part,
     wirings,
 )
@@ -263,16 +263,15 @@ class _AlphaExpansion(Maximizer):
         self.method, self.bound_loss, self.slack = method, bound_loss, False
         self._rounds, batch = method.max_iter, bound_loss.batch
         assert isinstance(batch, ClassGraphs)
-        self._problem = PairwiseProblem.of(bound_loss)
+        self._problem = PairwiseProblem(bound_loss)
         self._other = None if method.bound is None else method.bound.prepare(bound_loss)
-        ends = block_ends(batch.edges, batch.total, BLOCK)
-        self._blocks = [_ExpansionBlock(batch.edges, first, last) for first, last in pairwise(ends)]
+        self._blocks = [ArcNetwork(batch.edges, *ends) for ends in blocks(batch.edges, batch.total, BLOCK)]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         batch = self._problem.batch
         nodes, pairs = self._problem.tables(scores)
         labels = nodes.argmax(axis=1).astype(np.int64)
-        map_units(lambda block: block.expand(nodes, pairs, labels, self._rounds), self._blocks)
+        map_units(lambda block: _expand(block, nodes, pairs, labels, self._rounds), self._blocks)
         if self._other is None:
             # No labeling wins more than each node and each edge by itself.
             most = segment_sums(nodes.max(axis=1), batch.offsets)
@@ -284,32 +283,22 @@ class _AlphaExpansion(Maximizer):
         return self.solved(scores, np.where(better, other.labels, labels), other.bounds)
 
 
-@final
-class _ExpansionBlock:
-    """Some nodes, which no edge leaves, with their network."""
-
-    def __init__(self, edges: Ints, first: int, last: int) -> None:
-        self._nodes = slice(first, last)
-        self._edges = np.flatnonzero((edges[:, 0] >= first) & (edges[:, 0] < last))
-        self._ends = edges[self._edges] - first
-        self._network, self._places = arcs(self._ends, last - first)
-
-    def expand(self, nodes: Values, pairs: Values, labels: Ints, rounds: int) -> None:
-        """Offer each label in turn until none wins anything."""
-        nodes, pairs, labels = nodes[self._nodes], pairs[self._edges], labels[self._nodes]
-        network, ends, places = self._network, self._ends, self._places
-        forest = new_forest(network, len(labels))
-        scores, moved = np.empty(len(labels)), np.empty(len(labels), dtype=bool)
-        capacities, k, failed = np.empty(len(forest.capacities)), nodes.shape[1], 0
-        for step in range(rounds * k):
-            alpha = step % k
-            propose(ends, places, nodes, pairs, labels, alpha, capacities, scores)
-            cut(network, forest, capacities, scores)
-            read_labels(network, forest, moved)
-            won = accept(ends, nodes, pairs, labels, alpha, moved)
-            failed = 0 if won > 0.0 else failed + 1
-            if failed == k:
-                break
+def _expand(block: ArcNetwork, nodes: Values, pairs: Values, labels: Ints, rounds: int) -> None:
+    """Offer each label in turn to the nodes of a block until none wins anything."""
+    own, ends, network = slice(block.first, block.last), block.ends, block.network
+    nodes, pairs, labels = nodes[own], pairs[block.edges], labels[own]
+    forest = new_forest(network, len(labels))
+    scores, moved = np.empty(len(labels)), np.empty(len(labels), dtype=bool)
+    capacities, k, failed = np.empty(len(forest.capacities)), nodes.shape[1], 0
+    for step in range(rounds * k):
+        alpha = step % k
+        propose(ends, block.places, nodes, pairs, labels, alpha, capacities, scores)
+        cut(network, forest, capacities, scores)
+        read_labels(network, forest, moved)
+        won = accept(ends, nodes, pairs, labels, alpha, moved)
+        failed = 0 if won > 0.0 else failed + 1
+        if failed == k:
+            break
 
 
 @final
@@ -399,7 +388,7 @@ class _OneWayCut(CutMaximizer):
         own, edges = problem.scores(scores)
         capacities = np.zeros(2 * len(places))
         m = len(edges)
-        capacities[places[:m]] = attracting(scores, edges, "OneWayCut")[:, None]
+        capacities[places[:m]] = attracting(scores, edges, "OneWayCut", instead=None)[:, None]
         # A broken order costs four times what labels can gain, so that it is told from a loss without one.
         dear = 4.0 * float(stronger(np.abs(own).sum() + 2.0 * capacities.sum()))
         capacities[places[m:, 1]] = dear

@@ -26,7 +26,7 @@ from setwise.inference.counts import CountSearch
 from setwise.inference.descent import Descent, DualPoint, PerSetMaximizer
 from setwise.inference.independent_decisions import ModularMaximum
 from setwise.inference.max_flow import MaxFlow, modular_part
-from setwise.kernels.networks import Arcs, arcs, climb_paths, flip_gains, move_count
+from setwise.kernels.networks import arcs, climb_paths, flip_gains, move_count
 from setwise.kernels.paths import path_marginals, path_maxima
 from setwise.kernels.set_functions import best_counts, region_marginals
 
@@ -321,38 +321,29 @@ def _answers(one: FactorGraph, told: Values, most: float) -> Values:
 
 
 @final
-@dataclass(frozen=True, eq=False)
 class LocalSearch:
     """The network of one set with given scores, in which labels of boxes and of paths change one by one.
 
     ``boxes`` are the members of the boxes that forbid some numbers, and the numbers that they allow.
     """
 
-    boxes: list[tuple[Ints, Ints]]
-    paths: list[PathOrders]
-    scores: Values
-    edges: Ints
-    pairs: Values
-    network: Arcs
-    weights: Values
-
-    @classmethod
-    def of(cls, bound_loss: BoundLoss, scores: Values) -> "LocalSearch":
+    def __init__(self, bound_loss: BoundLoss, scores: Values) -> None:
         batch = bound_loss.batch
         assert isinstance(batch, Sets | Graphs)
-        edges = batch.edges if isinstance(batch, Graphs) else np.zeros((0, 2), np.int64)
-        pairs = scores[batch.edge_places] if isinstance(batch, Graphs) else np.zeros(0)
         assert batch.unary is not None
-        network, places = arcs(edges, batch.total)
-        weights = np.zeros(2 * len(edges))
-        weights[places] = pairs[:, None]
-        boxes, paths = [], [term for term in bound_loss.terms if isinstance(term, PathOrders)]
+        self.scores = scores[batch.unary[:, 1]].astype(np.float64)
+        self.edges = batch.edges if isinstance(batch, Graphs) else np.zeros((0, 2), np.int64)
+        self.pairs = scores[batch.edge_places] if isinstance(batch, Graphs) else np.zeros(0)
+        self.network, places = arcs(self.edges, batch.total)
+        self.weights = np.zeros(2 * len(self.edges))
+        self.weights[places] = self.pairs[:, None]
+        self.paths = [term for term in bound_loss.terms if isinstance(term, PathOrders)]
+        self.boxes: list[tuple[Ints, Ints]] = []
         for term in (term for term in bound_loss.terms if isinstance(term, RegionCounts)):
             for b, table in enumerate(np.split(term.tables, term.table_starts[1:-1])):
                 allowed = np.flatnonzero(table > -np.inf)
                 if 0 < len(allowed) < len(table):
-                    boxes.append((term.members[term.starts[b] : term.starts[b + 1]], allowed))
-        return cls(boxes, paths, scores[batch.unary[:, 1]].astype(np.float64), edges, pairs, network, weights)
+                    self.boxes.append((term.members[term.starts[b] : term.starts[b + 1]], allowed))
 
     def candidates(self, labels: Bools) -> list[Bools]:
         """The labeling, moved to the next allowed numbers below and above if boxes forbid some, and climbed."""
@@ -428,7 +419,7 @@ class FactorDecomposition(FactorInference):
 
     def _search(self, one: FactorGraph, scores: Values, tol: float) -> tuple[Bools, float]:
         """Lower the bound with a few multipliers, then with one for each entry."""
-        repair = LocalSearch.of(one.bound_loss, scores).candidates
+        repair = LocalSearch(one.bound_loss, scores).candidates
         search = one.descent(scores, tol, self.max_iter, repair, HOPELESS)
         few, every, labels = one.last or (np.zeros(one.sides.shape[1]), None, search.labels)
         search.offer([labels])

@@ -5,7 +5,6 @@ The nodes and edges of graphs become networks of cuts, in blocks that no edge le
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -53,19 +52,23 @@ def wirings(graphs: Graphs, size: int) -> list[FlowNetwork]:
     # Sequences gain nothing from a lattice, which would be compiled for them alone.
     if graphs.grids is not None and graphs.grids.shapes.shape[1] > 1:
         return [_GridStack(graphs.grids, first, last) for first, last in graphs.grids.runs(size)]
-    ends = block_ends(graphs.edges, graphs.total, size)
-    return [_ArcNetwork(graphs.edges, first, last) for first, last in pairwise(ends)]
+    return [ArcNetwork(graphs.edges, *ends) for ends in blocks(graphs.edges, graphs.total, size)]
 
 
 @final
-class _ArcNetwork(FlowNetwork):
+class ArcNetwork(FlowNetwork):
+    """A list of arcs. The edges end in ``ends`` (m, 2), counted from the first node, and their arcs are ``places``."""
+
+    network: Arcs
+
     def __init__(self, edges: Ints, first: int, last: int) -> None:
         self.first, self.last = first, last
         self.edges = np.flatnonzero((edges[:, 0] >= first) & (edges[:, 0] < last))
-        self.network, self._places = arcs(edges[self.edges] - first, last - first)
+        self.ends = edges[self.edges] - first
+        self.network, self.places = arcs(self.ends, last - first)
 
     def place(self, weights: Values, capacities: Values) -> None:
-        capacities[self._places] = weights[:, None]
+        capacities[self.places] = weights[:, None]
 
 
 @final
@@ -92,18 +95,19 @@ class _GridStack(FlowNetwork):
             at += inside[0].size
 
 
-def block_ends(edges: Ints, total: int, size: int) -> list[int]:
-    """Where blocks of ``size`` nodes or more end, from 0 to ``total``, so that no edge joins two of them."""
+def blocks(edges: Ints, total: int, size: int) -> list[tuple[int, int]]:
+    """The first node of each block of ``size`` nodes or more, and the one after its last; no edge joins two blocks."""
     crossing = np.zeros(total + 1, dtype=np.int64)
     np.add.at(crossing, edges.min(axis=1) + 1, 1)
     np.add.at(crossing, edges.max(axis=1) + 1, -1)
     free = np.flatnonzero(np.cumsum(crossing) == 0)
-    ends = [0]
-    while ends[-1] < total:
+    found, last = list[tuple[int, int]](), 0
+    while last < total:
         # The last end is free, for no edge leaves all nodes; a rest that is small joins the block before it.
-        at = np.searchsorted(free, ends[-1] + size)
-        ends.append(int(free[at]) if at < len(free) and total - free[at] >= size else total)
-    return ends
+        first, at = last, np.searchsorted(free, last + size)
+        last = int(free[at]) if at < len(free) and total - free[at] >= size else total
+        found.append((first, last))
+    return found
 
 
 BLOCK = 20_000
@@ -162,15 +166,21 @@ def modular_part(bound_loss: BoundLoss) -> BoundLoss:
     return replace(bound_loss, terms=tuple(term for term in bound_loss.terms if isinstance(term, Mistakes)))
 
 
-def attracting(scores: Floats, edges: Floats, method: str = "MaxFlow") -> Values:
-    """The scores of edges, a part of ``scores``, as weights of 0 or above; ValueError where they repel."""
+INSTEAD = "or use QPBO, or DualDecomposition(network=QPBO()) for a loss of counts."
+"""What takes edges that repel in place of minimum cuts."""
+
+
+def attracting(scores: Floats, edges: Floats, method: str = "MaxFlow", instead: str | None = INSTEAD) -> Values:
+    """The scores of edges, a part of ``scores``, as weights of 0 or above.
+
+    Where they repel, it raises Refusal with what to use ``instead``, or ValueError where nothing is known.
+    """
     least = edges.min() if edges.size else 0.0
     if least < -ROUNDING * max(scores.max(initial=0.0), -scores.min(initial=0.0)):
         words = f"{method} needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0"
-        if method != "MaxFlow":
+        if instead is None:
             raise ValueError(f"{words}.")
-        other = "or use QPBO, or DualDecomposition(network=QPBO()) for a loss of counts."
-        raise Refusal(f"{words}, {other}", NETWORKS_REFUSE)
+        raise Refusal(f"{words}, {instead}", NETWORKS_REFUSE)
     # What rounding has made of 0 is left to the bounds.
     return np.maximum(edges, 0.0, dtype=np.float64)
 

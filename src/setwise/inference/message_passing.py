@@ -41,31 +41,26 @@ def network_tables(batch: Network, scores: Floats) -> tuple[Values, Values]:
 
 
 @final
-@dataclass(frozen=True, eq=False)
 class PairwiseProblem:
     """The problem ``max_y sum_i f_i(y_i) + sum_e f_e(y_a, y_b)`` of a sum of costs and the scores of a network.
 
-    Parameters
+    The bound loss is one that ``NETWORKS`` takes.
+
+    Attributes
     ----------
     batch : the network
     costs : (total, k) costs of the labels; -inf forbids one
     links : its arcs
     """
 
-    batch: Network
-    costs: Values
-    links: Links
-
-    @classmethod
-    def of(cls, bound_loss: BoundLoss) -> "PairwiseProblem":
-        """The problem of a bound loss that ``NETWORKS`` takes."""
-        batch = bound_loss.batch
-        assert isinstance(batch, Network)
+    def __init__(self, bound_loss: BoundLoss) -> None:
+        assert isinstance(bound_loss.batch, Network)
+        self.batch = batch = bound_loss.batch
+        self.costs: Values = np.stack(label_costs(bound_loss), axis=1)
         network, places = arcs(batch.edges, batch.total)
         numbers = np.empty(2 * len(batch.edges), dtype=np.int64)
         numbers[places] = 2 * np.arange(len(batch.edges))[:, None] + np.arange(2)
-        links = Links(batch.edges, network.first, numbers, batch.offsets, batch.edge_offsets)
-        return cls(batch, np.stack(label_costs(bound_loss), axis=1), links)
+        self.links = Links(batch.edges, network.first, numbers, batch.offsets, batch.edge_offsets)
 
     def tables(self, scores: Floats) -> tuple[Values, Values]:
         """The functions f_i, (total, k), and f_e: (m, 1) where only equal labels win, else (m, k * k)."""
@@ -137,7 +132,7 @@ class MessagePassing(Maximizer):
 
     def __init__(self, method: MessageInference, bound_loss: BoundLoss) -> None:
         self.method, self.bound_loss, self.slack = method, bound_loss, False
-        self.problem = PairwiseProblem.of(bound_loss)
+        self.problem = PairwiseProblem(bound_loss)
         self.messages = np.zeros((len(self.problem.links.edges), 2, bound_loss.batch.n_labels))
         # The first candidate is the true labels, and 0 where they are not known.
         self.found: Ints = np.maximum(bound_loss.batch.labels.astype(np.int64), 0)
@@ -321,7 +316,7 @@ class TreeMaxProduct(Inference):
 class _TreeMaxProduct(Maximizer):
     def __init__(self, method: TreeMaxProduct, bound_loss: BoundLoss) -> None:
         self.method, self.bound_loss, self.slack = method, bound_loss, False
-        self._problem = PairwiseProblem.of(bound_loss)
+        self._problem = PairwiseProblem(bound_loss)
         links = self._problem.links
         self._order, self._parents = forest_order(links.edges, links.first, links.arcs)
 

@@ -6,27 +6,24 @@ To maximize a supermodular loss plus a modular score is to minimize a submodular
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setwise.core.batch import Orders
 from setwise.core.bound_loss import BoundLoss
-from setwise.core.checks import Floats, Ints, Values, as_count, as_vector, shown
+from setwise.core.checks import Bools, Floats, Ints, Values, as_count, as_vector, shown
 from setwise.core.inference import Inference, Maximizer, Solutions, Takes
 from setwise.core.terms import Trait
 from setwise.inference.independent_decisions import SETS, ReducedProblem
 
-Doubles = NDArray[np.float64]
-
-Gains = Callable[[NDArray[np.int64]], Doubles]
+Gains = Callable[[Ints], Values]
 
 STALLED = 50
 """After so many iterations without a smaller norm only rounding moves the point."""
 
 
-def minimize_submodular(gains: Gains, p: int, max_iter: int = 10_000) -> tuple[NDArray[np.bool_], float]:
+def minimize_submodular(gains: Gains, p: int, max_iter: int = 10_000) -> tuple[Bools, float]:
     """``min_A f(A)`` of a submodular f with ``f(none) = 0``, by the minimum norm point (Fujishige 1980; Wolfe 1976).
 
     Every point x of the base polytope gives the bound ``f(A) >= sum_i min(x_i, 0)``; at the point of minimum norm a
@@ -65,7 +62,7 @@ def minimize_submodular(gains: Gains, p: int, max_iter: int = 10_000) -> tuple[N
     return min_norm_point(lambda order: as_vector(gains(order), p, "gains"), p, max_iter)
 
 
-def min_norm_point(gains: Gains, p: int, max_iter: int) -> tuple[NDArray[np.bool_], float]:
+def min_norm_point(gains: Gains, p: int, max_iter: int) -> tuple[Bools, float]:
     """The same for gains that need no checks."""
     if p == 0:
         return np.zeros(0, dtype=bool), 0.0
@@ -86,7 +83,7 @@ def min_norm_point(gains: Gains, p: int, max_iter: int) -> tuple[NDArray[np.bool
     return best, min(bound, value)
 
 
-def least_norm(gains: Gains, p: int, max_iter: int) -> Doubles:
+def least_norm(gains: Gains, p: int, max_iter: int) -> Values:
     """The point of least norm in the base polytope, (p,), or the last one found: a convex combination of vertices."""
     unit = _unit(gains, p)
     ((x, _, _),) = deque(_descent(lambda order: gains(order) / unit, p, max_iter), maxlen=1)
@@ -99,7 +96,7 @@ def _unit(gains: Gains, p: int) -> float:
     return largest if largest > 1e100 else 1.0
 
 
-def _descent(gains: Gains, p: int, max_iter: int) -> Iterator[tuple[Doubles, NDArray[np.int64], Doubles]]:
+def _descent(gains: Gains, p: int, max_iter: int) -> Iterator[tuple[Values, Ints, Values]]:
     """Points of falling norm, each with its order and the gains along it; the last one has the least norm."""
     # The corral of Wolfe's algorithm: vertices of the base polytope whose convex hull holds x, with weights.
     corral, weights = gains(np.arange(p))[None, :], np.ones(1)
@@ -114,15 +111,13 @@ def _descent(gains: Gains, p: int, max_iter: int) -> Iterator[tuple[Doubles, NDA
         base = np.empty(p)
         base[order] = along = gains(order)
         yield x, order, along
-        # No vertex is nearer to 0 than x: x is the min-norm point.
-        if norm <= x @ base + 1e-13 * (1.0 + float(np.abs(corral).max()) ** 2 * p):
-            return
-        if stalled > STALLED:
+        # Where no vertex is nearer to 0 than x, x is the min-norm point.
+        if norm <= x @ base + 1e-13 * (1.0 + float(np.abs(corral).max()) ** 2 * p) or stalled > STALLED:
             return
         corral, weights = _minor(np.vstack([corral, base]), np.append(weights, 0.0))
 
 
-def _minor(corral: Doubles, weights: Doubles) -> tuple[Doubles, Doubles]:
+def _minor(corral: Values, weights: Values) -> tuple[Values, Values]:
     """Wolfe's minor cycles: moves to the min-norm point of the affine hull, and drops vertices that leave the simplex.
 
     Returns the remaining vertices and their weights.
@@ -143,7 +138,7 @@ def _minor(corral: Doubles, weights: Doubles) -> tuple[Doubles, Doubles]:
         corral, weights = corral[kept], weights[kept] / weights[kept].sum()
 
 
-def _affine_minimum(corral: Doubles) -> Doubles:
+def _affine_minimum(corral: Values) -> Values:
     """Returns the weights that sum to 1 and minimize the norm of ``weights @ corral``."""
     # The optimality conditions, with the constraint in the scale of the Gram matrix; least squares bear a singular one.
     k = len(corral)
@@ -153,8 +148,7 @@ def _affine_minimum(corral: Doubles) -> Doubles:
     system[k, :k] = system[:k, k] = scale
     right_side = np.zeros(k + 1)
     right_side[k] = scale
-    weights: NDArray[Any] = np.linalg.lstsq(system, right_side, rcond=None)[0][:k]
-    return weights
+    return np.asarray(np.linalg.lstsq(system, right_side, rcond=None)[0][:k])
 
 
 @final

@@ -157,7 +157,7 @@ class PiecesOfSet:
         """The rounded labeling of one linear program, and the upper bound of the labelings in its rectangle."""
         graphs = self._graphs
         nodes, edges = scores[graphs.node_places], scores[graphs.edge_places]
-        weights = attracting(scores, edges, "PiecewiseLinearPrograms")
+        weights = attracting(scores, edges, "PiecewiseLinearPrograms", instead=None)
         # To import it takes longer than most calls of the library.
         from scipy.optimize import linprog
 

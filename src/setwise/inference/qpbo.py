@@ -4,7 +4,6 @@ Networks of two labels have one form: a score of each node and one of each edge,
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import ClassVar, final
 
 import numpy as np
@@ -16,7 +15,7 @@ from setwise.core.checks import Floats, Ints, Values, as_count, as_scores
 from setwise.core.inference import Inference, Maximizer, Solutions, Takes
 from setwise.core.networks import Graphs, Network
 from setwise.inference.components import each_component
-from setwise.inference.max_flow import BLOCK, TwoLabels, block_ends
+from setwise.inference.max_flow import BLOCK, TwoLabels, blocks
 from setwise.inference.message_passing import NETWORKS, outweighing
 from setwise.kernels.cuts import close, cut, cut_bounds, double, persistent, recut, settle
 from setwise.kernels.max_flow import SearchForest, new_forest
@@ -100,7 +99,7 @@ class _QPBO(Maximizer):
     @cached_property
     def _blocks(self) -> "list[_MateNetwork]":
         batch, edges = self._problem.batch, self._problem.edges
-        return [_MateNetwork(edges, batch.offsets, *ends) for ends in pairwise(block_ends(edges, batch.total, BLOCK))]
+        return [_MateNetwork(edges, batch.offsets, *ends) for ends in blocks(edges, batch.total, BLOCK)]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         batch = self._problem.batch

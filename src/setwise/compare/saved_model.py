@@ -371,10 +371,8 @@ def load_model(path: str | Path) -> SavedModel:
         # The fields are checked as those of a new object are.
         model = replace(found)
         model = replace(model, columns=tuple(replace(column) for column in model.columns))
-    except OSError:
+    except (OSError, _UnknownTypeError):
         raise
-    except _UnknownTypeError as error:
-        raise ValueError(str(error)) from None
     # Damaged bytes make the readers raise almost any exception.
     except Exception as error:
         why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
@@ -417,8 +415,7 @@ def _module_of(package: str, name: str) -> str:
     # A name in a file imports nothing but these packages.
     if package not in PACKAGES or name not in (known := import_module(package)).__all__:
         return package
-    held: str = getattr(getattr(known, name), "__module__", package)
-    return held
+    return str(getattr(getattr(known, name), "__module__", package))
 
 
 def _renamed(archive: Path | BytesIO, home: Callable[[str, str], str]) -> bytes:

@@ -24,9 +24,10 @@ from setwise.losses import as_loss
 
 
 @final
-@dataclass(frozen=True, eq=False)
 class Bags:
     """The decisions of a batch of which numbers of positives are allowed, and those that are fixed.
+
+    A bound loss of the values 0 and -inf tells them, to an object that is called ``name`` in sentences.
 
     Attributes
     ----------
@@ -39,18 +40,7 @@ class Bags:
     owners : (bags,) the set of each bag
     """
 
-    fixed: Values
-    members: Ints
-    starts: Ints
-    low: Ints
-    high: Ints
-    bags: Ints
-    sizes: Ints
-    owners: Ints
-
-    @classmethod
-    def of(cls, bound_loss: BoundLoss, name: str) -> "Bags":
-        """The bags of a bound loss of the values 0 and -inf, for the object that is called ``name`` in sentences."""
+    def __init__(self, bound_loss: BoundLoss, name: str) -> None:
         batch = bound_loss.batch
         if type(batch) is not Sets or batch.totals is not None:
             raise Refusal(
@@ -74,7 +64,7 @@ class Bags:
         held = np.zeros(batch.total, dtype=bool)
         for term in mistakes:
             held |= (term.costs == -np.inf) & (batch.labels >= 0)
-        fixed = np.where(held, batch.truth, 0.0)
+        self.fixed = np.where(held, batch.truth, 0.0)
         # Decisions that are neither fixed nor in a region make a bag of each set, of which any number is allowed.
         rest = ~held
         for region in regions:
@@ -84,11 +74,12 @@ class Bags:
         owners = np.flatnonzero(sizes)
         every = free, sizes[owners], np.zeros(len(owners), np.int64), sizes[owners], owners, np.arange(len(owners))
         parts: list[tuple[Ints, ...]] = [every, *map(_runs, regions)]
-        members, widths, low, high, owners = (np.concatenate([part[k] for part in parts]) for k in range(5))
-        bags = np.concatenate([part[5] + (len(parts[0][4]) if k else 0) for k, part in enumerate(parts)])
-        first = np.searchsorted(bags, np.arange(len(owners)))
-        starts = np.concatenate(([0], np.cumsum(widths)))
-        return cls(fixed, members, starts, low, high, bags, widths[first] if len(widths) else widths, owners)
+        joined = (np.concatenate([part[k] for part in parts]) for k in range(5))
+        self.members, widths, self.low, self.high, self.owners = joined
+        self.bags = np.concatenate([part[5] + (len(parts[0][4]) if k else 0) for k, part in enumerate(parts)])
+        first = np.searchsorted(self.bags, np.arange(len(self.owners)))
+        self.starts = np.concatenate(([0], np.cumsum(widths)))
+        self.sizes = widths[first] if len(widths) else widths
 
 
 def _runs(region: RegionCounts) -> tuple[Ints, ...]:
@@ -113,7 +104,7 @@ class BagEvaluator(Evaluator):
 
     def __init__(self, bound_loss: BoundLoss) -> None:
         as_kind(bound_loss, "bound_loss", BoundLoss, "CountRange(1).bind(sets).zero()")
-        self.bound_loss, self.bags = bound_loss, Bags.of(bound_loss, type(self).__name__)
+        self.bound_loss, self.bags = bound_loss, Bags(bound_loss, type(self).__name__)
         self.batch = bound_loss.batch  # type: ignore[assignment]
 
     def take(self, parts: Ints) -> Self:

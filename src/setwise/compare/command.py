@@ -277,13 +277,29 @@ def compare_command(
     if options.save is not None:
         check_place(options.save)
     kept = open_for_comparison(options, [one.problem for one in work])
-    made = made_folders(options.out)
+    with _made(options.out), _written(kept):
+        budget = options.time_budget
+        if budget is None and options.data is not None:
+            budget = QUICK_BUDGET if options.quick else BUDGET
+        found = run(work, options, budget, say, kept)
+        if options.save is not None:
+            save_model(saved_model(found[0], options.group), options.save)
+            found = [replace(found[0], saved=str(options.save))]
+        title = f"setwise compare: {work[0].problem.name if options.data else 'bundled problems'}"
+        files = write_report(options.out, found, title, time.perf_counter() - begin, options.command)
+        return [*(section(one, bold) for one in found), *(summary(found) if len(found) > 1 else [])], files
+
+
+@contextlib.contextmanager
+def _made(out: Path) -> Iterator[None]:
+    """Make a folder, so that a place where nothing can be written shows before the work."""
+    missing = [folder for folder in (out, *out.parents) if not folder.exists()]
+    out.mkdir(parents=True, exist_ok=True)
     try:
-        with _written(kept):
-            return _answered(options, work, say, bold, begin, kept)
+        yield
     except BaseException:
         # An interrupted run leaves no empty folders behind.
-        for folder in made:
+        for folder in missing:
             with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
@@ -301,34 +317,6 @@ def _written(kept: OpenCheckpoint | None) -> Iterator[None]:
     finally:
         if kept is not None:
             kept.write()
-
-
-def made_folders(out: Path) -> list[Path]:
-    """Make a folder, so that a place where nothing can be written shows before the work; what was made, inner first."""
-    missing = [folder for folder in (out, *out.parents) if not folder.exists()]
-    out.mkdir(parents=True, exist_ok=True)
-    return missing
-
-
-def _answered(
-    options: CommandOptions,
-    work: Sequence[ComparisonTask],
-    say: Callable[[str], None],
-    bold: bool,
-    begin: float,
-    kept: OpenCheckpoint | None,
-) -> tuple[list[str], list[Path]]:
-    """Run the comparison, save the model and write the report."""
-    budget = options.time_budget
-    if budget is None and options.data is not None:
-        budget = QUICK_BUDGET if options.quick else BUDGET
-    found = run(work, options, budget, say, kept)
-    if options.save is not None:
-        save_model(saved_model(found[0], options.group), options.save)
-        found = [replace(found[0], saved=str(options.save))]
-    title = f"setwise compare: {work[0].problem.name if options.data else 'bundled problems'}"
-    files = write_report(options.out, found, title, time.perf_counter() - begin, options.command)
-    return [*(section(one, bold) for one in found), *(summary(found) if len(found) > 1 else [])], files
 
 
 def check(work: ComparisonTask, plan: Plan, options: CommandOptions) -> None:

@@ -170,7 +170,6 @@ def over_table(problem: Problem, trees: Any) -> Any:
 
 
 @final
-@dataclass(frozen=True)
 class LogisticRegressionModel(BaseModel):
     """Logistic regression on standardized features, with its C from a grid; gaps become medians and words indicators.
 
@@ -196,7 +195,6 @@ class LogisticRegressionModel(BaseModel):
 
 
 @final
-@dataclass(frozen=True)
 class RandomForestModel(BaseModel):
     """A random forest of 100 trees, whose probabilities are the mean of its trees."""
 
@@ -208,7 +206,6 @@ class RandomForestModel(BaseModel):
 
 
 @final
-@dataclass(frozen=True)
 class BoostedTreesModel(BaseModel):
     """Boosted trees, ``HistGradientBoostingClassifier`` of scikit-learn with its defaults."""
 

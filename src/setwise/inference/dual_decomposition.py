@@ -40,9 +40,8 @@ def two_sides(bound_loss: BoundLoss) -> tuple[BoundLoss, BoundLoss]:
 
 
 @final
-@dataclass(eq=False)
 class OneSet:
-    """One set with both of its sides, bound to their methods.
+    """One set with both of its sides, bound to the methods that ``method`` takes for them.
 
     Attributes
     ----------
@@ -52,12 +51,15 @@ class OneSet:
     kept : (total,) the multipliers at which it had its lowest bound; None before
     """
 
-    graphs: Graphs
-    bound_loss: BoundLoss
-    network: Maximizer
-    loss: Maximizer
-    seen: Bools
-    kept: Values | None = None
+    def __init__(self, method: "DualDecomposition", bound_loss: BoundLoss) -> None:
+        graphs, (network, loss) = bound_loss.batch, two_sides(bound_loss)
+        fit = method._fit_for(loss)
+        assert isinstance(graphs, Graphs)
+        assert fit is not None
+        self.graphs, self.bound_loss = graphs, bound_loss
+        self.network, self.loss = (method.network or MaxFlow()).prepare(network), fit.prepare(loss)
+        self.seen: Bools = graphs.truth
+        self.kept: Values | None = None
 
     @cached_property
     def most(self) -> float:
@@ -419,9 +421,4 @@ class DualDecomposition(Inference):
 
     def one_set(self, bound_loss: BoundLoss) -> OneSet:
         """A bound loss of one set, bound to the methods of both sides."""
-        graphs, (network, loss) = bound_loss.batch, two_sides(bound_loss)
-        method = self._fit_for(loss)
-        assert isinstance(graphs, Graphs)
-        assert method is not None
-        cut = self.network or MaxFlow()
-        return OneSet(graphs, bound_loss, cut.prepare(network), method.prepare(loss), graphs.truth)
+        return OneSet(self, bound_loss)

@@ -9,15 +9,10 @@ and ``w = v``, except for the weights at ``places`` (r,), which have the least v
 ``free`` (r,), and ``w = max(v, low)`` as in :mod:`setwise.kernels.simplex`. No update lets the dual value fall.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel
+from setwise.kernels.jit import Array, kernel
 from setwise.kernels.simplex import pair_steps, simplex_gap
-
-Array = NDArray[Any]
 
 
 @kernel

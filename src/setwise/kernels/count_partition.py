@@ -16,12 +16,9 @@ Bernstein's inequality counts farther than r from the mean have a probability of
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel
+from setwise.kernels.jit import Array, kernel
 from setwise.kernels.poisson_binomial import add_decision
-
-Array = NDArray[Any]
 
 EXPONENT = 32.0
 """Probabilities below exp(-32), 1.3e-14, are left out."""

@@ -18,11 +18,8 @@ one way with x (Monge), and divide and conquer finds it.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import interpreted_first, kernel, plain_first, source
-
-Array = NDArray[Any]
+from setwise.kernels.jit import Array, interpreted_first, kernel, plain_first, source
 
 
 @kernel

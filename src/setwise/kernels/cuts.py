@@ -18,9 +18,8 @@ from the mate of v to that of u. The cut gives a node and its mate different lab
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import bare, kernel
+from setwise.kernels.jit import Array, bare, kernel
 from setwise.kernels.max_flow import (
     FREE,
     NONE,
@@ -38,8 +37,6 @@ from setwise.kernels.max_flow import (
     tick,
 )
 from setwise.kernels.networks import MASK, Arcs, arcs, begin, end, head, sister
-
-Array = NDArray[Any]
 
 
 @kernel

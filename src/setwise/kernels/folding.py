@@ -5,15 +5,11 @@ error near 0 and near 1, where a float of q has none of the digits of ``1 - q``.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel
+from setwise.kernels.jit import Array, kernel
 from setwise.kernels.threads import share_units
-
-Array = NDArray[Any]
 
 BLOCK = 128
 """So many pixels are processed at a time: their classes fit the first-level cache."""

@@ -12,11 +12,9 @@ keys are in no bin.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from setwise.kernels.jit import inlined, kernel
-
-Array = NDArray[Any]
+from setwise.kernels.jit import Array, inlined, kernel
 
 CELLS = 8
 """The grid in which the bin of a key is looked up has about this number of cells for each edge."""

@@ -19,6 +19,10 @@ from hashlib import sha256
 from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+"""An array as kernels take it: Numba compiles for the type of its numbers and for its dimensions."""
 
 UNCOUNTED: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 """Without counts of the references to arrays, which take longer than a short step. Such kernels make no arrays."""

@@ -13,15 +13,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setwise.kernels.counts import consecutive_gains
-from setwise.kernels.jit import interpreted_first, kernel, plain_first, source
+from setwise.kernels.jit import Array, interpreted_first, kernel, plain_first, source
 from setwise.kernels.segments import owners_of, plain_count_true, plain_require_length, require_length
 from setwise.kernels.sorting import BLOCK, SHARED, block_end, falling_bits, order_runs, plain_falling_bits, sort_packed
 from setwise.kernels.threads import available, share_units
-
-Array = NDArray[Any]
 
 
 def _plain_modular_hinge(scores: Array, labels: Array, offsets: Array, costs: Array, gradient: Array) -> Array:

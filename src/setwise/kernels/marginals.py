@@ -15,12 +15,9 @@ are.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setwise.kernels.counts import coefficients, row_maxima
-from setwise.kernels.jit import kernel
-
-Array = NDArray[Any]
+from setwise.kernels.jit import Array, kernel
 
 
 @kernel

@@ -16,12 +16,9 @@ nodes concerned (Kohli and Torr 2007). The nodes in the tree of the positive res
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import bare, inlined
+from setwise.kernels.jit import Array, bare, inlined
 from setwise.kernels.networks import MASK, Arcs, Lattice, begin, end, head, sister
-
-Array = NDArray[Any]
 
 FREE, SOURCE, SINK = 0, 1, 2
 """Trees: that of no node, that of the positive residues, and that of the negative ones."""

@@ -11,12 +11,9 @@ times 2, plus 1 where i is its second end. ``messages`` (m, 2, k) holds what com
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import bare, kernel
+from setwise.kernels.jit import Array, bare, kernel
 from setwise.kernels.segments import require_length, require_size
-
-Array = NDArray[Any]
 
 EPS = 2.0**-52
 """Twice the rounding of a sum of two numbers."""

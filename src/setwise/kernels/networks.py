@@ -10,12 +10,9 @@ Both layouts number the arcs of a node consecutively, and each arc has a sister 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import before_compiling, kernel
+from setwise.kernels.jit import Array, before_compiling, kernel
 from setwise.kernels.segments import require_length
-
-Array = NDArray[Any]
 
 MASK = 0xFFFFFFFF
 """Indices are never negative. What is masked with it is known to be so, and needs no test for counting from the end."""

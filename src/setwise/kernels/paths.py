@@ -4,16 +4,11 @@ Shortest paths from the outside of a trimap to its inside, and the best labels a
 Relative orders of points on a grid: pairs that lie wrong, and the best labelings in which some or all do.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import inlined, kernel
+from setwise.kernels.jit import Array, inlined, kernel
 from setwise.kernels.messages import largest
 from setwise.kernels.segments import require_length, require_size
-
-Array = NDArray[Any]
 
 
 @kernel

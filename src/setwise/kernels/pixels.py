@@ -7,12 +7,9 @@ the values of sets are multiplied by before all are added to one number.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import inlined, interpreted_first, kernel, plain_first
+from setwise.kernels.jit import Array, inlined, interpreted_first, kernel, plain_first
 from setwise.kernels.poisson_binomial import expected_quotient
-
-Array = NDArray[Any]
 
 BLOCK = 4096
 """So many labels stay in the first-level cache while the codes of all classes are written."""

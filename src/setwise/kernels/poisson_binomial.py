@@ -9,11 +9,8 @@ among these, ``fn`` those among the others; both are Poisson-binomial, and indep
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, plain_first, source
-
-Array = NDArray[Any]
+from setwise.kernels.jit import Array, kernel, plain_first, source
 
 
 @kernel

@@ -15,13 +15,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, plain_first
+from setwise.kernels.jit import Array, kernel, plain_first
 from setwise.kernels.segments import require_length
 from setwise.kernels.sorting import MARGINS, exact_order, sort_packed
-
-Array = NDArray[Any]
 
 
 def _plain_rank_margins(scores: Array, labels: Array, offsets: Array, floor: float, caps: Array) -> tuple[Array, ...]:

@@ -9,14 +9,11 @@ without the others.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setwise.kernels.cuts import cut
-from setwise.kernels.jit import bare, kernel
+from setwise.kernels.jit import Array, bare, kernel
 from setwise.kernels.max_flow import SOURCE, SearchForest
 from setwise.kernels.networks import MASK, begin, end, head
-
-Array = NDArray[Any]
 
 LOGISTIC, GAUSSIAN = 0, 1
 """Kinds of noise: the logistic distribution, whose variance is pi^2 / 3, and the standard normal one."""

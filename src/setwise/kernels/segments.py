@@ -7,11 +7,8 @@ decisions that nothing tells apart.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import bare, kernel, plain_first, reordered, source
-
-Array = NDArray[Any]
+from setwise.kernels.jit import Array, bare, kernel, plain_first, reordered, source
 
 SHORTER = "an array is shorter than the sets whose entries it should hold"
 

@@ -3,15 +3,11 @@
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel
+from setwise.kernels.jit import Array, kernel
 from setwise.kernels.segments import require_length, require_size
-
-Array = NDArray[Any]
 
 
 @kernel

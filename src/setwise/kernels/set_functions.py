@@ -11,12 +11,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import bare, kernel, plain_first
+from setwise.kernels.jit import Array, bare, kernel, plain_first
 from setwise.kernels.segments import require_length, require_size
-
-Array = NDArray[Any]
 
 
 def _plain_best_prefix(

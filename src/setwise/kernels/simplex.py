@@ -14,14 +14,11 @@ where B holds the columns of the slopes that belong to bounded weights, and the 
 function of alpha with the gradient g. Line searches are exact.
 """
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import FunctionWithTwin, kernel, plain_first
-
-Array = NDArray[Any]
+from setwise.kernels.jit import Array, FunctionWithTwin, kernel, plain_first
 
 RIDGE = 1e-14
 """The least curvature of a direction, relative to that of its planes: without it, two copies of a plane divide by 0."""

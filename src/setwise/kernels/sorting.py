@@ -18,13 +18,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, plain_first
+from setwise.kernels.jit import Array, kernel, plain_first
 from setwise.kernels.segments import owners_of, plain_require_length, require_length
 from setwise.kernels.threads import available, map_units
-
-Array = NDArray[Any]
 
 SHARED = 1 << 18
 """From this number of keys on, sorting them takes so long that threads are worth their start."""

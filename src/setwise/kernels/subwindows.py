@@ -6,9 +6,8 @@ Lists of windows of large sums hold the best one that those before it do not for
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import bare, kernel
+from setwise.kernels.jit import Array, bare, kernel
 from setwise.kernels.set_functions import heapify, pop, push, sift_down
 from setwise.kernels.windows import (
     Grid,
@@ -20,8 +19,6 @@ from setwise.kernels.windows import (
     row_pair_values,
     window_sum,
 )
-
-Array = NDArray[Any]
 
 
 @kernel

@@ -4,15 +4,10 @@ The arrays are those of decisions in falling order of their scores, in segments.
 segment predicts these ``k`` to be positive; it may not separate equal scores.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, plain_first, source
+from setwise.kernels.jit import Array, kernel, plain_first, source
 from setwise.kernels.segments import owners_of, plain_require_length, require_length
-
-Array = NDArray[Any]
 
 EQUAL = 1e-12
 """Losses that differ by less, relative to the largest loss of their segment, are taken for equal: it is rounding."""

@@ -6,11 +6,8 @@ Also how far boxes (top, left, bottom, right) overlap, and which of them the box
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.kernels.jit import bare, inlined, kernel
-
-Array = NDArray[Any]
+from setwise.kernels.jit import Array, bare, inlined, kernel
 
 
 @inlined

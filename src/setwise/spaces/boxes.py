@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from setwise.core.batch import Batch
 from setwise.core.bound_loss import BoundLoss
@@ -33,6 +33,7 @@ from setwise.core.inference import Inference, Maximizer, Solution, Solutions, Ta
 from setwise.core.pages import FORCED_LABELS, WINDOW_COSTS
 from setwise.core.single_labels import EqualCosts, FlipCosts, Flips
 from setwise.inference.single_labels import single_labels
+from setwise.kernels.jit import Array
 from setwise.kernels.subwindows import subwindows_above, windows_above
 from setwise.kernels.threads import map_units
 from setwise.kernels.windows import grid_sums, mark_inside, overlap_costs, sums_inside
@@ -223,8 +224,6 @@ def as_lists(lists: Any, n: int, name: str, what: str = "arrays, one for each im
         raise ValueError(f"{name} must be a list of {n} {what}; got {shown(lists)}.")
     return list(lists)
 
-
-Array = NDArray[Any]
 
 STEPS_OF_A_SET = 10_000
 """To halve a set of windows takes .2 us, and as long as some 1,000 steps of the search over pairs of rows. So by

@@ -65,12 +65,11 @@ def recut(network: Any, forest: SearchForest, capacities: Array, scores: Array, 
             _renew(network, forest, capacities, scores, changed[k])
         push_across(network, forest)
         plant(forest)
-        maximize_flow(network, forest)
-        return
-    tick(network, forest)
-    for k in range(len(changed)):
-        _change(network, forest, capacities, scores, changed[k])
-    adopt(network, forest)
+    else:
+        tick(network, forest)
+        for k in range(len(changed)):
+            _change(network, forest, capacities, scores, changed[k])
+        adopt(network, forest)
     maximize_flow(network, forest)
 
 
@@ -118,8 +117,7 @@ def cut_losses(network: Any, forest: SearchForest, capacities: Array, scores: Ar
         force, at = 0.0, i + network.pad
         if last >= 0:
             total -= max(forest.residues[last & MASK], 0.0)
-            own = scores[(last - network.pad) & MASK]
-            forest.residues[last & MASK] = own - _outflow(network, forest, capacities, last)
+            _renew(network, forest, capacities, scores, last - network.pad)
             total += max(forest.residues[last & MASK], 0.0)
         if i < len(scores):
             force = abs(scores[i])

@@ -292,8 +292,7 @@ def class_histograms(scores: Array, truth: Array, signs: ArrayLike, edges: Array
     k = edges.shape[1] - 1
     found = Histograms(np.zeros((2, k), np.int64), np.zeros((2, k)), np.full((2, k), np.inf), np.full((2, k), -np.inf))
     if k > 0:
-        factors = np.asarray(signs, dtype=np.float64)
-        _fill(scores, truth, factors, edges, *_guides(edges), found.counts, found.sums, found.least, found.most)
+        _fill(scores, truth, np.asarray(signs, dtype=np.float64), edges, *found)
     return found
 
 
@@ -307,18 +306,9 @@ def _guides(edges: Array) -> tuple[Array, Array, Array]:
 
 @kernel
 def _fill(
-    scores: Array,
-    truth: Array,
-    signs: Array,
-    edges: Array,
-    guides: Array,
-    lows: Array,
-    inverses: Array,
-    counts: Array,
-    sums: Array,
-    least: Array,
-    most: Array,
+    scores: Array, truth: Array, signs: Array, edges: Array, counts: Array, sums: Array, least: Array, most: Array
 ) -> None:
+    guides, lows, inverses = _guides(edges)
     k, cells = edges.shape[1] - 1, guides.shape[1] - 1
     # What a bin holds lies side by side, so that an update touches one line of memory.
     bins = np.zeros((2 * k, 4))
@@ -461,23 +451,15 @@ def chances(q: Array, edges: Array) -> Chances:
     k = len(edges) - 1
     found = Chances(np.zeros(k, np.int64), np.zeros(k), np.zeros(k), np.full(k, np.inf), np.full(k, -np.inf))
     if k > 0 and len(q):
-        _fill_chances(q, edges, *guide_of(edges), *found)
+        _fill_chances(q, edges, *found)
     return found
 
 
 @kernel
 def _fill_chances(
-    q: Array,
-    edges: Array,
-    guide: Array,
-    first: float,
-    inverse: float,
-    counts: Array,
-    means: Array,
-    variances: Array,
-    least: Array,
-    most: Array,
+    q: Array, edges: Array, counts: Array, means: Array, variances: Array, least: Array, most: Array
 ) -> None:
+    guide, first, inverse = guide_of(edges)
     k, cells = len(edges) - 1, len(guide) - 1
     sums = np.zeros((k, 2))
     for begin in range(0, len(q), ADDED):

@@ -388,9 +388,7 @@ def best_labels(
     if up.shape[1] != nodes.shape[1]:
         raise ValueError("messages or pairs have other labels than nodes")
     new = np.empty(nodes.shape[1])
-    for i in range(len(order)):
-        for u in range(len(new)):
-            up[i, u] = nodes[i, u]
+    up[: len(order)] = nodes[: len(order)]
     for t in range(len(order) - 1, -1, -1):
         i = order[t]
         if parents[i] >= 0:

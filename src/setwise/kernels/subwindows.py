@@ -23,7 +23,7 @@ from setwise.kernels.windows import (
 
 @kernel
 def subwindows_above(
-    sums_before: Array,
+    before: Array,
     rows: Array,
     columns: Array,
     negative: Array,
@@ -39,13 +39,13 @@ def subwindows_above(
     That is the windows as lines (k, 4), their sums (k,), how many sets were visited, and whether the list is complete;
     further the lines (4,) and the sum of an allowed window that may come next, -1 and ``floor`` if none is known.
 
-    ``sums_before`` are those of the positive scores (:class:`Grid`), and ``negative`` those of the others. A set of
+    ``before`` are those of the positive scores (:class:`Grid`), and ``negative`` those of the others. A set of
     windows is four spans of lines. No window of it has a larger sum than the positive scores in its largest window
     and the negative ones in its smallest one; it is left out where this is not above ``floor``, or where one of
     ``boxes`` (m, 4), or a window of the list, forbids all of it. The set of largest bound is halved next. O(budget
     (log budget + m + count))
     """
-    grid = Grid(sums_before, rows, columns)
+    grid = Grid(before, rows, columns)
     h, w, m = len(grid.rows) - 1, len(grid.columns) - 1, len(boxes)
     sets, bounds = np.empty((2 * budget + 1, 8), np.int32), np.empty(2 * budget + 1, np.float64)
     seen, heap = np.empty(2 * budget + 1, np.int32), np.empty(2 * budget + 1, np.int64)
@@ -170,14 +170,7 @@ def _extremes(rows: Array, columns: Array, spans: Array, least: Array, most: Arr
 
 @kernel
 def windows_above(
-    sums_before: Array,
-    rows: Array,
-    columns: Array,
-    boxes: Array,
-    limits: Array,
-    floor: float,
-    count: int,
-    overlap: float,
+    before: Array, rows: Array, columns: Array, boxes: Array, limits: Array, floor: float, count: int, overlap: float
 ) -> tuple[Array, Array, int]:
     """Returns windows (k, 4) of a :class:`Grid` as numbers of lines, their sums, and how many searches between rows.
 
@@ -187,7 +180,7 @@ def windows_above(
     is forbidden: between two rows it is searched again only where their bound is the largest one that is left.
     """
     # The caller passes plain arrays: a signal that comes while a tuple with names is taken apart would be lost.
-    grid = Grid(sums_before, rows, columns)
+    grid = Grid(before, rows, columns)
     h, w = len(grid.rows) - 1, len(grid.columns) - 1
     every = row_pair_values(grid.sums)
     size = np.int64(0)
@@ -246,9 +239,7 @@ def windows_above(
             room = new_room(w, len(all_boxes))
         top, bottom, left, right = pairs[chosen, 0], pairs[chosen, 1], ends[chosen, 0], ends[chosen, 1]
         found[k, 0], found[k, 1], found[k, 2], found[k, 3] = top, left, bottom, right
-        sums[k] = bounds[chosen]
-        all_boxes[m + k, 0], all_boxes[m + k, 1] = grid.rows[top], grid.columns[left]
-        all_boxes[m + k, 2], all_boxes[m + k, 3] = grid.rows[bottom], grid.columns[right]
-        all_limits[m + k] = overlap
+        sums[k], all_limits[m + k] = bounds[chosen], overlap
+        _pixels(grid.rows, grid.columns, found[k], all_boxes[m + k])
         k += 1
     return found[:k].copy(), sums[:k].copy(), searches

@@ -5,8 +5,8 @@ The loss of logits on the host is one node of the graph of PyTorch, which small 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from inspect import Parameter, cleandoc, signature
-from typing import Any, Literal, ParamSpec, Protocol, Self, TypedDict, TypeVar, cast, overload
+from inspect import cleandoc, signature
+from typing import Any, Literal, ParamSpec, Protocol, Self, cast, overload
 
 import numpy as np
 import torch
@@ -19,9 +19,6 @@ from setwise.kernels.threads import thread_limit
 from setwise.torch import operators
 from setwise.torch.arguments import (
     Arguments,
-    Classes,
-    Empty,
-    Mode,
     as_call,
     in_unit,
     refuse_tracing,
@@ -482,44 +479,3 @@ class Criterion(WeightedModule, FormModule):
     def _weight(self, logits: Tensor) -> Tensor | None:
         """The weights of the channels that may count; None weights all alike."""
         return self.weights_of(1 if self.arguments.mode == "binary" else logits.shape[1])
-
-
-class SetOptions(TypedDict, total=False):
-    """What losses take by name, as :class:`setwise.torch.Arguments` and :class:`setwise.torch.Criterion` have it."""
-
-    ignore_index: int | None
-    per_image: bool
-    classes: Classes
-    include_background: bool
-    class_weight: Sequence[float] | Tensor | None
-    empty: Empty | None
-    reduction: Reduction
-    sync: Sync | None
-
-
-Constructor = TypeVar("Constructor", bound=Callable[..., None])
-
-
-def takes_options(before: str = "") -> Callable[[Constructor], Constructor]:
-    """A decorator of constructors with ``**options: Unpack[SetOptions]``: their signature names these, with defaults.
-
-    They come last, or before the parameter of this name.
-    """
-    known = {**signature(Arguments).parameters, **signature(Criterion).parameters}
-    shared = [known[name].replace(kind=Parameter.KEYWORD_ONLY) for name in SetOptions.__annotations__]
-
-    def told(constructor: Constructor) -> Constructor:
-        own = [one for one in signature(constructor).parameters.values() if one.name != "options"]
-        at = [one.name for one in own].index(before) if before else len(own)
-        every = [*own[:at], *shared, *own[at:]]
-        vars(constructor)["__signature__"] = signature(constructor).replace(parameters=every)
-        return constructor
-
-    return told
-
-
-def arguments_of(mode: Mode, options: SetOptions) -> tuple[Arguments, dict[str, Any]]:
-    """The arguments among the options, and the others, which are those of :class:`setwise.torch.Criterion`."""
-    others: dict[str, Any] = dict(options)
-    own = {name: others.pop(name) for name in signature(Arguments).parameters if name in others}
-    return Arguments(mode, **own), others

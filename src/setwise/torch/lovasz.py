@@ -4,10 +4,10 @@ Probabilities are folded: as they are up to 1/2, and less 1 above it, so that no
 """
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Unpack, final
+from typing import Any, final
 
 import numpy as np
 import torch
@@ -37,11 +37,12 @@ from setwise.kernels.threads import thread_limit
 from setwise.losses import CountFunctionLoss
 from setwise.surrogates import LovaszHinge
 from setwise.torch import operators
-from setwise.torch.arguments import Mode, named, refuse_tracing, worded
-from setwise.torch.criterion import Criterion, SetOptions, arguments_of, functional, is_eager, once, takes_options
+from setwise.torch.arguments import Arguments, Classes, Empty, Mode, named, refuse_tracing, worded
+from setwise.torch.criterion import Criterion, Reduction, functional, is_eager, once
 from setwise.torch.device_forms import DeviceCounts, extension
 from setwise.torch.layout import as_scores, channels_of, check_sums, ragged
 from setwise.torch.operators import Codes, Form, HostValues, ValueAndGradient, registered
+from setwise.torch.process_groups import Sync
 
 
 class Errors(Enum):
@@ -301,11 +302,23 @@ class LovaszHingeLoss(Criterion):
     [[0.0, 0.5, 0.0]]
     """
 
-    @takes_options()
-    def __init__(self, loss: Loss | str = "jaccard", mode: Mode = "binary", **options: Unpack[SetOptions]) -> None:
-        arguments, others = arguments_of(mode, options)
+    def __init__(
+        self,
+        loss: Loss | str = "jaccard",
+        mode: Mode = "binary",
+        *,
+        ignore_index: int | None = None,
+        per_image: bool = False,
+        classes: Classes = "present",
+        include_background: bool = True,
+        class_weight: Sequence[float] | Tensor | None = None,
+        empty: Empty | None = None,
+        reduction: Reduction = "mean",
+        sync: Sync | None = None,
+    ) -> None:
+        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         form = LovaszForm(arguments.of(named(loss)), Errors.MARGIN, arguments.only_present)
-        super().__init__(form, arguments, **others)
+        super().__init__(form, arguments, class_weight, reduction, sync)
 
 
 @final
@@ -342,19 +355,26 @@ class LovaszSoftmaxLoss(Criterion):
     [0.35, 0.317]
     """
 
-    @takes_options(before="from_logits")
     def __init__(
         self,
         loss: Loss | str = "jaccard",
         mode: Mode = "multiclass",
         *,
+        ignore_index: int | None = None,
+        per_image: bool = False,
+        classes: Classes = "present",
+        include_background: bool = True,
+        class_weight: Sequence[float] | Tensor | None = None,
+        empty: Empty | None = None,
+        reduction: Reduction = "mean",
+        sync: Sync | None = None,
         from_logits: bool = True,
-        **options: Unpack[SetOptions],
     ) -> None:
-        arguments, others = arguments_of(mode, options)
+        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         self.from_logits = as_flag(from_logits, "from_logits")
         errors = Errors.FOLDED if from_logits else Errors.PROBABILITY
-        super().__init__(LovaszForm(arguments.of(named(loss)), errors, arguments.only_present), arguments, **others)
+        form = LovaszForm(arguments.of(named(loss)), errors, arguments.only_present)
+        super().__init__(form, arguments, class_weight, reduction, sync)
 
     def check(self, logits: Tensor, target: Tensor, mask: Tensor | None) -> None:
         """Raise ValueError for probabilities of the CPU whose sum is not 1 where pixels count."""

@@ -1,14 +1,16 @@
 """Losses of the order of the logits: the area under the ROC curve, and average precision."""
 
-from typing import Any, ClassVar, Unpack, final
+from collections.abc import Sequence
+from typing import Any, ClassVar, final
 
 from torch import Tensor
 
 from setwise.core.loss import Loss
 from setwise.losses import AveragePrecision, RocArea
 from setwise.surrogates import MarginRescaling
-from setwise.torch.arguments import Mode
-from setwise.torch.criterion import Criterion, SetOptions, arguments_of, functional, takes_options
+from setwise.torch.arguments import Arguments, Classes, Empty, Mode
+from setwise.torch.criterion import Criterion, Reduction, functional
+from setwise.torch.process_groups import Sync
 from setwise.torch.rescaling import SurrogateForm
 
 
@@ -17,11 +19,22 @@ class _RankingCriterion(Criterion):
 
     _loss: ClassVar[Loss]
 
-    @takes_options()
-    def __init__(self, mode: Mode = "binary", **options: Unpack[SetOptions]) -> None:
-        arguments, others = arguments_of(mode, options)
+    def __init__(
+        self,
+        mode: Mode = "binary",
+        *,
+        ignore_index: int | None = None,
+        per_image: bool = False,
+        classes: Classes = "present",
+        include_background: bool = True,
+        class_weight: Sequence[float] | Tensor | None = None,
+        empty: Empty | None = None,
+        reduction: Reduction = "mean",
+        sync: Sync | None = None,
+    ) -> None:
+        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         loss = arguments.of(self._loss)
-        super().__init__(SurrogateForm(MarginRescaling(loss), loss), arguments, **others)
+        super().__init__(SurrogateForm(MarginRescaling(loss), loss), arguments, class_weight, reduction, sync)
 
 
 @final

@@ -1,8 +1,8 @@
 """Margin rescaling, slack rescaling and the ramp of logits, for losses whose loss-augmented maximum is found."""
 
 import warnings
-from collections.abc import Hashable
-from typing import Any, ClassVar, Unpack, final
+from collections.abc import Hashable, Sequence
+from typing import Any, ClassVar, final
 
 import numpy as np
 import torch
@@ -16,11 +16,12 @@ from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
 from setwise.surrogates.ramp import NUDGE
-from setwise.torch.arguments import Mode, named
-from setwise.torch.criterion import Criterion, SetOptions, arguments_of, functional, takes_options
+from setwise.torch.arguments import Arguments, Classes, Empty, Mode, named
+from setwise.torch.criterion import Criterion, Reduction, functional
 from setwise.torch.device_forms import DeviceCounts, rescaled
 from setwise.torch.layout import ragged
 from setwise.torch.operators import Codes, Form, HostValues, ValueAndGradient
+from setwise.torch.process_groups import Sync
 
 
 @final
@@ -96,18 +97,25 @@ class _ScaledCriterion(Criterion):
 
     _surrogate: ClassVar[type[MarginRescaling] | type[Ramp]]
 
-    @takes_options()
     def __init__(
         self,
         loss: Loss | str,
         mode: Mode = "binary",
         *,
         scale: float | str = 1.0,
-        **options: Unpack[SetOptions],
+        ignore_index: int | None = None,
+        per_image: bool = False,
+        classes: Classes = "present",
+        include_background: bool = True,
+        class_weight: Sequence[float] | Tensor | None = None,
+        empty: Empty | None = None,
+        reduction: Reduction = "mean",
+        sync: Sync | None = None,
     ) -> None:
-        arguments, others = arguments_of(mode, options)
+        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         bound = arguments.of(named(loss))
-        super().__init__(SurrogateForm(self._surrogate(bound, scale=scale), (bound, scale)), arguments, **others)
+        form = SurrogateForm(self._surrogate(bound, scale=scale), (bound, scale))
+        super().__init__(form, arguments, class_weight, reduction, sync)
 
 
 @final
@@ -177,11 +185,23 @@ class SlackRescalingLoss(Criterion):
     1.0
     """
 
-    @takes_options()
-    def __init__(self, loss: Loss | str, mode: Mode = "binary", **options: Unpack[SetOptions]) -> None:
-        arguments, others = arguments_of(mode, options)
+    def __init__(
+        self,
+        loss: Loss | str,
+        mode: Mode = "binary",
+        *,
+        ignore_index: int | None = None,
+        per_image: bool = False,
+        classes: Classes = "present",
+        include_background: bool = True,
+        class_weight: Sequence[float] | Tensor | None = None,
+        empty: Empty | None = None,
+        reduction: Reduction = "mean",
+        sync: Sync | None = None,
+    ) -> None:
+        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         bound = arguments.of(named(loss))
-        super().__init__(SurrogateForm(SlackRescaling(bound), bound), arguments, **others)
+        super().__init__(SurrogateForm(SlackRescaling(bound), bound), arguments, class_weight, reduction, sync)
 
 
 @final

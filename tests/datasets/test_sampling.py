@@ -131,4 +131,4 @@ def test_a_file_that_changes_is_noticed(path):
     table = ParquetTable(path)
     FRAME[:100].to_parquet(path)
     with pytest.raises(BrokenPromise, match="changed while it was read: t.parquet"):
-        table.part([0], ["a"])
+        table.columns(table.arrow([0], ["a"]))

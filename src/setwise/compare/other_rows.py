@@ -75,7 +75,7 @@ class OtherRows:
 
     def beside(self, places: Ints) -> "OtherRows":
         """The rows beside a part of the sample, given by places in it."""
-        return replace(self, sample=self.sample.part(places))
+        return replace(self, sample=replace(self.sample, rows=self.sample.rows[places]))
 
     def judge(self, ways: Ways, measured: NamedLoss, floor: FlooredThreshold | None = None) -> OtherRowsReport:
         """The mean loss of each way on these rows, and what it reaches under a floor.
@@ -148,7 +148,7 @@ def _read(
     sample, problem = others.sample, others.problem
     kept, group = ~sample.holds(edges[k], edges[k + 1] - edges[k]), sample.asked.group
     names = [*(column.name for column in problem.columns), *sample.target]
-    part = sample.table.part(groups[k], names, kept)
+    part = sample.table.columns(sample.table.arrow(groups[k], names, kept))
     ids = None if group is None else sample.table.ids(groups[k], group, codes)[kept]
     held = rows_of(part, problem.columns, None, sample.target)
     return RowBatch(held.X, targets_of(held.kept, problem, sample.target, sample.table.path.name) == 1, ids)

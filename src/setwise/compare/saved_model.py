@@ -25,7 +25,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.files import in_line, written_whole
 from setwise.core.pages import OWN_MODEL
 from setwise.datasets.columns import Column, some
-from setwise.datasets.files import as_file
+from setwise.datasets.files import as_path
 from setwise.estimators.base import warn_of_version
 
 WAY_OUT = "fit it to {}, or save your model without SavedModel."
@@ -383,7 +383,7 @@ def load_model(path: str | Path) -> SavedModel:
 
 def as_saved_path(path: Any) -> Path:
     """``path`` if it is the path of a ``.skops`` file."""
-    found = as_file(path)
+    found = as_path(path)
     if found.suffix.lower() != ".skops":
         raise ValueError(f"the path of a model must end in .skops; got {found.name!r}.")
     return found

@@ -120,9 +120,18 @@ class Column(ABC):
         as_text(self.name, "name")
 
     @classmethod
-    @abstractmethod
     def of(cls, name: str, words: Set[str]) -> Self | None:
         """The column of this kind for cells with these distinct texts, none of them a gap; None if one does not fit."""
+        found = cls(name)
+        return found if all(map(found.fits, words)) else None
+
+    def fits(self, text: str) -> bool:
+        """Whether a text that is no gap has the form of the column."""
+        try:
+            self.code(text)
+        except (ValueError, OverflowError):
+            return False
+        return True
 
     @abstractmethod
     def code(self, text: str) -> float:
@@ -172,15 +181,9 @@ class Numbers(Column):
 
     kind: ClassVar[str] = "number"
 
-    @staticmethod
     @abstractmethod
-    def fits(text: str) -> bool:
-        """Whether a text is a number in the form of the column."""
-
-    @final
-    @classmethod
-    def of(cls, name: str, words: Set[str]) -> Self | None:
-        return cls(name) if all(map(cls.fits, words)) else None
+    def fits(self, text: str) -> bool:
+        """Whether a text is a number in the form of the column; the words of infinite ones are."""
 
     @final
     def plain(self, cells: Cells) -> NDArray[np.float64] | None:
@@ -211,8 +214,7 @@ class Number(Numbers):
 
     reads: ClassVar[str] = "finite numbers"
 
-    @staticmethod
-    def fits(text: str) -> bool:
+    def fits(self, text: str) -> bool:
         return is_number(text)
 
 
@@ -223,8 +225,7 @@ class DecimalComma(Numbers):
 
     reads: ClassVar[str] = "finite numbers with a decimal comma"
 
-    @staticmethod
-    def fits(text: str) -> bool:
+    def fits(self, text: str) -> bool:
         return "." not in text and text.count(",") <= 1 and is_number(text.replace(",", "."))
 
 
@@ -236,12 +237,8 @@ class Truth(Column):
     kind: ClassVar[str] = "truth value"
     reads: ClassVar[str] = "true and false"
 
+    # Zeros and ones alone are numbers, which are tried first.
     CODES: ClassVar[dict[str, float]] = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
-
-    @classmethod
-    def of(cls, name: str, words: Set[str]) -> "Truth | None":
-        # Zeros and ones alone are numbers, which are tried first.
-        return cls(name) if all(text.lower() in cls.CODES for text in words) else None
 
     def code(self, text: str) -> float:
         if text.lower() not in self.CODES:
@@ -282,14 +279,6 @@ class Date(Column):
             raise ValueError(text)
         found = datetime.strptime(text, self.form) if self.form else datetime.fromisoformat(text)
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() / DAY
-
-    def fits(self, text: str) -> bool:
-        """Whether a text is a date of this form."""
-        try:
-            self.code(text)
-        except (ValueError, OverflowError):
-            return False
-        return True
 
 
 @final

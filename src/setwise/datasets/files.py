@@ -31,13 +31,12 @@ def two_labels(values: NDArray[Any], what: str, positive: str | None) -> tuple[N
     words = tuple(word(k) for k in kinds)
     if len(kinds) != 2:
         raise ValueError(f"{what} must have two values; it has {len(kinds)}: {some(words)}.")
-    if positive is None or positive == words[1]:
-        return (values == kinds[1]).astype(np.int64), (words[0], words[1])
-    if positive != words[0]:
+    place = int(positive is None or positive == words[1])
+    if not place and positive != words[0]:
         raise ValueError(
             f"{what} has the values {words[0]!r} and {words[1]!r}, so {positive!r} cannot be the positive one."
         )
-    return (values == kinds[0]).astype(np.int64), (words[1], words[0])
+    return (values == kinds[place]).astype(np.int64), (words[1 - place], words[place])
 
 
 def label_matrix(values: NDArray[Any], names: Sequence[str], file: str) -> NDArray[np.int64]:
@@ -227,16 +226,16 @@ def request(target: Any, group: Any, positive: Any, drop: Any, raw: bool) -> Req
 
 def as_existing(path: Any) -> Path:
     """``path`` if it is the path of a file that exists."""
-    found = as_file(path)
+    found = as_path(path)
     if not found.is_file():
         raise FileNotFoundError(f"there is no file {found}.")
     return found
 
 
-def as_file(path: Any) -> Path:
-    """``path`` if it is the path of a file."""
+def as_path(path: Any, name: str = "path", kind: str = "file") -> Path:
+    """The argument ``name`` if it is the path of a file, or of another ``kind``."""
     if not isinstance(path, str | Path) or "\0" in str(path):
-        raise TypeError(f"path must be the path of a file; got {shown(path)}.")
+        raise TypeError(f"{name} must be the path of a {kind}; got {shown(path)}.")
     return Path(path)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from setwise.core.checks import as_count, shown
 from setwise.core.files import visible_errors
+from setwise.datasets.files import as_path
 from setwise.datasets.formats import read_arrays
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
@@ -177,11 +178,10 @@ def load_horses(folder: str | Path, size: int = 50) -> LabeledImages:
 
 def _as_folder(path: Any, name: str) -> Path:
     """``path`` if it is that of a folder."""
-    if not isinstance(path, str | Path) or "\0" in str(path):
-        raise TypeError(f"{name} must be the path of a folder; got {shown(path)}.")
-    if not Path(path).is_dir():
+    found = as_path(path, name, "folder")
+    if not found.is_dir():
         raise FileNotFoundError(f"there is no folder {path}.")
-    return Path(path)
+    return found
 
 
 def _file(folder: Path, stem: str) -> Path:

@@ -4,7 +4,7 @@ The table itself never is in memory.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, final
@@ -57,12 +57,8 @@ class ParquetTable:
         """The names of the columns, without any cells."""
         return Columns(self.path, self.names, 0, lambda name: np.empty(0))
 
-    def part(self, groups: Sequence[int], names: Sequence[str], kept: Bools | None = None) -> Columns:
-        """The named columns of some row groups, or of those of their rows that are ``kept``."""
-        return self.columns(self.arrow(groups, names, kept))
-
     def arrow(self, groups: Sequence[int], names: Sequence[str], kept: Bools | None = None) -> Any:
-        """The same as a table of Arrow."""
+        """The named columns of some row groups, or of those of their rows that are ``kept``, as a table of Arrow."""
         table = self._file.table(groups, names)
         return table if kept is None else table.take(np.flatnonzero(kept))
 
@@ -127,10 +123,6 @@ class Sample:
         low, high = np.searchsorted(self.rows, (first, first + count))
         found[self.rows[low:high] - first] = True
         return found
-
-    def part(self, places: Ints) -> "Sample":
-        """The part of some of its rows, given by their places in it."""
-        return replace(self, rows=self.rows[places])
 
 
 @visible_errors()

@@ -397,17 +397,17 @@ def _surroundings(shape: tuple[int, int], density: float, rng: np.random.Generat
     texture = gaussian_filter(rng.standard_normal(shape), 0.8)
     image[road:] = (rng.uniform(0.25, 0.6) + 0.1 * texture)[road:]
     # Shapes whose middle is outside may reach into the image.
-    margin = 30.0
+    margin, (rows, columns) = 30.0, np.indices(shape, dtype=np.float64)
     area = (shape[0] + 2 * margin) * (shape[1] + 2 * margin)
     for _ in range(int(rng.poisson(density * area / 1e4))):
         middle = rng.uniform(-margin, shape[0] + margin), rng.uniform(-margin, shape[1] + margin)
-        _SHAPES[int(rng.integers(len(_SHAPES)))](image, middle, rng)
+        paint = _SHAPES[int(rng.integers(len(_SHAPES)))]
+        paint(image, rows - middle[0], columns - middle[1], rng)
     return image
 
 
-def _facade(image: Values, middle: tuple[float, float], rng: np.random.Generator) -> None:
+def _facade(image: Values, v: Values, u: Values, rng: np.random.Generator) -> None:
     """A rectangle with rows of windows."""
-    v, u = _offsets(image, middle)
     high, wide = rng.uniform(15.0, 40.0, 2)
     inside = (np.abs(v) < high) & (np.abs(u) < wide)
     step = rng.uniform(8.0, 18.0, 2)
@@ -416,9 +416,8 @@ def _facade(image: Values, middle: tuple[float, float], rng: np.random.Generator
     image[inside] = np.where(windows, glass, wall)[inside]
 
 
-def _bush(image: Values, middle: tuple[float, float], rng: np.random.Generator) -> None:
+def _bush(image: Values, v: Values, u: Values, rng: np.random.Generator) -> None:
     """An ellipse with a fine texture."""
-    v, u = _offsets(image, middle)
     high, wide = rng.uniform(8.0, 30.0, 2)
     inside = np.hypot(v / high, u / wide) < 1.0
     texture = gaussian_filter(rng.standard_normal(image.shape), rng.uniform(1.0, 2.0))
@@ -426,19 +425,18 @@ def _bush(image: Values, middle: tuple[float, float], rng: np.random.Generator) 
     image[inside] = (rng.uniform(0.2, 0.6) + texture)[inside]
 
 
-def _pole(image: Values, middle: tuple[float, float], rng: np.random.Generator) -> None:
+def _pole(image: Values, v: Values, u: Values, rng: np.random.Generator) -> None:
     """A thin bar, upright or lying."""
-    v, u = _offsets(image, middle)
     long, thin = rng.uniform(20.0, 60.0), rng.uniform(1.5, 5.0)
     if rng.random() < 0.4:
         v, u = u, v
     image[(np.abs(v) < long) & (np.abs(u) < thin)] = rng.uniform(0.05, 0.9)
 
 
-def _wheel(image: Values, middle: tuple[float, float], rng: np.random.Generator) -> None:
+def _wheel(image: Values, v: Values, u: Values, rng: np.random.Generator) -> None:
     """A single wheel."""
     radius = rng.uniform(5.0, 14.0)
-    _paint_wheel(image, np.hypot(*_offsets(image, middle)), radius, (rng.uniform(0.02, 0.3), rng.uniform(0.5, 0.85)))
+    _paint_wheel(image, np.hypot(v, u), radius, (rng.uniform(0.02, 0.3), rng.uniform(0.5, 0.85)))
 
 
 def _paint_wheel(image: Values, distance: Values, radius: float, grays: tuple[float, float]) -> Bools:
@@ -450,12 +448,7 @@ def _paint_wheel(image: Values, distance: Values, radius: float, grays: tuple[fl
 
 
 _SHAPES = (_facade, _bush, _pole, _wheel)
-
-
-def _offsets(image: Values, middle: tuple[float, float]) -> tuple[Values, Values]:
-    """The rows and the columns of all pixels, counted from the middle."""
-    rows, columns = np.indices(image.shape)
-    return np.asarray(rows - middle[0]), np.asarray(columns - middle[1])
+"""What paints a shape, given how far below and to the right of its middle each pixel is."""
 
 
 def _high(long: int) -> int:

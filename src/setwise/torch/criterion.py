@@ -123,8 +123,7 @@ def factors_of(weights: Tensor, reduction: Reduction) -> Tensor:
     some = whole > 0
     number = some.sum()
     # Where no set of an image counts, its weights are 0 whatever they are divided by.
-    found: Tensor = weights / ((whole + ~some) * (number + (number == 0)))
-    return found
+    return weights / ((whole + ~some) * (number + (number == 0)))
 
 
 def summed(values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -75,11 +75,6 @@ class DeviceCounts:
         """The loss at these counts, float64; all four broadcast."""
         return self._sum([_values(part.loss, fn, fp, P, N) for part in self.parts])
 
-    def origin(self, P: Tensor, N: Tensor) -> Tensor:
-        """The loss of no mistake, (S,)."""
-        none = torch.zeros_like(P)
-        return self(none, none, P, N)
-
     def gains(self, misses: Tensor, before: int, P: Tensor, N: Tensor) -> Tensor:
         """What each of k consecutive mistakes adds, (S, k) float64, for the numbers (S,) of positives and negatives.
 
@@ -195,8 +190,7 @@ def _large_counts() -> tuple[Values, Values, Values, Values]:
 
 def _on_cpu(loss: Loss, *counts: Values) -> Values:
     """The formula on tensors of the CPU."""
-    found: Values = _values(loss, *(torch.from_numpy(each.copy()) for each in counts)).numpy()
-    return found
+    return _values(loss, *(torch.from_numpy(each.copy()) for each in counts)).numpy()
 
 
 def _agree(expected: Values, found: Values) -> None:
@@ -293,7 +287,7 @@ def extension(
     labels = codes.gather(1, order)
     running = torch.nn.functional.pad((labels == 1).cumsum(dim=1, dtype=torch.int32), (1, 0))
     # The formula need not be defined for sets in which nothing counts.
-    sums = torch.where(P + N > 0, counts.origin(P, N), 0.0)
+    sums = torch.where(P + N > 0, counts(0 * P, 0 * P, P, N), 0.0)
     # Counts and gains are float64, so they are made in pieces, of which one at a time takes memory.
     step, pieces = max(1, MISTAKES // max(len(codes), 1)), []
     for a in range(0, codes.shape[1], step):
@@ -414,13 +408,11 @@ def _of_tables(objective: DeviceObjective) -> tuple[Tensor, Tensor, Tensor]:
 def _of_rows(objective: DeviceObjective) -> tuple[Tensor, Tensor, Tensor]:
     """The same for losses that are affine in fn where fp is fixed: the misses of margins below the slope are made."""
     misses, alarms = objective.misses, objective.alarms
-    fp = alarms.low[:, None] + torch.arange(misses.lost.shape[1], device=misses.lost.device)
-    fp = torch.minimum(fp, alarms.size[:, None])
+    every = torch.arange(misses.lost.shape[1], device=misses.lost.device)
+    fp = (alarms.low[:, None] + every).clamp(max=alarms.size[:, None])
     first, last = (each[:, None].expand_as(fp) for each in (misses.low, misses.size))
     slope = _slopes(objective, (first, fp), (last, fp), last - first)
-    fn = torch.searchsorted(misses.margins, slope)
-    fn = torch.minimum(torch.maximum(fn, first), last)
-    return _best_of(objective, fn, fp)
+    return _best_of(objective, torch.searchsorted(misses.margins, slope).clamp(first, last), fp)
 
 
 def _of_diagonals(objective: DeviceObjective) -> tuple[Tensor, Tensor, Tensor]:
@@ -432,8 +424,7 @@ def _of_diagonals(objective: DeviceObjective) -> tuple[Tensor, Tensor, Tensor]:
     p = misses.lost.shape[1] - 1
     # The diagonals that meet the table, each from its first cell to its last.
     least, most = alarms.low - misses.size, alarms.size - misses.low
-    shift = least[:, None] + torch.arange(p + 1, device=least.device)
-    shift = torch.minimum(shift, most[:, None])
+    shift = (least[:, None] + torch.arange(p + 1, device=least.device)).clamp(max=most[:, None])
     first = torch.maximum(misses.low[:, None], alarms.low[:, None] - shift)
     steps = torch.minimum(misses.size[:, None], alarms.size[:, None] - shift) - first
     ends = first + steps

@@ -41,9 +41,7 @@ def most_probable(unary: Tensor, coupling: Tensor | float) -> Tensor:
     >>> most_probable(unary, 0.6).tolist()
     [[True, True, True]]
     """
-    fields, couplings = as_potentials(unary, coupling)
-    labels: Tensor = cut_grids(fields, couplings).reshape(unary.shape)
-    return labels
+    return cut_grids(*as_potentials(unary, coupling)).reshape(unary.shape)
 
 
 @torch.no_grad()
@@ -77,9 +75,7 @@ def max_marginals(unary: Tensor, coupling: Tensor | float) -> Tensor:
     >>> [round(margin, 3) for margin in found[0].tolist()]  # the second: -1 + 2 * 0.6
     [1.6, 0.2, 0.6]
     """
-    fields, couplings = as_potentials(unary, coupling)
-    found: Tensor = max_marginals_of_grids(fields, couplings).reshape(unary.shape)
-    return found
+    return max_marginals_of_grids(*as_potentials(unary, coupling)).reshape(unary.shape)
 
 
 @torch.no_grad()
@@ -120,5 +116,4 @@ def marginals(
     """
     count = as_count(samples, "samples", low=2)
     fields, couplings = as_potentials(unary, coupling)
-    shares: Tensor = perturb_grids(fields, couplings, Seeds(random_state)(), count).reshape(unary.shape)
-    return shares
+    return perturb_grids(fields, couplings, Seeds(random_state)(), count).reshape(unary.shape)

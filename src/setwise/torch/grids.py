@@ -66,9 +66,7 @@ def _as_signed(random_state: int) -> int:
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
         raise TypeError(f"random_state must be None, a whole number or a torch.Generator; got {shown(random_state)}.")
     seed = int(random_state)
-    if not 0 <= seed < 2**63:
-        return int(seed_of(seed).astype(np.int64))
-    return seed
+    return seed if 0 <= seed < 2**63 else int(seed_of(seed).astype(np.int64))
 
 
 @final

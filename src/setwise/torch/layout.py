@@ -19,9 +19,10 @@ from setwise.torch.operators import Codes, array_of
 WIDENED = {torch.uint16, torch.uint32}
 """The types of whole numbers that PyTorch holds, and does not compare."""
 
-LABELS = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64} | WIDENED
+WHOLE = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64} | WIDENED
+"""The types of labels that are bools or whole numbers."""
 
-LABELS |= {torch.float16, torch.bfloat16, torch.float32, torch.float64}
+LABELS = {torch.float16, torch.bfloat16, torch.float32, torch.float64} | WHOLE
 """The types of targets."""
 
 
@@ -76,8 +77,7 @@ def codes_of(scores: Tensor, target: Tensor, mask: Tensor | None, arguments: Arg
     exclusive, by_class = arguments.mode == "multiclass", not arguments.per_image
     # The operator takes longer than the codes of a small image.
     codes_by = encode if torch.compiler.is_compiling() else encoded
-    codes: Tensor = codes_by(given, counted, chosen, size[1], exclusive, arguments.ignore_index, by_class)
-    return codes
+    return codes_by(given, counted, chosen, size[1], exclusive, arguments.ignore_index, by_class)
 
 
 def numbers_of(scores: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor | None:

@@ -40,7 +40,7 @@ from setwise.torch import operators
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode, named, refuse_tracing, worded
 from setwise.torch.criterion import Criterion, Reduction, functional, is_eager, once
 from setwise.torch.device_forms import DeviceCounts, extension
-from setwise.torch.layout import as_scores, channels_of, check_sums, ragged
+from setwise.torch.layout import WHOLE, as_scores, channels_of, check_sums, ragged
 from setwise.torch.operators import Codes, Form, HostValues, ValueAndGradient, registered
 from setwise.torch.process_groups import Sync
 
@@ -428,10 +428,6 @@ def lovasz_softmax_loss(
     0.35
     """
     return LovaszSoftmaxLoss(*given, **options)(logits, target, mask)
-
-
-WHOLE = (torch.bool, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.uint16, torch.uint32)
-"""The types of labels."""
 
 
 def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor:

@@ -52,18 +52,13 @@ def decided(preds: Tensor, mode: Mode, num_classes: int | None, threshold: float
         raise ValueError("preds of class numbers do not tell how many classes there are; give num_classes.")
     # A number of classes that a small type does not hold would be another number there.
     preds = preds if preds.dtype == torch.bool else preds.long()
-    _check_labels(preds, num_classes if of_labels and num_classes is not None else 2)
+    top = num_classes if of_labels and num_classes is not None else 2
+    # On an accelerator wrong labels are found when they are encoded.
+    told = preds.dtype != torch.bool and preds.device.type == "cpu"
+    if told and len(odd := preds[(preds < 0) | (preds >= top)]):
+        raise ValueError(f"preds must be logits, or labels from 0 to {top - 1}; got {odd[0].item()}.")
     shape = (*preds.shape[:1], num_classes, *preds.shape[1:]) if of_labels else preds.shape
     return preds, torch.empty((), device=preds.device).expand(*shape)
-
-
-def _check_labels(preds: Tensor, top: int) -> None:
-    """Raise ValueError where a label is none of 0..top-1; on an accelerator this is found when they are encoded."""
-    if preds.dtype == torch.bool or preds.device.type != "cpu":
-        return
-    odd = preds[(preds < 0) | (preds >= top)]
-    if len(odd):
-        raise ValueError(f"preds must be logits, or labels from 0 to {top - 1}; got {odd[0].item()}.")
 
 
 def tallied(labels: Tensor, codes: Tensor) -> Tensor:
@@ -360,8 +355,7 @@ class SetMetric(WeightedModule):
 
     def _counted(self, tallies: Tensor) -> Tensor:
         """Which sets count, (S,)."""
-        found: Tensor = counted(tallies[:, 2:].flip(1), self.arguments)
-        return found
+        return counted(tallies[:, 2:].flip(1), self.arguments)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         # Sums go where the module goes, but do not take its type, in which they would lose digits.

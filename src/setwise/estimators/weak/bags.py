@@ -279,14 +279,14 @@ class Ranges:
             raise ValueError(f"between must be pairs (low, high); got values of shape {pairs.shape[1:]}.")
         ranges = cls(bags, found)
         for name, given in found.items():
-            if name != "proportions":
+            if name == "proportions":
+                ranges._check_shares(given)
+            else:
                 ranges._check_whole(name, given)
-        ranges._check_shares()
-        if "at_least" in found and found["at_least"].ndim > 1:
-            raise ValueError("at_least must be one number for each bag; it is for two classes.")
-        for name, given in found.items():
             if name in ("counts", "proportions") and given.ndim == 2:
                 ranges._check_sums(name, given)
+        if "at_least" in found and found["at_least"].ndim > 1:
+            raise ValueError("at_least must be one number for each bag; it is for two classes.")
         return ranges
 
     @property
@@ -358,8 +358,7 @@ class Ranges:
                 f"{given[b, 1]:g}."
             )
 
-    def _check_shares(self) -> None:
-        given = self.values.get("proportions", np.zeros(0))
+    def _check_shares(self, given: Values) -> None:
         odd = (given < 0) | (given > 1)
         if odd.any():
             name = self.bags.name(int(np.argwhere(odd)[0][0]))

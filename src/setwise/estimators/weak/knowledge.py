@@ -265,10 +265,7 @@ class Posterior:
         """The means (total,) at the scores (total,)."""
         if sharpness < np.inf:
             return np.asarray(self.allowed(sharpness * scores).gradient)
-        return self._completion(scores)
-
-    def _completion(self, scores: Values) -> Values:
-        """The best labeling that is allowed: of equal scores the first rows are positive."""
+        # Of equal scores the first rows are positive.
         sets = self.sets
         unknown = np.flatnonzero(sets.labels == -1)
         owners = sets.owners[unknown]

@@ -138,22 +138,17 @@ def _ranked(values: dict[tuple[str, float], Values], trusted: str) -> RaceOutcom
     """The outcome, from the log-likelihoods of each bag under each candidate."""
     order = sorted(values, key=lambda key: (-values[key].mean(), key[0] == "constant", key[1]))
     found = tuple(WeakCandidate(*key, *_mean_and_error(values[key])) for key in order)
-    real = [key for key in order if key[0] != "constant"]
-    best = _chosen(values, real, trusted)
+    real = [key for key in order if key != CONSTANT]
+    # The best candidate of the trusted method stays, unless that of another is better by more than a standard error.
+    usual = next(key for key in real if key[0] == trusted)
+    gain, error = _mean_and_error(values[real[0]] - values[usual])
+    best = real[0] if gain > error else usual
     others = [key for key in real if key[0] != best[0]] or [key for key in real if key != best] or [CONSTANT]
-    reference = next(key for key in order if key[0] == "constant")
     doubt = ChoiceMargin(*others[0], *_mean_and_error(values[best] - values[others[0]]))
     chosen = found[order.index(best)]
-    gain, error = _mean_and_error(values[best] - values[reference])
+    gain, error = _mean_and_error(values[best] - values[CONSTANT])
     chance = float(t.sf(gain / max(error, np.finfo(np.float64).tiny), len(values[best]) - 1))
     return RaceOutcome(found, chosen, doubt, (gain, error), chance)
-
-
-def _chosen(values: dict[tuple[str, float], Values], order: list[tuple[str, float]], trusted: str) -> tuple[str, float]:
-    """The best candidate of the trusted method, unless that of another is better by more than a standard error."""
-    usual = next(key for key in order if key[0] == trusted)
-    gain, error = _mean_and_error(values[order[0]] - values[usual])
-    return order[0] if gain > error else usual
 
 
 def _mean_and_error(values: Values) -> tuple[float, float]:
@@ -317,11 +312,6 @@ class SelectionPlan:
         """Whether there is anything to choose."""
         return len(self.methods) * len(self.Cs) > 1
 
-    @property
-    def usual(self) -> tuple[str, float]:
-        """The method and C that are taken without a race."""
-        return self.methods[0], USUAL if USUAL in self.Cs else self.Cs[0]
-
     def race(self, problem: BagProblem) -> RaceOutcome:
         """Judge all methods with all C on the bags of each fold in turn, by models of the others.
 
@@ -353,7 +343,8 @@ class SelectionPlan:
             return self._train(problem)
 
     def _train(self, problem: BagProblem) -> SelectedModel:
-        method, C = self.usual
+        # These are taken without a race.
+        method, C = self.methods[0], USUAL if USUAL in self.Cs else self.Cs[0]
         start = self.family.start(problem, None, replace(self.settings, C=C))
         if start.status == "interrupted":
             return SelectedModel(start, "soft_labels", C, None, "")

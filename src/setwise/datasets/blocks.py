@@ -243,7 +243,9 @@ class ParquetBlocks:
 
     def labels(self, name: str, k: int) -> NDArray[Any]:
         """What block k has of a column of labels."""
-        column = self._column(name, k, "y")
+        table = self._file.table(self._groups[k], (name,))
+        self._refuse_gaps(table, "y")
+        column = table.column(0).combine_chunks()
         if is_of(column.type, "dictionary", "string", "large_string", "string_view"):
             words = column.dictionary_encode()
             texts: NDArray[Any] = np.asarray(words.dictionary.to_pylist(), dtype=np.str_)
@@ -310,12 +312,6 @@ class ParquetBlocks:
             )
         found: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
         return found
-
-    def _column(self, name: str, k: int, what: str) -> Any:
-        """What block k has of a column without gaps, as one array."""
-        table = self._file.table(self._groups[k], (name,))
-        self._refuse_gaps(table, what)
-        return table.column(0).combine_chunks()
 
     def _runs(self, name: str, k: int) -> Iterator[Any]:
         """What block k has of a column of ids without gaps, as arrays of a few rows."""

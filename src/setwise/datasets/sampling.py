@@ -19,7 +19,7 @@ from setwise.core.pages import LARGE_FILES
 from setwise.datasets.columns import WORDS
 from setwise.datasets.files import Data, Request, as_existing, of_columns, parts_of, refuse_group, request
 from setwise.datasets.parquet import NUMBERS, is_of
-from setwise.datasets.tables import Columns, check_names, of_arrow, table_file
+from setwise.datasets.tables import Columns, of_arrow, table_file
 
 
 @final
@@ -44,13 +44,10 @@ class ParquetTable:
         self.path, self._file = path, table_file(path)
         schema, metadata, self.sizes = self._file.schema, self._file.metadata, self._file.sizes
         self.names = tuple(schema.names)
-        check_names(self.names, path)
         self.numbers = frozenset(name for name in self.names if is_of(schema.field(name).type, *NUMBERS))
         self.bytes = sum(metadata.row_group(g).total_byte_size for g in range(len(self.sizes)))
         self.edges = [0, *accumulate(self.sizes)]
         self.rows = self.edges[-1]
-        if not self.rows or not self.names:
-            raise ValueError(f"{path.name} has no rows.")
 
     @property
     def head(self) -> Columns:

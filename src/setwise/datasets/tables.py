@@ -154,7 +154,7 @@ def _separator(lines: Iterable[str]) -> str:
 def _filled(path: Path, rows: Iterator[list[str]], separator: str) -> Columns:
     """The columns of the rows of text; the first row holds the names."""
     names = tuple(name.strip() for name in next(rows, []))
-    check_names(names, path)
+    _check_names(names, path)
     columns: list[list[str]] = [[] for _ in names]
     for number, row in enumerate(rows, 1):
         if len(row) != len(names):
@@ -187,17 +187,17 @@ def read_parquet(path: Path) -> Columns:
     """Read a Parquet table; this needs pyarrow."""
     with table_file(path).opened() as file:
         table = file.read()
-    names = tuple(table.column_names)
-    check_names(names, path)
-    if table.num_rows == 0 or not names:
-        raise ValueError(f"{path.name} has no rows.")
-    return of_arrow(table, names, path)
+    return of_arrow(table, tuple(table.column_names), path)
 
 
 def table_file(path: Path) -> ParquetFile:
-    """The file of a Parquet table."""
+    """The file of a Parquet table, which has rows, and columns of different names."""
     absent = f"to read {path.name} install pyarrow, or save the table as CSV."
-    return ParquetFile(Stamp.of(path), absent, f"{path.name} is not a Parquet table")
+    file = ParquetFile(Stamp.of(path), absent, f"{path.name} is not a Parquet table")
+    _check_names(file.schema.names, path)
+    if not sum(file.sizes) or not file.schema.names:
+        raise ValueError(f"{path.name} has no rows.")
+    return file
 
 
 def of_arrow(table: Any, names: tuple[str, ...], path: Path) -> Columns:
@@ -228,7 +228,7 @@ def _values(column: Any, name: str, path: Path) -> NDArray[Any]:
     return np.array(["" if text is None else text for text in texts], dtype=object)
 
 
-def check_names(names: tuple[str, ...], path: Path) -> None:
+def _check_names(names: Sequence[str], path: Path) -> None:
     """Raise ValueError if a name occurs twice, or if two columns have no name."""
     if len(set(names)) < len(names):
         name = Counter(names).most_common(1)[0][0]

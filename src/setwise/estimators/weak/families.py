@@ -158,9 +158,8 @@ class ClassifierFamily(Family):
     ) -> Model:
         """The model as log-odds of greatest likelihood of what is known."""
         if isinstance(model, ClassifierModel):
-            raw = ClassifierModel(model.estimator)
-            slope, shift = calibrated(problem.knowledge, raw.scores(problem.X), boundary_stays=boundary_stays)
-            model = ClassifierModel(model.estimator, slope, shift)
+            slope, shift = calibrated(problem.knowledge, model.scores(problem.X), boundary_stays=boundary_stays)
+            model = replace(model, slope=slope, shift=shift)
         assert isinstance(model, ClassifierModel | ConstantModel)
         objective = float(problem.knowledge.likelihood(model.scores(problem.X)).values.sum())
         return replace(model, status=status, message=words, objective=objective, n_iter=fits)

@@ -7,7 +7,6 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from setwise.core.checks import as_count, as_kind, as_text, shown
 from setwise.core.files import visible_errors
@@ -154,11 +153,6 @@ def load_numbered(path: str | Path, n_features: int, group: str | None = None, f
     X, _, groups, _ = read_svmlight(path, as_count(first, "first", low=0, high=1))
     if group not in (None, "qid") or (group == "qid" and groups is None):
         raise ValueError(f"{path.name} has no group {group!r}: that of svmlight is qid.")
-    return NewRows(_of_width(X, n_features), groups, {})
-
-
-def _of_width(X: csr_matrix, width: int) -> csr_matrix:
-    """A CSR matrix with ``width`` columns: others are cut off, and missing ones are 0."""
-    known = X.indices < width
-    starts = np.concatenate(([0], np.cumsum(known)))[X.indptr]
-    return csr_matrix((X.data[known], X.indices[known], starts), shape=(X.shape[0], width))
+    # Other columns are cut off, and missing ones are 0.
+    X.resize(X.shape[0], n_features)
+    return NewRows(X, groups, {})

@@ -72,9 +72,6 @@ class GridRows:
         self._alive = np.concatenate([self.counted, alive], axis=1)
         given = np.concatenate([part.detach().numpy().reshape(count, -1) for part in (unary, coupling)], axis=1)
         self.scores: Floats = np.where(self._alive, given[:, self._columns.places], 0.0).astype(given.dtype, copy=False)
-        self._check()
-
-    def _check(self) -> None:
         if not np.isfinite(self.scores).all():
             raise ValueError("unary and coupling must be finite where pixels count; got an infinite number or NaN.")
         least = self.scores[:, self.pixels :].min(initial=0.0)

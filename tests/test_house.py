@@ -77,7 +77,7 @@ def compared():
 
 
 CALLS = {
-    "groups": (45, 12, lambda: setwise.SetClassifier("jaccard").fit(X, Y, groups=np.repeat(np.arange(20), 10))),
+    "groups": (46, 12, lambda: setwise.SetClassifier("jaccard").fit(X, Y, groups=np.repeat(np.arange(20), 10))),
     "one set": (42, 12, lambda: setwise.SetClassifier("f1").fit(X, Y)),
     "threshold": (27, 12, lambda: setwise.MeasureClassifier(loss="f1", strategies=["threshold"]).fit(X, Y)),
     "all strategies": (61, 16, lambda: setwise.MeasureClassifier(loss="f1").fit(X, Y)),

@@ -144,7 +144,8 @@ class _ModularMaximum(Maximizer):
         return _ModularMaximum(self.method, self.bound_loss.take(parts), shift)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        return self.solved(scores, self._decide(scores if self._shift is None else scores + self._shift))
+        labels, batch = self._decide(scores if self._shift is None else scores + self._shift), self.bound_loss.batch
+        return Solutions.known(labels, self.bound_loss.values(labels) + batch.won(scores, labels))
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
         found, batch = self.maximize(scores), self.bound_loss.batch

@@ -32,6 +32,8 @@ __all__ = [
     *(kind.__name__ for kind in LOSSES.values()),
 ]  # fmt: skip
 
+_PLAIN = {name: kind for name, kind in LOSSES.items() if not any(map(is_needed, fields(kind)))}  # type: ignore[arg-type]
+
 
 def plain_losses() -> dict[str, type[Loss]]:
     """The classes of the losses that need no parameters, by their short names.
@@ -50,7 +52,7 @@ def plain_losses() -> dict[str, type[Loss]]:
     >>> plain["jaccard"].__name__, "capped" in plain
     ('Jaccard', False)
     """
-    return {name: kind for name, kind in LOSSES.items() if not any(map(is_needed, fields(kind)))}  # type: ignore[arg-type]
+    return dict(_PLAIN)
 
 
 def parse_losses(text: str) -> dict[str, Loss]:
@@ -136,11 +138,11 @@ def as_loss(loss: object) -> Loss:
         return loss
     if not isinstance(loss, str):
         raise TypeError(f"loss must be a loss or its name, as Jaccard() or 'jaccard'; got {shown(loss)}.")
-    if loss not in plain_losses():
+    if loss not in _PLAIN:
         needs = f" ({LOSSES[loss].__name__} needs parameters)" if loss in LOSSES else ""
-        names = called(loss) or f"{', '.join(plain_losses())}, or a loss object"
+        names = called(loss) or f"{', '.join(_PLAIN)}, or a loss object"
         raise ValueError(f"there is no loss {shown(loss)}{needs}; use {names}.")
-    return plain_losses()[loss]()
+    return _PLAIN[loss]()
 
 
 def __getattr__(name: str) -> Any:

@@ -28,6 +28,9 @@ def check_time(deadline: float) -> None:
 class DeadlineOneSlack(Learner):
     """:class:`setwise.learners.OneSlack` that raises OutOfTimeError after the first iteration past ``deadline``."""
 
+    C: float = 1.0
+    tol: float = 1e-3
+    max_iter: int = 1000
     deadline: float = np.inf
 
     name: ClassVar[str] = "until"

@@ -118,6 +118,10 @@ from setwise.learners.masters import PlaneMaster
 class PlainPlanes(Learner):
     """The cutting-plane method without stabilization."""
 
+    C: float = 1.0
+    tol: float = 1e-3
+    max_iter: int = 1000
+
     name: ClassVar[str] = "plain_planes"
 
     def steps(self, risk, w0):

@@ -174,7 +174,6 @@ _MESSAGES_OF_DESCENT = {
 """What differs where the risk is not convex: nothing but its floor bounds it, and no iteration lowers that gap."""
 
 
-@dataclass(frozen=True)
 class Learner(ABC):
     """Minimizes ``F(w) = 0.5 |w|^2 + C risk(w)`` over ``w >= lower`` to a certified relative gap.
 
@@ -182,12 +181,6 @@ class Learner(ABC):
     the bounds, refuses overflow, writes the history, calls the callback, decides when to stop, and handles Ctrl-C.
 
     Source: own; docs/architecture.md tells why a learner sees planes alone.
-
-    Parameters
-    ----------
-    C : weight of the risk, > 0
-    tol : stop at this certified relative gap, >= 0
-    max_iter : largest number of iterations, >= 1
 
     Attributes
     ----------
@@ -212,9 +205,9 @@ class Learner(ABC):
     needs_convex: ClassVar[bool] = True
     attainable: ClassVar[float] = 1e-5
 
-    C: float = 1.0
-    tol: float = 1e-3
-    max_iter: int = 1000
+    C: float
+    tol: float
+    max_iter: int
 
     def __post_init__(self) -> None:
         as_number(self.C, "C", low=0.0, open_low=True)

@@ -58,6 +58,9 @@ class BlockFrankWolfe(Learner):
     [0.5] 0.375 converged
     """
 
+    C: float = 1.0
+    tol: float = 1e-3
+    max_iter: int = 1000
     planes: int = 8
     memory: float = 2e9
     random_state: int | np.random.Generator | None = None

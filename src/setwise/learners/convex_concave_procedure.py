@@ -62,6 +62,9 @@ class ConvexConcaveProcedure(Learner):
     2.0 local
     """
 
+    C: float = 1.0
+    tol: float = 1e-3
+    max_iter: int = 1000
     inner: str = "one_slack"
     random_state: int | np.random.Generator | None = None
 

@@ -59,6 +59,9 @@ class NSlack(Learner):
     [0.5] 0.375 converged
     """
 
+    C: float = 1.0
+    tol: float = 1e-3
+    max_iter: int = 1000
     memory: float = 2e9
 
     name: ClassVar[str] = "n_slack"

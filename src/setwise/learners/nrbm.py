@@ -57,6 +57,10 @@ class NRBM(Learner):
     0.5 local
     """
 
+    C: float = 1.0
+    tol: float = 1e-3
+    max_iter: int = 1000
+
     name: ClassVar[str] = "nrbm"
     needs_convex: ClassVar[bool] = False
 

@@ -58,6 +58,10 @@ class OneSlack(Learner):
     [0.5] 0.375 converged
     """
 
+    C: float = 1.0
+    tol: float = 1e-3
+    max_iter: int = 1000
+
     name: ClassVar[str] = "one_slack"
 
     def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:

@@ -55,6 +55,9 @@ class Subgradient(Learner):
     [0.5] 0.375 converged
     """
 
+    C: float = 1.0
+    tol: float = 1e-3
+    max_iter: int = 1000
     random_state: int | np.random.Generator | None = None
 
     name: ClassVar[str] = "subgradient"

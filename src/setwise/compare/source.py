@@ -6,7 +6,6 @@ from inspect import signature
 from itertools import takewhile
 from typing import Any
 
-from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 PACKAGES = (
@@ -32,7 +31,7 @@ def source(held: Any, **texts: str) -> tuple[str, list[str]]:
         lines = ["from sklearn.pipeline import make_pipeline", *(line for _, needed in steps for line in needed)]
         return f"make_pipeline({', '.join(text for text, _ in steps)})", lines
     kind, given = type(held), list[str]()
-    named = is_dataclass(held) and not isinstance(held, BaseEstimator)
+    named = is_dataclass(held)
     for name, parameter in signature(kind).parameters.items():
         value = getattr(held, name)
         if name not in texts and (value is parameter.default or value == parameter.default):

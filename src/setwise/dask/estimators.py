@@ -18,13 +18,13 @@ from setwise.dask.workers import ClusterEstimator, cluster, mapped, names_of, pl
 from setwise.distributed.classifier import PlacedClassifier
 from setwise.distributed.decisions import best_threshold_of
 from setwise.distributed.rows import mean_loss_of
-from setwise.estimators.base import CONSTRAINTS, Names
+from setwise.estimators.base import CONSTRAINTS, Names, with_parameters
 from setwise.estimators.selection.base_models import check_prefit, method_of, refuse_infinite, scores_of
 from setwise.losses import as_loss
 
 
 @final
-@dataclass(eq=False, repr=False)
+@with_parameters
 class SetClassifier(ClusterEstimator, PlacedClassifier):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)`` on a Dask cluster.
 
@@ -220,7 +220,7 @@ class Scoring:
 
 
 @final
-@dataclass(eq=False, repr=False)
+@with_parameters
 class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, ClusterEstimator):
     """A fitted classifier with the threshold of least loss, of all rows on a Dask cluster as one set.
 

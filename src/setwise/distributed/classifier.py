@@ -4,7 +4,8 @@ Its training is that of other linear estimators; the start and the losses are fo
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from inspect import signature
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -23,7 +24,7 @@ from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
 from setwise.distributed.decisions import best_threshold_of
 from setwise.distributed.rows import PlacedRows, fingerprints, mean_loss_of
-from setwise.estimators.base import CONSTRAINTS, SHORT, LinearSetClassifier, way_from_constant
+from setwise.estimators.base import CONSTRAINTS, SHORT, LinearSetClassifier, way_from_constant, with_parameters
 from setwise.estimators.linear_training import Training, keep_certificates, solve
 from setwise.estimators.objective import default_c, plain_surrogate
 from setwise.estimators.set_classifier import SetClassifier
@@ -131,7 +132,7 @@ def _sizes(scores: Values, shift: float) -> tuple[float, int]:
     return float(np.abs(scores - shift).sum()), len(scores)
 
 
-SHARED = tuple(field.name for field in fields(LinearSetClassifier))
+SHARED = tuple(signature(LinearSetClassifier).parameters)
 """The parameters that stay where a classifier leaves the places."""
 
 WAY_OUT = "take surrogate='ramp', which begins at logistic regression, or raise C if it is small"
@@ -256,7 +257,7 @@ class PlacedTraining(Training):
         return mean_loss_of(self.found, self.loss, self.truth, scores)
 
 
-@dataclass(eq=False, repr=False)
+@with_parameters
 class PlacedClassifier(LinearSetClassifier):
     """``0.5 |w|^2 + C mean over sets of surrogate(loss)``, where rows stay where they lie; a subclass finds the places.
 

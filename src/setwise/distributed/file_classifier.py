@@ -1,7 +1,6 @@
 """FileClassifier: SetClassifier for rows on disk that do not fit into memory; blocks of the file are the places."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from numbers import Integral
@@ -19,7 +18,7 @@ from setwise.core.checks import Values, as_text, shown
 from setwise.datasets.blocks import ArrayBlocks, Budget, ParquetBlocks
 from setwise.distributed.classifier import PlacedClassifier
 from setwise.distributed.rows import PlacedRows
-from setwise.estimators.base import threads
+from setwise.estimators.base import threads, with_parameters
 from setwise.estimators.sets import as_ids, as_target
 from setwise.risks.places import FileObjects, FilePlaces, LocalObjects
 
@@ -124,7 +123,7 @@ def _parts(column: NDArray[Any], blocks: Reader) -> LocalObjects:
 
 
 @final
-@dataclass(eq=False, repr=False)
+@with_parameters
 class FileClassifier(PlacedClassifier):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)`` for rows in a file.
 

@@ -6,11 +6,11 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from numbers import Integral, Real
 from types import FrameType
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, final
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -37,6 +37,8 @@ from setwise.learners import LEARNERS
 from setwise.losses import plain_losses
 from setwise.losses.names import SYNONYMS
 from setwise.surrogates import SURROGATES
+
+Made = TypeVar("Made")
 
 LONG = 1e7
 """Rows of this length beside a constant feature of 1 are too long for the steps of the learners."""
@@ -164,7 +166,26 @@ class VersionedEstimator(BaseEstimator):
         return clone
 
 
-@dataclass(eq=False, repr=False)
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def with_parameters(kind: type[Made]) -> type[Made]:
+    """A decorator of estimators: annotated attributes, those of bases first, are the parameters of the constructor.
+
+    ``dataclass`` writes the constructor. But an estimator is none when it is done: whoever hashes dataclasses by their
+    fields, as Dask does, would take two fits with equal parameters for one.
+    """
+    lineage: list[Any] = list(kind.__mro__)
+    for base in lineage[1:]:
+        if "_parameters" in vars(base):
+            base.__dataclass_fields__ = base._parameters
+    dataclass(eq=False, repr=False)(kind)
+    for each in lineage:
+        if "__dataclass_fields__" in vars(each):
+            each._parameters = each.__dataclass_fields__
+            del each.__dataclass_fields__
+    return kind
+
+
+@with_parameters
 class LinearSetClassifier(ClassifierMixin, VersionedEstimator):
     """The first parameters of linear classifiers of rows in sets, in one place or in several."""
 

@@ -5,7 +5,6 @@ of pixels, or as the most probable labeling.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import blake2b
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self, final
@@ -21,7 +20,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import DENOISER
 from setwise.decisions import least_expected_loss, least_expected_loss_of_samples
-from setwise.estimators.base import Names, VersionedEstimator, threads
+from setwise.estimators.base import Names, VersionedEstimator, threads, with_parameters
 from setwise.estimators.log_supermodular_model import (
     LEARNING,
     Images,
@@ -137,7 +136,7 @@ MOST = 20
 
 
 @final
-@dataclass(eq=False, repr=False)
+@with_parameters
 class BinaryDenoiser(TransformerMixin, VersionedEstimator):
     """``p(y | x) ~ exp(sum_d (b_d + c (2 x_d - 1)) y_d - sum_k alpha_k (cut of direction k))``, learned by likelihood.
 

@@ -19,7 +19,7 @@ from setwise.core.networks import Graphs
 from setwise.core.pages import GRAPH_CLASSIFIER, NETWORKS_REFUSE
 from setwise.core.surrogate import Surrogate
 from setwise.decisions import best_threshold
-from setwise.estimators.base import Names, VersionedEstimator, constraints_without, threads
+from setwise.estimators.base import Names, VersionedEstimator, constraints_without, threads, with_parameters
 from setwise.estimators.graph_batches import (
     Networks,
     as_graphs,
@@ -105,7 +105,7 @@ def _turned(model: Any, graphs: list[Any]) -> Values:
 
 
 @final
-@dataclass(eq=False, repr=False)
+@with_parameters
 class GraphClassifier(ClassifierMixin, VersionedEstimator):
     """``argmax_y sum_i y_i (<u, x_i> + b) + sum_e <v, z_e> [y_a = y_b]``, ``v >= 0``, trained for a measure of sets.
 

@@ -5,7 +5,6 @@ Mean log-likelihoods, in which sums over all labelings occur, are estimated, wit
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self, final
 
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.checks import Bools, Ints, Values, as_array, as_count, as_kind, as_number, shown
 from setwise.core.pages import AFTER_A_FIT
-from setwise.estimators.base import VersionedEstimator, threads
+from setwise.estimators.base import VersionedEstimator, threads, with_parameters
 from setwise.kernels.threads import map_units, thread_limit
 from setwise.probabilistic import (
     BaseFunction,
@@ -230,7 +229,7 @@ def pass_on_interrupt(model: Any, found: LearningResult) -> None:
 
 
 @final
-@dataclass(eq=False, repr=False)
+@with_parameters
 class LogSupermodularModel(DensityMixin, VersionedEstimator):
     """``p(y) ~ exp(<t, y> - sum_k alpha_k f_k(y))`` of rows or images y of 0 and 1, learned by likelihood (LSM 4.2).
 

@@ -3,7 +3,7 @@
 import sys
 import warnings
 from collections.abc import Sized
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +31,7 @@ from setwise.decisions.map_rules import (
     tuned_rule,
     whole_rule,
 )
+from setwise.estimators.base import with_parameters
 from setwise.losses import as_loss
 
 OVERS: tuple[Over, ...] = ("dataset", "present", "all")
@@ -77,7 +78,7 @@ class ShiftWarning(UserWarning):
     """
 
 
-@dataclass(eq=False, repr=False)
+@with_parameters
 class MapRule(BaseEstimator):
     """Labels of maps, as of a segmentation network, by the rule that is best for the measure on held-out maps.
 

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self, final
@@ -29,6 +29,7 @@ from setwise.estimators.base import (
     threads,
     warn_of_dropped_groups,
     warn_of_forgotten_groups,
+    with_parameters,
 )
 from setwise.estimators.checkpoints import UNROUTED
 from setwise.estimators.selection import STRATEGIES, Strategy, as_strategies
@@ -45,7 +46,7 @@ OWN = "estimator"
 
 
 @final
-@dataclass(eq=False, repr=False)
+@with_parameters
 class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator):
     """A classifier with the threshold, or the other way to decide, of least out-of-fold loss of whole sets.
 

@@ -24,7 +24,7 @@ from setwise.core.loss import Loss
 from setwise.core.pages import LABEL_SPACES
 from setwise.core.single_labels import FlipCosts, Flips
 from setwise.core.surrogate import Evaluation, Evaluator, Surrogate
-from setwise.estimators.base import CONSTRAINTS, Names, as_matrix, linear_scores
+from setwise.estimators.base import CONSTRAINTS, Names, as_matrix, linear_scores, with_parameters
 from setwise.estimators.label_predictor import LabelPredictor
 from setwise.estimators.label_training import LabelProblem, LargeLabelProblem, lowered, right_pairs
 from setwise.estimators.linear_training import LinearFit, radius, solve
@@ -331,7 +331,7 @@ class SSVM(LinearBaseline):
 
 
 @final
-@dataclass(eq=False, repr=False)
+@with_parameters
 class JointKernelSupport(LabelPredictor):
     """``{y : f(x, y) > rho}``, where f minimizes ``0.5 |w|^2 - nu m (mean of the smallest nu m of f over m pairs)``.
 

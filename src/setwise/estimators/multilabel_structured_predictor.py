@@ -3,7 +3,6 @@
 Its linear baselines share most of its parameters.
 """
 
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, final
 
@@ -13,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.surrogate import Surrogate
-from setwise.estimators.base import Names, constraints_without
+from setwise.estimators.base import Names, constraints_without, with_parameters
 from setwise.estimators.label_predictor import LinearLabelPredictor
 from setwise.models.kernel_features import JointKernel, Kernel
 from setwise.spaces import Space
@@ -31,7 +30,7 @@ _CONSTRAINTS: dict[str, Any] = {
 
 
 @final
-@dataclass(eq=False, repr=False)
+@with_parameters
 class MultilabelStructuredPredictor(LinearLabelPredictor):
     """``{y : f(x, y) > 0}``, trained to minimize ``0.5 |w|^2 + (C / n) sum_i hinge(Y_i, f(x_i, .))`` (MLSP Eq. 5-7).
 
@@ -125,7 +124,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         return self.surrogate
 
 
-@dataclass(eq=False, repr=False)
+@with_parameters
 class LinearBaseline(LinearLabelPredictor):
     """A linear predictor of sets of labels with one convex objective, whose parameters have the usual meanings."""
 

@@ -1,6 +1,5 @@
 """SetClassifier: a linear classifier trained for a measure of whole sets of decisions."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
@@ -21,6 +20,7 @@ from setwise.estimators.base import (
     linear_scores,
     warn_of_dropped_groups,
     warn_of_forgotten_groups,
+    with_parameters,
 )
 from setwise.estimators.checkpoints import of_rows
 from setwise.estimators.linear_training import LinearFit, certain, keep_certificates, shift_of, solve
@@ -30,7 +30,7 @@ from setwise.models.rows import check_rows
 
 
 @final
-@dataclass(eq=False, repr=False)
+@with_parameters
 class SetClassifier(LinearSetClassifier):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)``.
 

@@ -4,7 +4,7 @@ Fits for several C on the same rows each begin with what the one before has foun
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, product
 from typing import Any, ClassVar, Self, final
 
@@ -20,7 +20,7 @@ from setwise.core.checks import Values, as_reals, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import NAMES_AND_OBJECTS
 from setwise.decisions.task import standard_error
-from setwise.estimators.base import VersionedEstimator, take_features, warn_of_dropped_groups
+from setwise.estimators.base import VersionedEstimator, take_features, warn_of_dropped_groups, with_parameters
 from setwise.estimators.linear_training import quiet_fits, solve
 from setwise.estimators.objective import may_ramp
 from setwise.estimators.set_classifier import SetClassifier
@@ -120,7 +120,7 @@ POWERS = tuple(10.0**k for k in range(7))
 
 
 @final
-@dataclass(eq=False, repr=False)
+@with_parameters
 class SetClassifierCV(ClassifierMixin, VersionedEstimator):
     """``SetClassifier`` with the smallest C whose score on held-out folds is within one standard error of the best.
 

@@ -1,6 +1,5 @@
 """SVMperf: the interface of QuaPy's wrapper around SVM^perf, without the program."""
 
-from dataclasses import dataclass
 from numbers import Real
 from os import PathLike
 from typing import Any, ClassVar, Self, final
@@ -16,7 +15,7 @@ from setwise.core.checks import as_factor
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import QUANTIFICATION
-from setwise.estimators.base import CONSTRAINTS, Names, VersionedEstimator, as_matrix, take_features
+from setwise.estimators.base import CONSTRAINTS, Names, VersionedEstimator, as_matrix, take_features, with_parameters
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.sets import as_target, classes_of
 from setwise.losses import AE, KLD, NKLD, QF1, QGM, RAE, FBeta, Q, QAcc, ZeroOne
@@ -38,7 +37,7 @@ NAMED: dict[str, Loss] = {
 
 
 @final
-@dataclass(eq=False, repr=False)
+@with_parameters
 class SVMperf(ClassifierMixin, VersionedEstimator):
     """``0.5 |w|^2 + C max_z [100 loss(y, z) + (100 / n) sum_i (z_i - y_i) f(x_i)]``, with ``f(x) = w x + b``.
 

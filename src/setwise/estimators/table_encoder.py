@@ -1,7 +1,6 @@
 """Prepare the columns of a raw table for a model: gaps, categories and scales, learned from the training rows."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from setwise.core.checks import LARGEST_COUNT, as_choice, as_count, as_kind, as_number, shown
 from setwise.datasets.columns import Category, Column
+from setwise.estimators.base import with_parameters
 
 LARGEST_TREE = 254
 """The largest number of categories that ``HistGradientBoostingClassifier`` takes, less one for the unknown ones."""
@@ -27,7 +27,7 @@ MOST = {"linear": LARGEST_COUNT, "trees": LARGEST_TREE}
 """The largest number of these places that may be asked for."""
 
 
-@dataclass(eq=False, repr=False)
+@with_parameters
 class TableEncoder(TransformerMixin, BaseEstimator):
     r"""``X`` of :func:`setwise.datasets.load_table` as features for linear models, or for trees.
 

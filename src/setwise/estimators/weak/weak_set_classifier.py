@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, final
 
@@ -28,6 +28,7 @@ from setwise.estimators.base import (
     take_features,
     threads,
     warn_of_dropped_groups,
+    with_parameters,
 )
 from setwise.estimators.weak.bag_scores import (
     BagPredictions,
@@ -89,7 +90,7 @@ def keep(model: Any, trained: Sequence[SelectedModel], classes: NDArray[Any], sc
 
 
 @final
-@dataclass(eq=False, repr=False)
+@with_parameters
 class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
     """A classifier of rows that learns from numbers of positives of whole bags, and from the labels of some rows.
 

@@ -72,10 +72,11 @@ def count_marginals(bound: BoundCounts, scores: Floats, base: Values | float, na
 def _marginals(order: RankedMargins, base: Values | float, first: RowMaxima, second: RowMaxima) -> Values:
     """Returns the max-marginals from the row maxima of both classes."""
     # The kernel takes the segments of positives and negatives in turn, so the row maxima are interleaved.
-    counts = np.stack([first[1], second[1]], axis=1)
+    (firsts, rows), (seconds, columns) = first, second
+    counts = np.stack([rows, columns], axis=1)
     flat_maxima = np.empty(counts.sum())
     is_first = np.repeat(np.tile([True, False], len(counts)), counts.ravel())
-    flat_maxima[is_first], flat_maxima[~is_first] = first[0], second[0]
+    flat_maxima[is_first], flat_maxima[~is_first] = firsts, seconds
     edges = np.concatenate(([0], np.cumsum(counts)))
     sets = order.sets
     return table_marginals(order.parts, order.scores, sets.truth, sets.offsets, order.base + base, flat_maxima, edges)

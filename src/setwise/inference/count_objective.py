@@ -303,13 +303,13 @@ def prune_table(
     where ``bound - value <= tol``. Returns the row and the column of the best cell seen, and the bound of every cell.
     """
     boxes = np.array([[0, height - 1, 0, width - 1]], dtype=np.int64)
-    bounds, spent = np.array([np.inf]), 0
+    bounds, spent, most = np.array([np.inf]), 0, CHUNK // LEAF
     best, cell = -np.inf, (0, 0)
     while len(boxes):
         if spent > budget or (tol > 0.0 and float(bounds.max()) - best <= tol):
             return *cell, max(best, float(bounds.max()))
         # All boxes are split at once, or those of the largest bounds where there are many.
-        picked = np.argsort(-bounds)[: CHUNK // LEAF] if len(bounds) > CHUNK // LEAF else np.arange(len(bounds))
+        picked = np.argpartition(-bounds, most)[:most] if len(bounds) > most else np.arange(len(bounds))
         rest = np.ones(len(bounds), dtype=bool)
         rest[picked] = False
         chosen = boxes[picked]
@@ -344,7 +344,8 @@ def _quarters(boxes: Ints) -> Ints:
 
 def _cells(boxes: Ints) -> tuple[Ints, Ints]:
     """Returns the rows and the columns of all cells of all boxes, flat."""
-    widths = boxes[:, 3] - boxes[:, 2] + 1
-    sizes = widths * (boxes[:, 1] - boxes[:, 0] + 1)
-    box, place = flat_places(sizes)
-    return boxes[box, 0] + place // widths[box], boxes[box, 2] + place % widths[box]
+    top, bottom, left, right = boxes.T
+    widths = right - left + 1
+    box, place = flat_places(widths * (bottom - top + 1))
+    down, across = np.divmod(place, widths[box])
+    return top[box] + down, left[box] + across

@@ -81,7 +81,7 @@ CALLS = {
     "groups": (45, 12, lambda: setwise.SetClassifier("jaccard").fit(X, Y, groups=np.repeat(np.arange(20), 10))),
     "one set": (42, 12, lambda: setwise.SetClassifier("f1").fit(X, Y)),
     "threshold": (27, 11, lambda: setwise.MeasureClassifier(loss="f1", strategies=["threshold"]).fit(X, Y)),
-    "all strategies": (61, 15, lambda: setwise.MeasureClassifier(loss="f1").fit(X, Y)),
+    "all strategies": (62, 16, lambda: setwise.MeasureClassifier(loss="f1").fit(X, Y)),
     "networks": (62, 20, networks),
     "hinge": (15, 7, hinge),
     "compare": (88, 22, compared),

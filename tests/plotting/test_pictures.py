@@ -40,6 +40,8 @@ def history(n=40, rate=0.2):
 @pytest.mark.slow
 def test_surface_passes_through_the_loss_at_the_vertices():
     figure = plotting.surface(LovaszHinge(Jaccard()), y=(1, 0), title="a title")
+    # Opaque edges would hide the loss below.
+    assert figure.axes[0].collections[0].get_edgecolor()[0, 3] == pytest.approx(0.32)
     axes = figure.axes[0]
     dots = [line.get_data_3d() for line in axes.lines if line.get_marker() == "o"]
     heights = {(float(x[0]), float(y[0])): float(z[0]) for x, y, z in dots}

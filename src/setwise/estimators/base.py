@@ -6,7 +6,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from numbers import Integral, Real
 from types import FrameType
@@ -141,6 +141,13 @@ def warn_of_forgotten_groups(name: str = "score") -> None:
 class VersionedEstimator(BaseEstimator):
     """A base of estimators that warn of another version when they are read, and of dropped groups when cloned."""
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Refuse a class that was made a dataclass: its constructor would take none of the parameters of its bases."""
+        if is_dataclass(cls):
+            raise TypeError(f"{cls.__name__} must not be a dataclass; write its __init__, as scikit-learn asks.")
+        made: Self = super().__new__(cls)
+        return made
+
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_setwise_version": setwise.__version__}
 
@@ -173,15 +180,17 @@ def with_parameters(kind: type[Made]) -> type[Made]:
     ``dataclass`` writes the constructor. But an estimator is none when it is done: whoever hashes dataclasses by their
     fields, as Dask does, would take two fits with equal parameters for one.
     """
-    lineage: list[Any] = list(kind.__mro__)
+    lineage: list[Any] = [kind, *(base for base in kind.__mro__ if "_parameters" in vars(base))]
     for base in lineage[1:]:
-        if "_parameters" in vars(base):
-            base.__dataclass_fields__ = base._parameters
-    dataclass(eq=False, repr=False)(kind)
-    for each in lineage:
-        if "__dataclass_fields__" in vars(each):
-            each._parameters = each.__dataclass_fields__
-            del each.__dataclass_fields__
+        base.__dataclass_fields__ = base._parameters
+    try:
+        dataclass(eq=False, repr=False, match_args=False)(kind)
+        lineage[0]._parameters = lineage[0].__dataclass_fields__
+    finally:
+        for each in lineage:
+            # A dataclass of Python 3.13 can be replaced, but by the fields that it has here no more.
+            for name in {"__dataclass_fields__", "__replace__"} & set(vars(each)):
+                delattr(each, name)
     return kind
 
 

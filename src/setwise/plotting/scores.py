@@ -430,7 +430,8 @@ def _draw(axes: Axes3D, surrogate: Surrogate, truth: Sets, low: float, high: flo
     many = Sets.rows(np.broadcast_to(truth.truth, u.shape))
     z = surrogate.batch(many, ((1.0 - u) * sign).ravel()).values.reshape(73, 73)
     x1, x2 = u[:, 0].reshape(73, 73), u[:, 1].reshape(73, 73)
-    look = {"color": BLUE, "edgecolor": BLUE, "alpha": 0.32, "linewidth": 0.35, "antialiased": True}
+    # The color of edges is given before the alpha, which then holds for it too; matplotlib keeps the order.
+    look = {"color": BLUE, "alpha": 0.32, "edgecolor": BLUE, "linewidth": 0.35, "antialiased": True}
     axes.plot_surface(x1, x2, z, rstride=3, cstride=3, zorder=1, **look)
     # At a vertex of the unit square the margin errors are 1 for mistakes and 0 for correct decisions.
     for corner, value in zip(subsets(2).astype(float), losses, strict=False):

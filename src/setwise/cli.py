@@ -180,7 +180,7 @@ def _add_compare(commands: Any) -> None:
 def _add_effort(add: argparse.ArgumentParser) -> None:
     """The options of how thorough ``setwise compare`` is, and of what it writes."""
     add.add_argument("--test", metavar="FILE", help="further rows, on which the advice is judged too")
-    add.add_argument("--quick", action="store_true", help="fewer rows, folds, constants C and base models; a minute")
+    add.add_argument("--quick", action="store_true", help="fewer folds, constants C and base models; a minute")
     add.add_argument("--folds", type=int, metavar="K", help="outer folds (default: 5)")
     add.add_argument("--seed", type=int, default=0, help="of the outer folds and of what is drawn (default: 0)")
     add.add_argument(
@@ -188,7 +188,7 @@ def _add_effort(add: argparse.ArgumentParser) -> None:
     )
     add.add_argument(
         "--time-budget", type=float, metavar="SECONDS",
-        help="about how long it may take (default: 600 for a file, with --quick 60); what does not fit is named",
+        help="how long it may take (default: 600 for a file, with --quick 60); what does not fit is named",
     )  # fmt: skip
     add.add_argument(
         "--memory", metavar="BYTES",
@@ -198,6 +198,10 @@ def _add_effort(add: argparse.ArgumentParser) -> None:
     add.add_argument(
         "--checkpoint", type=Path, metavar="FILE",
         help="write to this file every so often what was found, so that --resume can go on from there",
+    )  # fmt: skip
+    add.add_argument(
+        "--plan", type=Path, metavar="FILE",
+        help="do what an earlier comparison did, and nothing else: the results.json of its report",
     )  # fmt: skip
     add.add_argument("--resume", action="store_true", help="go on from the file of --checkpoint, if there is one")
     add.add_argument(

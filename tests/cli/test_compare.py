@@ -85,7 +85,7 @@ def test_every_kind_of_data_gets_an_answer_for_every_kind_of_measure(files, tmp_
     for one in orders:
         assert {row["strategy"] for row in one["rows"]} == {"order"}
         assert one["threshold"] is None
-    assert "Expected time: " in shown.err
+    assert "on a usual machine" in shown.err
     assert "\r" not in shown.err
     assert "In short" in shown.out
 
@@ -164,21 +164,6 @@ def test_the_code_has_the_path_that_was_given_names_the_measure_and_predicts_nam
     exec(one["code"], space)
     assert space["model"].best_threshold_ == one["threshold"]
     assert set(space["labels"]) == {"0", "1"}
-
-
-@pytest.mark.slow
-def test_the_printed_code_draws_the_rows_that_the_comparison_drew(tmp_path, monkeypatch):
-    rng = np.random.default_rng(0)
-    y, groups = rng.random(4000) < 0.2, np.arange(4000) // 4
-    np.savez(tmp_path / "big.npz", X=rng.normal(size=(4000, 2)) + y[:, None], y=y.astype(int), groups=groups)
-    assert run(tmp_path / "big.npz", *LEAST, "--out", tmp_path / "r") == 0
-    (one,) = results(tmp_path / "r")
-    assert "# The comparison saw these rows only" in one["code"]
-    monkeypatch.chdir(tmp_path)
-    space = {}
-    exec(one["code"], space)
-    assert len(space["X"]) == len(space["y"]) == len(space["groups"]) == 3000
-    assert space["model"].best_threshold_ == one["threshold"]
 
 
 def test_the_code_of_bundled_digits_draws_the_rows_of_quick():
@@ -272,26 +257,37 @@ def test_a_folder_is_no_place_for_a_model(files, tmp_path, capsys):
     assert not (tmp_path / "r").exists()
 
 
-def test_quick_takes_a_part_of_a_large_file(tmp_path):
+def test_all_rows_of_a_file_are_taken(tmp_path):
     y = np.arange(9000) % 3 == 0
     np.savez(tmp_path / "big.npz", X=np.arange(9000.0)[:, None], y=y.astype(int), groups=np.arange(9000) // 9)
-    options = CommandOptions(str(tmp_path / "big.npz"), quick=True)
-    (work,) = work_of(options, plan_of(options))
-    assert [measured.name for measured in work.measures] == ["f1"]
-    assert len(work.problem.y) == pytest.approx(3000, abs=9)
-    assert (np.unique(work.problem.groups, return_counts=True)[1] == 9).all()
-    assert (work.problem.origin.rows, work.problem.origin.drawn) == (9000, ("--quick",))
-    options = CommandOptions(str(tmp_path / "big.npz"))
-    assert len(work_of(options, plan_of(options))[0].problem.y) == 9000
-
-
-def test_quick_takes_some_sets_where_each_is_large(tmp_path):
-    y = np.random.default_rng(0).random(30 * 4096) < 0.2
-    np.savez(tmp_path / "images.npz", X=np.arange(len(y))[:, None], y=y, groups=np.arange(len(y)) // 4096)
-    for folds, sets in ((3, 12), (20, 20)):
-        options = CommandOptions(str(tmp_path / "images.npz"), quick=True, folds=folds)
+    for quick in (False, True):
+        options = CommandOptions(str(tmp_path / "big.npz"), quick=quick)
         (work,) = work_of(options, plan_of(options))
-        assert len(work.problem.y) == sets * 4096
+        assert [measured.name for measured in work.measures] == ["f1"]
+        assert len(work.problem.y) == 9000
+        assert (work.problem.origin.rows, work.problem.origin.drawn) == (9000, ())
+
+
+@pytest.mark.slow
+def test_the_plan_of_a_report_is_repeated_exactly(files, tmp_path, capsys):
+    words = (files / "t.csv", "--target", "sick", "--quick")
+    # A budget of nothing leaves one constant of logistic regression, and the folds inside.
+    first = ("--time-budget", "1e-6", "--out", tmp_path / "r", "--save", tmp_path / "m.skops")
+    assert run(*words, *first) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "The budget had no room to repeat the choice" in shown
+    assert "has cut the end of the plan" in shown
+    (one,) = results(tmp_path / "r")
+    assert one["plan"]["grid"] == [1.0]
+    assert (one["plan"]["folds"], one["plan"]["outer"]) == (3, 0)
+    plan = ("--plan", tmp_path / "r" / "results.json")
+    assert run(*words, *plan, "--out", tmp_path / "again", "--save", tmp_path / "again.skops") == 0
+    (other,) = results(tmp_path / "again")
+    assert other["rows"] == one["rows"]
+    assert other["plan"] == one["plan"]
+    assert other["threshold"] == one["threshold"]
+    assert run(*words, "--plan", files / "t.csv", "--out", tmp_path / "r") == 2
+    assert "--plan must be the results.json of a report on one problem" in capsys.readouterr().err
 
 
 @pytest.mark.slow

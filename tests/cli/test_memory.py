@@ -10,9 +10,9 @@ import pytest
 
 from cli.test_resume import results as timeless
 from setwise.cli import main
-from setwise.compare import budget
-from setwise.compare.budget import Costs, MemoryAllowance
+from setwise.compare import memory
 from setwise.compare.command import CommandOptions, plan_of, work_of
+from setwise.compare.memory import MemoryAllowance
 from setwise.compare.other_rows import OtherRows
 from setwise.compare.saved_model import load_model
 from setwise.core.exceptions import Refusal
@@ -32,7 +32,6 @@ LEAST = (*WORDS, "--strategies", "threshold")
 def plain(monkeypatch):
     """Reports without pictures, and plans without measured times, which take longer than all else here."""
     monkeypatch.setattr("setwise.compare.report.drawn", lambda found: {})
-    monkeypatch.setattr("setwise.compare.command.measured_costs", lambda *given, **more: Costs({}, {}, 3))
 
 
 def frame(seed=0):
@@ -111,7 +110,7 @@ def judged(path, loss, rule, **given):
     from setwise.compare.fits import Fits, no_advance, rows_of
 
     rows = rows_of(work.problem, work.measures[0])
-    fits = Fits(rows, work.problem, plan, "", no_advance)
+    fits = Fits(rows, work.problem, plan, "", no_advance).complete()
     source = fits.best(rows.task, plan.reference(work.measures[0])).tuned["linear"]
     tuned = rule.bound(rows.task).tune(source.held_out(), rows.task)
     found = work.others.judge({("linear", rule.name): (tuned, source)}, work.measures[0])
@@ -179,20 +178,6 @@ def test_floors_are_counted_on_the_other_rows(path, tmp_path, capsys):
     assert "of big.parquet: precision ." in out
     assert "with recall ." in out
     assert "the floor." in out
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("quick", [False, True])
-def test_rows_that_the_time_leaves_out_are_others_too(path, tmp_path, quick, monkeypatch):
-    from setwise.compare import command
-
-    monkeypatch.setattr(command, "QUICK_ROWS", 300)
-    monkeypatch.setattr(command, "within", lambda plan, costs, rows, budget: (plan, 250, ["Less time."]))
-    words = ("--target", "sick", *LEAST[2 if quick else 3 :], "--drop", "bag", "--memory", "2MB")
-    assert run(path, *words, "--out", tmp_path / "r") == 0
-    found, space = result(tmp_path / "r"), {}
-    exec(found["code"].replace("'big.parquet'", repr(str(path))), space)
-    assert len(space["y"]) == N - found["other_rows"]["count"] == 250
 
 
 @pytest.mark.slow
@@ -279,7 +264,7 @@ def test_the_budget_that_is_named_suffices(path):
 
 
 def test_a_file_that_is_too_large_for_the_machine_is_refused_before_it_is_read(path, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(budget, "machine_memory", lambda: 300_000)
+    monkeypatch.setattr(memory, "machine_memory", lambda: 300_000)
     monkeypatch.setattr("setwise.compare.command.read", lambda *given: pytest.fail("it was read"))
     assert run(path, *LEAST, "--out", tmp_path / "r") == 2
     err = capsys.readouterr().err
@@ -288,7 +273,7 @@ def test_a_file_that_is_too_large_for_the_machine_is_refused_before_it_is_read(p
 
 
 def test_the_memory_of_this_machine_is_known():
-    found = budget.machine_memory()
+    found = memory.machine_memory()
     assert found is None or found > 2**26
 
 

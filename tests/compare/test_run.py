@@ -12,6 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setwise.compare import FlooredThreshold, NamedLoss, Plan, Problem, compare
+from setwise.compare.fits import Fits, rows_of
+from setwise.compare.plan import BASES
 from setwise.compare.problem import bags, digit_traits
 from setwise.compare.recommendation import simplest
 from setwise.compare.sentences import on_test_file
@@ -19,6 +21,7 @@ from setwise.compare.text import figure as figure_of
 from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold
 from setwise.decisions.task import Task
+from setwise.estimators.selection.strategies import SingleThreshold
 from setwise.losses import EarlyDetection, FBeta, Jaccard, RocArea
 
 F1, JACCARD = NamedLoss("f1", FBeta()), NamedLoss("jaccard", Jaccard())
@@ -256,11 +259,52 @@ def test_what_is_held_out_has_no_say_in_the_choice():
 
 
 @pytest.mark.slow
-def test_outer_folds_are_given_up_where_they_take_too_long():
-    (found,) = compare(made(), [F1], replace(FAST, folds=5), budget=1e-9)
-    assert len(found.choices) == 3
-    assert found.notes == ("Only 3 of 5 outer folds are run: they take longer than was expected.",)
+def test_without_room_for_outer_folds_the_folds_inside_judge():
+    problem, said = made(), []
+    (found,) = compare(problem, [F1], replace(FAST, folds=5), budget=1e-9, say=said.append)
+    assert not found.repeated
+    assert found.plan.outer == 0
+    assert len(found.choices) == FAST.inner
+    assert "5 of 5 outer folds" in found.notes[-1]
+    # The losses are those of a threshold that is tuned on the other folds, by hand.
+    rows = rows_of(problem, F1)
+    model = BASES["linear"].build(problem, 1.0, 0)
+    folds = rows.folds(FAST.inner, 0)
+    source = rows.out_of_fold(model, folds)
+    by_hand = []
+    for train, test in folds:
+        rule = SingleThreshold().tune(source.held_out(train), rows.task.take(train))
+        by_hand.append(FBeta()(problem.y[test], rule.labels(source.held_out(test))))
+    assert found.reference.outer == pytest.approx(by_hand)
     d = found.reference.outer - found.plain.outer
     assert found.paired(found.reference.outer, found.plain.outer).error == pytest.approx(
-        np.sqrt((1 / 3 + 1 / 4) * d.var(ddof=1))
+        np.sqrt((1 / FAST.inner + 1 / (FAST.inner - 1)) * d.var(ddof=1))
     )
+    assert len(said) == 1
+    assert "logistic regression with a tuned threshold, F1 " in said[0]
+
+
+@pytest.mark.parametrize(("room", "done"), [(2.9, 0), (4.4, 4)])
+def test_a_budget_cuts_the_end_of_the_outer_folds(monkeypatch, room, done):
+    """Each fit of all rows takes a second, and each outer fold three quarters of one."""
+    now = [0.0]
+    monkeypatch.setattr("setwise.compare.budget.perf_counter", lambda: now[0])
+    complete = Fits.complete
+
+    def slow(self):
+        now[0] += 0.75
+        return complete(self)
+
+    add = Fits.add
+
+    def slower(self, base, constant):
+        now[0] += self.where == "all rows"
+        return add(self, base, constant)
+
+    monkeypatch.setattr(Fits, "complete", slow)
+    monkeypatch.setattr(Fits, "add", slower)
+    plan = replace(FAST, folds=4, grid=(1.0,), bases=("linear",))
+    (found,) = compare(made(), [F1], plan, budget=room)
+    assert found.repeated == (done > 0)
+    assert found.plan.outer == (done or 2)
+    assert len(found.choices) == (done or FAST.inner)

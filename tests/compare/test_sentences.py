@@ -45,8 +45,9 @@ def test_what_is_not_clear_says_stay_and_names_the_best_other_way_by_its_inner_l
     low, high = found.paired(found.reference.outer, found.row(OTHER).outer).interval()
     assert what_to_do(found) == [
         "Stay with logistic regression; move its threshold to 0.27.",
-        "Nothing beats it clearly: the best other way by the training rows, boosted trees with a tuned threshold, "
-        f"gains +.017 on rows that it did not see, interval {signed(low)} to {signed(high)}.",
+        "Nothing is shown to beat it clearly: the best other way by the training rows, boosted trees with a tuned "
+        f"threshold, gains +.017 on rows that it did not see, interval {signed(low)} to {signed(high)}; on "
+        f"{len(found.problem.y)} rows a gain below {figure((high - low) / 2)} cannot be shown.",
     ]
     assert "The tuned threshold gains +.100 over the usual 0.5 (.400)." in headline(found)["HOW MUCH"][1]
     worse = made_up(plain=(0.4, 0.4, 0.4), other=(0.4, 0.6, 0.45), choices=(OTHER, REFERENCE, OTHER), winner=STAYED)
@@ -79,7 +80,9 @@ def test_the_usual_threshold_may_stay_where_it_is_nearly_as_good():
 def test_where_every_fold_kept_the_reference_there_is_no_interval_of_nothing():
     found = made_up(other=(0.55, 0.54, 0.56), chosen=REFERENCE, winner=STAYED)
     words = headline(found)
-    assert words["WHAT TO DO"][1].startswith("Nothing beats it: the best other way by the training rows, boosted trees")
+    assert words["WHAT TO DO"][1].startswith(
+        "Nothing is shown to beat it: the best other way by the training rows, boosted"
+    )
     assert "In all 3 outer folds the choice among 3 ways" in words["HOW SURE"][0]
     assert words["WHY"][1:] == [
         "+.000 by the base model: every outer fold chose logistic regression.",
@@ -110,7 +113,7 @@ def test_no_two_blank_lines_follow_each_other_where_there_are_no_details():
 def test_an_interval_above_0_does_not_help_a_way_that_was_not_chosen():
     found = made_up(chosen=REFERENCE, choices=(OTHER,) * 3, winner=STAYED)
     assert not found.changes
-    assert "Nothing beats it clearly: the best other way" in what_to_do(found)[1]
+    assert "Nothing is shown to beat it clearly: the best other way" in what_to_do(found)[1]
     assert headline(found)["HOW SURE"][1].endswith(", but on all rows the choice fell on " + way(REFERENCE) + ".")
 
 

@@ -63,7 +63,7 @@ class CandidateResult(Candidate):
 
     Attributes
     ----------
-    outer : (folds,) the loss on the test part of each outer fold; NaN where it was refused
+    outer : (folds,) the loss on the test part of each fold that judges; NaN where it was refused
     test : the loss on the rows of ``--test``, NaN without them
     """
 
@@ -203,6 +203,8 @@ class Answer:
         without them, and where the reference is kept
     floored : how the floors are kept; None without floors
     others : what is reached on the rows of the file that are not in the sample; None where there are none
+    repeated : whether the choice was repeated in outer folds, which then judge; if the budget had no room for three of
+        them, the folds inside judge, which the choice has seen
     notes : sentences on what was left out, and why
     saved : the name of the file in which the recommendation is saved; empty if it is not
     seconds : the time of all of it
@@ -233,6 +235,7 @@ class Answer:
     test_gain: tuple[float, float, float] | None = None
     floored: FloorReport | None = None
     others: OtherRowsReport | None = None
+    repeated: bool = True
     notes: tuple[str, ...] = ()
     saved: str = ""
     seconds: float = 0.0
@@ -257,8 +260,9 @@ class Answer:
         return self.floored is None or self.reference.key in self.floored.able
 
     def paired(self, first: Values, second: Values) -> PairedDifference:
-        """The paired difference ``first - second`` of losses over the outer folds: what ``second`` gains."""
-        return PairedDifference.of(first - second, 1.0 / (self.plan.folds - 1))
+        """The paired difference ``first - second`` of losses over the folds that judge: what ``second`` gains."""
+        folds = self.plan.folds if self.repeated else self.plan.inner
+        return PairedDifference.of(first - second, 1.0 / (folds - 1))
 
     @cached_property
     def gain(self) -> PairedDifference:

@@ -14,10 +14,12 @@ from setwise.core.checkpoint import Checkpoint, OpenCheckpoint, fingerprint
 from setwise.core.files import in_line
 from setwise.estimators.checkpoints import described, of_rows
 
-PLANNED = ("folds", "inner", "grid", "bases", "strategies", "skipped")
-"""The fields of a plan that the time may change; another run has other times, and would draw other rows."""
+PLANNED = ("folds", "outer", "inner", "grid", "bases", "strategies", "skipped", "seed")
+"""The fields of a plan that say what is done."""
 
-NOT_SAID = frozenset({"data", "test", "n_jobs", "time_budget", "save", "out", "checkpoint", "resume", "command"})
+NOT_SAID = frozenset(
+    {"data", "test", "n_jobs", "time_budget", "save", "out", "checkpoint", "resume", "command", "plan"}
+)
 """Options that may change from a run to the one that goes on; the data are said by their content."""
 
 
@@ -43,27 +45,46 @@ def open_for_comparison(options: Any, problems: Iterable[Problem]) -> OpenCheckp
     )
 
 
-def planned(kept: OpenCheckpoint | None, plan: Plan) -> tuple[Plan, int, list[str]] | None:
-    """The plan, the number of rows and the sentences that an earlier run has settled on; None if there was none."""
-    if kept is None or (held := kept.arrays.get("plan")) is None:
-        return None
+def planned(kept: OpenCheckpoint | None, plan: Plan) -> Plan:
+    """The plan without what an earlier run had no time for, so that all outer folds repeat the same choice."""
+    if kept is None or (held := kept.part("plan").arrays.get("plan")) is None:
+        return plan
     try:
-        found = json.loads(str(held))
-        rows, notes, changes = int(found["rows"]), [str(note) for note in found["notes"]], found["plan"]
-        changes = {
-            name: tuple(one) if isinstance(one, list) else one for name, one in changes.items() if name in PLANNED
-        }
-        changes["skipped"] = frozenset((str(base), str(strategy)) for base, strategy in changes["skipped"])
-        return replace(plan, **changes), rows, notes
+        return replace(plan, **as_plan(json.loads(str(held))))
     except (ValueError, TypeError, KeyError):
         raise ValueError(f"{kept.name} is no checkpoint of this comparison: its plan cannot be read.") from None
 
 
-def keep_plan(kept: OpenCheckpoint | None, plan: Plan, rows: int, notes: list[str]) -> None:
-    """Keep the plan of a comparison, the number of its rows, and sentences on what was left out."""
+def as_plan(found: Any) -> dict[str, Any]:
+    """The fields of a plan that say what is done, from what :func:`plan_fields` has written as JSON."""
+    changes = {name: tuple(one) if isinstance(one, list) else one for name, one in found.items() if name in PLANNED}
+    return changes | {"skipped": frozenset((str(base), str(strategy)) for base, strategy in changes["skipped"])}
+
+
+def plan_fields(plan: Plan) -> dict[str, Any]:
+    """The fields of a plan that say what is done, as JSON takes them."""
+    return {name: getattr(plan, name) for name in PLANNED} | {"skipped": sorted(plan.skipped)}
+
+
+def read_plan(path: Path, plan: Plan) -> Plan:
+    """The plan that the results.json of an earlier report holds, for the other fields of ``plan``.
+
+    Raises
+    ------
+    ValueError, OSError : in one sentence, for a file that holds none
+    """
+    try:
+        (found,) = {json.dumps(answer["plan"], sort_keys=True) for answer in json.loads(path.read_bytes())["answers"]}
+        return replace(plan, **as_plan(json.loads(found)))
+    except (ValueError, TypeError, KeyError):
+        raise ValueError(f"--plan must be the results.json of a report on one problem; got {path}.") from None
+
+
+def keep_plan(kept: OpenCheckpoint | None, plan: Plan) -> None:
+    """Keep the plan of a comparison."""
     if kept is not None:
-        held = {name: getattr(plan, name) for name in PLANNED} | {"skipped": sorted(plan.skipped)}
-        kept.put({"plan": np.array(json.dumps({"plan": held, "rows": rows, "notes": notes}))})
+        # A later run may have time for more outer folds.
+        kept.part("plan").put({"plan": np.array(json.dumps(plan_fields(replace(plan, outer=None))))})
         kept.write()
 
 

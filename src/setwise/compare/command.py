@@ -14,11 +14,12 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from setwise.compare.answer import Answer
-from setwise.compare.budget import LEAST_SETS, WORDS, MemoryAllowance, measured_costs, refuse_too_large, within
-from setwise.compare.checkpoint import keep_plan, open_for_comparison, planned
+from setwise.compare.budget import Costs, within
+from setwise.compare.checkpoint import open_for_comparison, read_plan
+from setwise.compare.memory import WORDS, MemoryAllowance, refuse_too_large
 from setwise.compare.other_rows import OtherRows
 from setwise.compare.plan import BASES, GRID, QUICK_GRID, NamedLoss, Plan
-from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, drawn_rows, problem_of, read, read_test
+from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
 from setwise.compare.report import earlier, section, summary, write_report
 from setwise.compare.run import check_size, compare
@@ -67,6 +68,7 @@ class CommandOptions:
     memory: str | None = None
     checkpoint: Path | None = None
     resume: bool = False
+    plan: Path | None = None
     command: str = ""
 
     @property
@@ -227,8 +229,8 @@ def _fitted_anew(found: Answer) -> MeasureClassifier:
     return model.fit(problem.X, problem.y if problem.many else problem.y.ravel(), groups=problem.groups)
 
 
-QUICK_ROWS = 3000
-"""The number of rows of a file that ``--quick`` takes, about, in whole sets."""
+LEAST_SETS = 12
+"""The least number of sets with each label in a bundled problem of ``--quick``."""
 
 BUDGET, QUICK_BUDGET = 600.0, 60.0
 """The seconds for a file if no budget is given."""
@@ -246,13 +248,6 @@ class ComparisonTask:
     measures: tuple[NamedLoss, ...]
     test: Problem | None = None
     others: OtherRows | None = None
-
-    def part(self, rows: int, plan: Plan, why: str) -> "ComparisonTask":
-        """The work on a random part of about so many rows; what is left out of a sample is one of its other rows."""
-        problem, sets, others = self.problem, max(LEAST_SETS, plan.folds), self.others
-        if others is not None:
-            others = others.beside(drawn_rows(problem.y, rows, sets, plan.seed, problem.groups))
-        return replace(self, problem=problem.part(rows, sets, plan.seed, why), others=others)
 
 
 def compare_command(
@@ -279,7 +274,7 @@ def compare_command(
     kept = open_for_comparison(options, [one.problem for one in work])
     with _made(options.out), _written(kept):
         budget = options.time_budget
-        if budget is None and options.data is not None:
+        if budget is None and options.data is not None and options.plan is None:
             budget = QUICK_BUDGET if options.quick else BUDGET
         found = run(work, options, budget, say, kept)
         if options.save is not None:
@@ -343,51 +338,38 @@ def run(
     say: Callable[[str], None],
     kept: OpenCheckpoint | None = None,
 ) -> list[Answer]:
-    """Measure the time, plan by it, say what is expected, and run every comparison.
-
-    Where a checkpoint holds a plan, the time is not measured again.
-    """
-    places = [None if kept is None else kept.part(f"problem {k}") for k in range(len(work))]
+    """Plan by the sizes of the problems, say what is left out, and run every comparison."""
     plans: list[tuple[ComparisonTask, Plan, list[str]]] = []
-    expected, begin = 0.0, time.perf_counter()
-    for one, place in zip(work, places, strict=True):
-        n = len(one.problem.y)
-        small = n * one.problem.X.shape[1] <= SMALL or options.memory is not None
+    # Each problem has an equal share of the budget.
+    share, expected = None if budget is None else budget / len(work), 0.0
+    for one in work:
+        small = one.problem.X.shape[0] * one.problem.X.shape[1] <= SMALL or options.memory is not None
         jobs = options.n_jobs if options.n_jobs is not None else 1 if small else effective_n_jobs(-1)
-        own = replace(plan_for(options, one.problem), n_jobs=jobs)
-        rows, notes, earlier = n, unfit(options, own, one), planned(place and place.part("plan"), own)
-        if earlier is not None:
-            own, rows, notes = earlier
-        else:
-            if not plans:
-                say("Measuring how long it takes ...")
-            costs = measured_costs(one.problem, one.measures, own, warm=bool(plans))
-            if budget is not None:
-                # Each problem has an equal share of the budget, less what the measuring took so far.
-                left = max(budget - (time.perf_counter() - begin), 0.2 * budget)
-                own, rows, cuts = within(own, costs, n, left / len(work))
-                notes += cuts
-            keep_plan(place and place.part("plan"), own, rows, notes)
-        if rows < n:
-            one = one.part(rows, own, "--time-budget" if budget is None else f"to fit into {budget:g} s")
-        if earlier is None:
-            expected += costs.expected(own, len(one.problem.y))
+        own, costs = replace(plan_for(options, one.problem), n_jobs=jobs), Costs.of(one.problem, one.measures)
+        notes = unfit(options, own, one)
+        if options.plan is not None:
+            own = read_plan(options.plan, own)
+        elif share is not None:
+            own, left = within(own, costs, share)
+            notes += left
+        expected += costs.expected(own)
         plans.append((one, own, notes))
-    if expected:
-        say(f"Expected time: {seconds_text(expected)}.")
+    most = "" if budget is None else f", and {budget:g} s at most"
+    say(f"This takes {seconds_text(expected)} on a usual machine{most}.")
     for _, _, notes in plans:
         for note in notes:
             say(note)
     line = ProgressLine(sum(own.steps(one.problem, len(one.measures)) for one, own, _ in plans), "compare")
 
     found: list[Answer] = []
-    for (one, own, notes), place in zip(plans, places, strict=True):
+    for k, (one, own, notes) in enumerate(plans):
 
         def advance(what: str, steps: int, name: str = one.problem.name) -> None:
             line.advance(f"{name}: {what}", steps)
 
-        share = None if budget is None else budget / len(work)
-        found += compare(one.problem, one.measures, own, advance, one.test, notes, share, place, one.others)
+        place = None if kept is None else kept.part(f"problem {k}")
+        tell = line.say if options.data is not None else None
+        found += compare(one.problem, one.measures, own, advance, one.test, notes, share, place, one.others, tell)
     line.close()
     return found
 
@@ -424,8 +406,7 @@ def work_of(options: CommandOptions, plan: Plan) -> list[ComparisonTask]:
         refuse_too_large(Path(options.data))
         problem = read(options.data, options.asked)
     test = None if options.test is None else read_test(options.test, problem, options.target, options.group)
-    found = ComparisonTask(problem, measures_of(options.loss or usual_loss(options), average), test, others)
-    return [found.part(QUICK_ROWS, plan, "--quick") if options.quick and len(problem.y) > QUICK_ROWS else found]
+    return [ComparisonTask(problem, measures_of(options.loss or usual_loss(options), average), test, others)]
 
 
 def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:

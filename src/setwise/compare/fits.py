@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.compare.plan import FIRST, PLAIN, Key, NamedLoss, Plan
+from setwise.compare.plan import FIRST, PLAIN, BaseModel, Key, NamedLoss, Plan
 from setwise.compare.problem import Problem
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.exceptions import Refusal
@@ -38,7 +38,7 @@ def judged_by(task: Task, measured: NamedLoss) -> Task:
 
 @final
 class Fits:
-    """Out-of-fold responses of all base models to the rows, with each of their constants.
+    """Out-of-fold responses of base models to the rows, each with some of its constants.
 
     Parameters
     ----------
@@ -53,20 +53,31 @@ class Fits:
     def __init__(
         self, rows: Rows, problem: Problem, plan: Plan, where: str, advance: Advance, kept: OpenCheckpoint | None = None
     ) -> None:
-        self.rows, self.seconds, self._floored = rows, dict[str, float](), plan.floor is not None
-        folds = rows.folds(plan.inner, SEED)
+        self.rows, self.folds = rows, rows.folds(plan.inner, SEED)
+        self.where, self.advance = where, advance
+        self._problem, self._plan, self._kept = problem, plan, kept
         self._sources: dict[str, dict[float | None, OutOfFoldBase]] = {}
-        for base in plan.models(problem):
-            found = self._sources[base.name] = {}
-            for constant in base.constants(plan.grid):
-                advance(f"{where}: {base.title}", 0)
-                model = base.build(problem, constant, plan.seed)
-                source = rows.out_of_fold(model, folds, n_jobs=plan.n_jobs, kept=kept)
-                source.name = base.title
-                source.prepare()
-                found[constant] = source
-                advance(f"{where}: {base.title}", 1)
-            self.seconds[base.name] = sum(source.seconds for source in found.values())
+
+    def add(self, base: BaseModel, constant: float | None) -> OutOfFoldBase:
+        """Make the fits of a base model with one of its constants, and return its responses."""
+        plan, words = self._plan, f"{self.where}: {base.title}"
+        self.advance(words, 0)
+        model = base.build(self._problem, constant, plan.seed)
+        source = self.rows.out_of_fold(model, self.folds, n_jobs=plan.n_jobs, kept=self._kept)
+        source.name = base.title
+        source.prepare()
+        found = self._sources.setdefault(base.name, {})
+        found[constant] = source
+        # Of equally good constants the first one of the grid is taken.
+        self._sources[base.name] = {c: found[c] for c in base.constants(plan.grid) if c in found}
+        self.advance(words, 1)
+        return source
+
+    def complete(self) -> "Fits":
+        """Make the fits of all base models with all their constants; returns itself."""
+        for base, constant in self._plan.order(self._problem):
+            self.add(base, constant)
+        return self
 
     def best(self, task: Task, reference: Strategy) -> "BaseResponses":
         """The responses of each base model with the constant that is best for the measure.
@@ -75,12 +86,12 @@ class Fits:
         that keep them, or else come nearest. For logistic regression at 0.5 it is the one with the least loss at 0.5;
         under floors, which 0.5 does not know, it is that of the reference.
         """
+        made = {name: self._sources[name] for name in (FIRST, *self._plan.bases) if name in self._sources}
         chosen = {
-            name: _least(found, partial(tuned_loss, task=task, strategy=reference))
-            for name, found in self._sources.items()
+            name: _least(found, partial(tuned_loss, task=task, strategy=reference)) for name, found in made.items()
         }
         plain = chosen[FIRST]
-        if task.loss.reads == "labels" and not self._floored:
+        if task.loss.reads == "labels" and self._plan.floor is None:
             plain = _least(self._sources[FIRST], lambda source: (task.mean_loss(source.response().labels),))
         tuned = {name: self._sources[name][constant] for name, constant in chosen.items()}
         return BaseResponses(tuned, chosen, self._sources[FIRST][plain])

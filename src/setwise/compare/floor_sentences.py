@@ -170,6 +170,8 @@ def chance_of_less(least: float, right: int, whole: int) -> float:
 
 def _on_folds(found: Answer, floor: FlooredThreshold, whole: FloorShares, folds: list[FloorShares]) -> list[str]:
     """How many outer test parts kept the floor, and how many of them would miss it by chance."""
+    if not folds:
+        return []
     kept = sum(reached.kept for reached in folds)
     means = listed([f"{name} {figure(_mean(name, folds))}" for name in _names(floor)])
     sentence = f"On the test parts of the outer folds it has {means} on average; {kept} of {len(folds)} kept the floor"

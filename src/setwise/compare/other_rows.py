@@ -73,10 +73,6 @@ class OtherRows:
         """The number of the other rows."""
         return int(self.sample.table.rows - len(self.sample.rows))
 
-    def beside(self, places: Ints) -> "OtherRows":
-        """The rows beside a part of the sample, given by places in it."""
-        return replace(self, sample=replace(self.sample, rows=self.sample.rows[places]))
-
     def judge(self, ways: Ways, measured: NamedLoss, floor: FlooredThreshold | None = None) -> OtherRowsReport:
         """The mean loss of each way on these rows, and what it reaches under a floor.
 

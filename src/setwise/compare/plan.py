@@ -145,11 +145,13 @@ class BaseModel(ABC):
     name : the short name in options
     title : the name in sentences
     form : the form in which :class:`setwise.estimators.TableEncoder` prepares a raw table for it
+    cost : the seconds of a fit on a usual processor, at least and for each cell of the table
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     form: ClassVar[str] = "trees"
+    cost: ClassVar[tuple[float, float]] = (0.1, 2e-5)
 
     def refuses(self, problem: Problem) -> str | None:
         """Why the model does not fit the table, in a sentence; None if it does."""
@@ -158,6 +160,10 @@ class BaseModel(ABC):
     def constants(self, grid: tuple[float, ...]) -> tuple[float | None, ...]:
         """The constants of the model to choose from; a model that has none is tried once, with None."""
         return (None,)
+
+    def seconds(self, cells: float) -> float:
+        """What a fit to a table of so many cells takes on a usual processor."""
+        return self.cost[0] + self.cost[1] * cells
 
     @abstractmethod
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
@@ -179,6 +185,7 @@ class LogisticRegressionModel(BaseModel):
     name: ClassVar[str] = "linear"
     title: ClassVar[str] = "logistic regression"
     form: ClassVar[str] = "linear"
+    cost: ClassVar[tuple[float, float]] = (0.005, 3.5e-7)
 
     def constants(self, grid: tuple[float, ...]) -> tuple[float | None, ...]:
         return grid
@@ -211,6 +218,7 @@ class BoostedTreesModel(BaseModel):
 
     name: ClassVar[str] = "boosted"
     title: ClassVar[str] = "boosted trees"
+    cost: ClassVar[tuple[float, float]] = (0.1, 5e-7)
 
     def refuses(self, problem: Problem) -> str | None:
         return "boosted trees read no sparse table" if issparse(problem.X) else None
@@ -277,6 +285,7 @@ class Plan:
     n_jobs : the number of processes; -1 takes all processors
     skipped : pairs of base model and strategy that do not fit into the budget
     floor : the threshold that keeps floors, which no other strategy does; None without floors
+    outer : how many of the outer folds are run; None runs all
 
     Raises
     ------
@@ -300,9 +309,12 @@ class Plan:
     n_jobs: int = 1
     skipped: frozenset[Key] = frozenset()
     floor: FlooredThreshold | None = None
+    outer: int | None = None
 
     def __post_init__(self) -> None:
         as_count(self.folds, "folds", low=2)
+        if self.outer is not None:
+            as_count(self.outer, "outer", low=0, high=self.folds)
         as_count(self.inner, "inner", low=3)
         as_count(self.seed, "seed", low=0, high=2**32 - 1)
         if not isinstance(self.grid, tuple) or not self.grid:
@@ -331,6 +343,19 @@ class Plan:
             return (NearestThreshold(self.floor),)
         names = dict.fromkeys(("as_it_is", "threshold", *self.strategies))
         return tuple(STRATEGIES[name]() for name in names if (base, name) not in self.skipped)
+
+    def order(self, problem: Problem) -> list[tuple[BaseModel, float | None]]:
+        """The base models with their constants in the order in which they are fitted.
+
+        First logistic regression, then the other base models by their costs, each with the constant in the middle of
+        its grid; then the other constants, the outer ones last.
+        """
+        models = sorted(self.models(problem), key=lambda base: (base.name != FIRST, base.cost[1]))
+        steps = []
+        for base in models:
+            held = base.constants(self.grid)
+            steps += [(abs(place - len(held) // 2), base, constant) for place, constant in enumerate(held)]
+        return [(base, constant) for _, base, constant in sorted(steps, key=lambda step: step[0])]
 
     def reference(self, measured: NamedLoss) -> Strategy:
         """The strategy of the reference: the best threshold, the best one under the floors, or the order of scores."""

@@ -39,6 +39,11 @@ class ProgressLine:
         elif not self._live and (last or self.done * 10 // self.total > before * 10 // self.total):
             self._write(f"{self.label} {self.done}/{self.total} {what}  {now:.0f} s\n")
 
+    def say(self, sentence: str) -> None:
+        """Write a sentence above the line."""
+        self._write(("\r" if self._live else "") + in_line(sentence).ljust(self._length) + "\n")
+        self._drawn = -1.0
+
     def close(self) -> None:
         """End the line with a line break."""
         if self._live and self.done:

@@ -3,7 +3,7 @@
 Of that its threshold and the flat range of it, its coefficients, and code that repeats it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
@@ -37,6 +37,7 @@ class CandidateChoice:
     rules : the rule of each candidate that was not refused, tuned on all these rows
     chosen : the key of the candidate to take
     own : the strategy that each base model would take by itself
+    held_out : for each rule what it says of these rows, tuned without the fold of the row: labels, or scores
     sources : the responses of the base models with the constants that suit the measure
     """
 
@@ -44,6 +45,7 @@ class CandidateChoice:
     rules: Mapping[Key, Rule]
     chosen: Key
     own: Mapping[str, str]
+    held_out: Mapping[Key, Any]
     sources: BaseResponses
 
     def labels(self, key: Key, X: Any, groups: Any = None) -> Bools:
@@ -51,14 +53,23 @@ class CandidateChoice:
         return self.rules[key].labels(self.sources.of(key).fresh(X, groups))
 
 
-def decide(fits: Fits, task: Task, plan: Plan, reference: Strategy, where: str, advance: Advance) -> CandidateChoice:
+def decide(
+    fits: Fits,
+    task: Task,
+    plan: Plan,
+    reference: Strategy,
+    where: str,
+    advance: Advance,
+    admits: Callable[[str, str], bool] | None = None,
+) -> CandidateChoice:
     """The reference, unless another way has a paired out-of-fold gain above one standard error.
 
     First each base model chooses among its strategies, as :class:`setwise.MeasureClassifier` does: its tuned threshold,
     unless a strategy gains more than one standard error over it. Of these choices those remain that gain more than one
     standard error over logistic regression with a tuned threshold. The first of them is taken, in the order of the
     base models, that is within one standard error of the best. Under floors only what keeps them on these rows is
-    taken, if anything does.
+    taken, if anything does. A strategy that ``admits`` says no to, by the names of its base model and its own, is not
+    tried.
 
     Raises
     ------
@@ -69,8 +80,9 @@ def decide(fits: Fits, task: Task, plan: Plan, reference: Strategy, where: str, 
         candidates, chosen = order_of(sources.tuned, task)
         advance(f"{where}: order", sum(len(plan.tried(base)) for base in sources.tuned))
         rules = {candidate.key: reference.tune(sources.of(candidate.key).held_out(), task) for candidate in candidates}
-        return CandidateChoice(candidates, rules, chosen, dict.fromkeys(sources.tuned, "order"), sources)
-    tried, labels, own = _over_each_base(sources, task, plan, reference, where, advance)
+        scores = {key: sources.of(key).response().scores for key in rules}
+        return CandidateChoice(candidates, rules, chosen, dict.fromkeys(sources.tuned, "order"), scores, sources)
+    tried, labels, own = _over_each_base(sources, task, plan, reference, where, advance, admits)
     judged, _ = judge(tried, labels, task, SEED)
     strategies = {strategy.name: strategy for base in sources.tuned for strategy in plan.tried(base)} | {
         reference.name: reference,
@@ -89,7 +101,7 @@ def decide(fits: Fits, task: Task, plan: Plan, reference: Strategy, where: str, 
     rivals = [key for key in rivals if key not in rules or not rules[key].short] or [first]
     chosen = rivals[simplest([labels[key] for key in rivals], task)]
     marked = tuple(replace(candidate, chosen=candidate.key == chosen) for candidate in judged)
-    return CandidateChoice(marked, rules, chosen, own, sources)
+    return CandidateChoice(marked, rules, chosen, own, labels, sources)
 
 
 def simplest(labels: Sequence[Bools], task: Task) -> int:
@@ -109,7 +121,13 @@ def simplest(labels: Sequence[Bools], task: Task) -> int:
 
 
 def _over_each_base(
-    sources: BaseResponses, task: Task, plan: Plan, reference: Strategy, where: str, advance: Advance
+    sources: BaseResponses,
+    task: Task,
+    plan: Plan,
+    reference: Strategy,
+    where: str,
+    advance: Advance,
+    admits: Callable[[str, str], bool] | None,
 ) -> tuple[list[Candidate], dict[Key, Bools], dict[str, str]]:
     """The candidates over each base model, their cross-fitted labels, and the choice inside each base model."""
     candidates: list[Candidate] = []
@@ -122,7 +140,9 @@ def _over_each_base(
         def progress(name: str, strategy: str, title: str = responses.name) -> None:
             advance(f"{where}: {title}, {strategy.replace('_', ' ')}", 1)
 
-        found = choose({base: responses}, task, strategies, reference=reference, seed=SEED, progress=progress)
+        found = choose(
+            {base: responses}, task, strategies, reference=reference, seed=SEED, progress=progress, admits=admits
+        )
         if found.interrupted:
             raise KeyboardInterrupt
         candidates += found.candidates

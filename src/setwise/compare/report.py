@@ -15,6 +15,7 @@ import numpy as np
 from setwise import __version__
 from setwise.compare import sentences as words
 from setwise.compare.answer import Answer, CandidateResult, OtherRowsReport
+from setwise.compare.checkpoint import plan_fields
 from setwise.compare.plan import BASES
 from setwise.compare.text import wrap
 from setwise.core import pages
@@ -61,14 +62,7 @@ def _result(found: Answer) -> dict[str, Any]:
         "loss_of_choice_in_folds": found.own.tolist(),
         "rows": [_row(row) for row in found.rows],
         "other_rows": None if found.others is None else _others(found.others),
-        "plan": {
-            "folds": found.plan.folds,
-            "inner": found.plan.inner,
-            "grid": list(found.plan.grid),
-            "bases": list(found.plan.bases),
-            "strategies": list(found.plan.strategies),
-            "seed": found.plan.seed,
-        },
+        "plan": plan_fields(found.plan),
         "facts": words.facts(found),
         "words": words.headline(found),
         "details": words.details(found),

@@ -4,30 +4,39 @@ The fits of all base models over some rows are made once and shared by all strat
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import final
 
 import numpy as np
 from scipy.sparse import issparse
 
 from setwise.compare.answer import Answer, CandidateResult, FloorReport, OtherRowsReport, Recommendation
-from setwise.compare.checkpoint import judged, keep_judged
+from setwise.compare.budget import ALWAYS, Clock, Costs, left_out
+from setwise.compare.checkpoint import judged, keep_judged, keep_plan, planned
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
 from setwise.compare.other_rows import OtherRows
-from setwise.compare.plan import LEAST_FOLDS, PLAIN, Key, NamedLoss, Plan, shared_words
+from setwise.compare.plan import FIRST, LEAST_FOLDS, PLAIN, Key, NamedLoss, Plan, shared_words
 from setwise.compare.problem import Problem
 from setwise.compare.recommendation import CandidateChoice, decide, recommendation_of
+from setwise.compare.sentences import way
+from setwise.compare.text import figure, seconds_text
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import Values, as_kind, as_number, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import HOW_IT_CHOOSES, OPTIONS
 from setwise.decisions import UnmetFloor
 from setwise.decisions.task import Task
-from setwise.estimators.selection.choice import gain_of
+from setwise.estimators.selection.choice import cross_fitted, gain_of
 from setwise.estimators.selection.floors import FloorShares
+from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.problem import SelectionProblem as Rows
+from setwise.estimators.selection.strategies import SingleThreshold
 from setwise.estimators.splits import Folds
+
+Say = Callable[[str], None]
 
 
 def compare(
@@ -40,12 +49,18 @@ def compare(
     budget: float | None = None,
     checkpoint: OpenCheckpoint | None = None,
     others: OtherRows | None = None,
+    say: Say | None = None,
 ) -> list[Answer]:
     """One answer for each measure: the choice on all rows, and what the same choice gains on outer folds.
 
-    In each outer fold all base models are fitted on the training part, with inner folds, once for all strategies and
-    measures. For each measure every strategy is tuned there, the whole choice is made there, and both are judged on the
-    test part. The gain that is reported is that of the repeated choice. Folds are stratified, and never split a set.
+    First all base models are fitted to all rows, out of fold, once for all strategies and measures, and for each
+    measure every strategy is tuned and the choice is made. Then each outer fold repeats all of this on its training
+    part, and judges it on its test part. The gain that is reported is that of the repeated choice. Folds are
+    stratified, and never split a set.
+
+    A budget cuts the end of this list: what takes too long on all rows for two thirds of the outer folds to have room
+    is left out, apart from logistic regression and the next base model, and no outer fold is begun that would not end
+    in time. With fewer than three of them the folds inside judge, which the choice has seen; the answer says so.
 
     Parameters
     ----------
@@ -55,10 +70,11 @@ def compare(
     advance : called with words on what is done and with the number of steps that are done by then
     test : further rows on which the recommendation and the reference are judged, or None
     notes : sentences on what was left out before
-    budget : the seconds after which further outer folds are given up, once there are three; None gives up none
+    budget : the seconds for all of it; None leaves nothing out
     checkpoint : an open one, as ``Checkpoint("fit.npz").open(resume=True)``, that keeps what outer folds and fits of
         base models have found, and gives what an earlier comparison of the same data and plan has; None for none
     others : the rows of a file that are not among the problem, on which the recommendation is judged; None for none
+    say : called with a sentence as soon as a base model has an answer on all rows; None says nothing
 
     Returns
     -------
@@ -87,20 +103,22 @@ def compare(
         as_kind(checkpoint, "checkpoint", OpenCheckpoint, "Checkpoint('fit.npz').open()")
     if others is not None:
         as_kind(others, "others", OtherRows, "those that setwise.compare.command.read_sample gives")
-    of_all = None if checkpoint is None else checkpoint.part("all rows")
-    judges = [_MeasureRecord(problem, measured, plan) for measured in measures]
+    clock, costs = Clock(budget), Costs.of(problem, measures)
     whole = rows_of(problem, measures[0])
-    folds, fits = _outer(problem, whole, plan), None
-    begin, late = time.perf_counter(), ""
+    folds = _outer(problem, whole, plan)
     if plan.floor is not None:
-        # A floor that nothing keeps on all rows is refused before the work in outer folds, not after it.
         plan.floor.check(whole.target)
-        fits = Fits(whole, problem, plan, "all rows", advance, of_all)
-        for judge in judges:
-            judge.require_floor(fits)
-    for k, (train, held_out) in enumerate(folds, 1):
-        if _is_late(begin, budget, k - 1):
-            late = f"Only {k - 1} of {plan.folds} outer folds are run: they take longer than was expected."
+    kept = None if checkpoint is None else checkpoint.part("all rows")
+    plan = planned(checkpoint, plan)
+    choice = _OfAllRows(Fits(whole, problem, plan, "all rows", advance, kept), problem, plan, costs, clock)
+    judges = choice.made(measures, advance, say)
+    plan = choice.plan
+    keep_plan(checkpoint, plan)
+    done = folds[: plan.outer]
+    for k, (train, held_out) in enumerate(done, 1):
+        begin = clock.passed
+        if not clock.has(choice.of_fold, END):
+            choice.cut.append(f"{len(done) - k + 1} of {len(folds)} outer folds")
             break
         # What a rule under floors has reached is not kept.
         outer = None if checkpoint is None or plan.floor is not None else checkpoint.part(f"outer fold {k}")
@@ -112,7 +130,7 @@ def compare(
             advance(f"outer fold {k}", plan.steps(problem, len(measures)) // (plan.folds + 1))
             continue
         responses = None if checkpoint is None else checkpoint.part(f"responses {k}")
-        part = Fits(whole.take(train), problem, plan, f"outer fold {k}", advance, responses)
+        part = Fits(whole.take(train), problem, plan, f"outer fold {k}", advance, responses).complete()
         for judge, place in zip(judges, parts, strict=True):
             judge.see(part, whole.take(held_out), f"outer fold {k}", advance)
             keep_judged(place, judge.losses[-1], judge.chosen[-1])
@@ -121,9 +139,15 @@ def compare(
         if responses is not None and outer is not None:
             # What was judged is not asked for again.
             responses.put({})
-    fits = fits or Fits(whole, problem, plan, "all rows", advance, of_all)
-    notes = (*shared_words(problem, plan.models(problem)), *notes, *([late] if late else []))
-    return [judge.answer(fits, test, notes, advance, others) for judge in judges]
+        choice.of_fold = clock.passed - begin
+    for judge in judges:
+        judge.plan = replace(plan, outer=len(judge.losses))
+    notes = (*shared_words(problem, plan.models(problem)), *notes, *choice.notes())
+    return [judge.answer(test, notes, advance, others) for judge in judges]
+
+
+END = 0.95
+"""The share of a budget after which no outer fold may end; the rest is for the report."""
 
 
 def _check(
@@ -150,13 +174,6 @@ def _finite(problem: Problem, name: str) -> None:
     values = problem.X.data if issparse(problem.X) else problem.X
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise ValueError(f"X of the {name} must not hold inf.")
-
-
-def _is_late(begin: float, budget: float | None, done: int) -> bool:
-    """Whether one more outer fold would leave too little of the budget for the choice on all rows."""
-    if budget is None or done < LEAST_FOLDS:
-        return False
-    return (time.perf_counter() - begin) / done * (done + 2) > budget
 
 
 def _outer(problem: Problem, whole: Rows, plan: Plan) -> Folds:
@@ -187,16 +204,115 @@ def _too_small(problem: Problem, plan: Plan, why: str) -> Refusal:
 
 
 @final
+class _OfAllRows:
+    """The choice on all rows: base models and strategies in the order of the plan, while the budget has room.
+
+    Attributes
+    ----------
+    plan : what is tried, less what was left out
+    cut : words on what was left out
+    of_fold : the seconds that the next outer fold is expected to take
+    """
+
+    def __init__(self, fits: Fits, problem: Problem, plan: Plan, costs: Costs, clock: Clock) -> None:
+        self._fits, self._problem, self._costs, self._clock = fits, problem, costs, clock
+        self.plan, self.cut, self.of_fold = plan, list[str](), 0.0
+        self._whole, self._gone = plan, list[Key]()
+        # Two thirds of the outer folds shall have room beside the choice on all rows.
+        self._share = 1.0 / (1.0 + (1.0 - 1.0 / plan.folds) * -(-2 * plan.folds // 3))
+
+    def made(self, measures: Sequence[NamedLoss], advance: Advance, say: Say | None) -> list["_MeasureRecord"]:
+        """Fit, choose for each measure, and settle what outer folds repeat."""
+        self._fit(measures, advance, say)
+        judges = [_MeasureRecord(self._problem, measured, self.plan) for measured in measures]
+        for judge in judges:
+            if self.plan.floor is not None:
+                judge.require_floor(self._fits)
+            judge.decide(self._fits, partial(self._admits, advance))
+        self.plan = replace(self.plan, skipped=self.plan.skipped | {key for key in self._gone if key[1]})
+        for judge in judges:
+            judge.plan = self.plan
+        self.cut += left_out(self._gone)
+        self.of_fold = (1.0 - 1.0 / self.plan.folds) * self._clock.passed
+        return judges
+
+    def _fit(self, measures: Sequence[NamedLoss], advance: Advance, say: Say | None) -> None:
+        """Fit the base models; the first two with one constant each in any case that ends within the budget."""
+        plan, made = self.plan, dict[str, list[float | None]]()
+        for base, constant in plan.order(self._problem):
+            usual = self._costs.fits(base.name, plan)
+            early = len(made) < 2 and base.name not in made
+            if made and not self._clock.has(self._clock.expects(usual), END if early else self._share):
+                advance("", 1)
+                continue
+            source = self._fits.add(base, constant)
+            if source.seconds:
+                self._clock.done(usual, source.seconds)
+            made.setdefault(base.name, []).append(constant)
+            if say is not None and len(made[base.name]) == 1:
+                self._tell(base.name, source, measures, say)
+        lacking = [base.name for base in plan.models(self._problem) if base.name not in made]
+        grid = tuple(c for c in plan.grid if c in made[FIRST])
+        self._gone += [(name, "") for name in lacking]
+        if len(grid) < len(plan.grid):
+            self.cut.append(f"{len(plan.grid) - len(grid)} of {len(plan.grid)} values of C for logistic regression")
+        self.plan = replace(plan, grid=grid, bases=tuple(base for base in plan.bases if base not in lacking))
+
+    def _tell(self, base: str, source: OutOfFoldBase, measures: Sequence[NamedLoss], say: Say) -> None:
+        """Say what a base model reaches by itself on all rows, as soon as it is known."""
+        found = []
+        for measured in measures:
+            task, key = judged_by(self._fits.rows.task, measured), (base, self.plan.reference(measured).name)
+            with suppress(Refusal):
+                says = source.response().scores if measured.orders else cross_fitted(FIRST_RULE, source, task)
+                found.append(f"{way(key)}, {measured.title} {figure(measured.shown(task.mean_loss(says)))}")
+        if found and self.plan.floor is None:
+            rows = f"{len(source.truth):,} rows that it did not see"
+            say(f"After {self._clock.passed:.0f} s: {'; '.join(found)} on {rows}.")
+
+    def _admits(self, advance: Advance, base: str, strategy: str) -> bool:
+        """Whether a strategy over a base model has room."""
+        usual = self._costs.step((base, strategy), self.plan)
+        if strategy in ALWAYS or self._clock.has(self._clock.expects(usual), self._share):
+            return True
+        self._gone.append((base, strategy))
+        return False
+
+    def notes(self) -> list[str]:
+        """What the budget has cut, in a sentence."""
+        if not self.cut:
+            return []
+        whole = seconds_text(self._clock.expects(self._costs.expected(self._whole)))
+        return [
+            f"The budget of {self._clock.budget:.0f} s has cut the end of the plan: {'; '.join(self.cut)}. All of it "
+            f"takes {whole} here (--time-budget)."
+        ]
+
+
+FIRST_RULE = SingleThreshold(n_resamples=0)
+"""What a first answer is judged by; the resamples of a tuned threshold would take longer."""
+
+
+@final
 class _MeasureRecord:
     """What is known of one measure so far, outer fold by outer fold."""
 
     def __init__(self, problem: Problem, measured: NamedLoss, plan: Plan) -> None:
         self.problem, self.measured, self.plan = problem, measured, plan
         self.reference = plan.reference(measured)
+        self.decision: CandidateChoice | None = None
         self.losses: list[dict[Key, float]] = []
         self.chosen: list[Key] = []
         self.reached: list[dict[Key, FloorShares]] = []
         self.seconds = 0.0
+
+    def decide(self, fits: Fits, admits: Callable[[str, str], bool]) -> None:
+        """Choose on all rows."""
+        start = time.perf_counter()
+        self.decision = self._decide(fits, "all rows", fits.advance, admits)
+        self._inside = _inside(self.decision, judged_by(fits.rows.task, self.measured), fits.folds)
+        self.task = judged_by(fits.rows.task, self.measured)
+        self.seconds += time.perf_counter() - start
 
     def see(self, fits: Fits, test: Rows, where: str, advance: Advance) -> None:
         """Choose on the training part and judge on the test part of one outer fold."""
@@ -212,9 +328,11 @@ class _MeasureRecord:
         self.losses.append(losses)
         self.chosen.append(chosen)
 
-    def _decide(self, fits: Fits, where: str, advance: Advance) -> CandidateChoice:
+    def _decide(
+        self, fits: Fits, where: str, advance: Advance, admits: Callable[[str, str], bool] | None = None
+    ) -> CandidateChoice:
         task = judged_by(fits.rows.task, self.measured)
-        return decide(fits, task, self.plan, self.reference, f"{where}, {self.measured.title}", advance)
+        return decide(fits, task, self.plan, self.reference, f"{where}, {self.measured.title}", advance, admits)
 
     def require_floor(self, fits: Fits) -> None:
         """Raise Refusal unless a base model keeps the floors on these rows."""
@@ -256,28 +374,32 @@ class _MeasureRecord:
         return FloorReport(self.plan.floor, reached, tuple(self.reached), able, test)
 
     def answer(
-        self, fits: Fits, test: Problem | None, notes: tuple[str, ...], advance: Advance, others: OtherRows | None
+        self, test: Problem | None, notes: tuple[str, ...], advance: Advance, others: OtherRows | None
     ) -> Answer:
-        """The choice on all rows, beside what the outer folds say."""
+        """The choice on all rows, beside what the folds say."""
         start = time.perf_counter()
-        decision = self._decide(fits, "all rows", advance)
+        decision, task = self.decision, self.task
+        assert decision is not None
+        repeated = len(self.losses) >= min(LEAST_FOLDS, self.plan.folds)
+        losses = self.losses if repeated else self._inside
+        choices = self.chosen if repeated else [decision.chosen] * len(losses)
         unseen = None if test is None else rows_of(test, self.measured)
         on_test, kept_on_test = ({}, {}) if unseen is None else self._judged(decision, unseen)
         rows = tuple(
             CandidateResult(
                 **vars(candidate),
-                outer=np.array([found.get(candidate.key, np.nan) for found in self.losses]),
+                outer=np.array([found.get(candidate.key, np.nan) for found in losses]),
                 test=on_test.get(candidate.key, np.nan),
             )
             for candidate in decision.candidates
         )
-        base_only = [(base, self.reference.name) for base, _ in self.chosen]
+        base_only = [(base, self.reference.name) for base, _ in choices]
         found = Answer(
-            self.problem, self.measured, self.plan, rows, decision.chosen, tuple(self.chosen),
-            _picked(self.losses, self.chosen), _picked(self.losses, base_only), Recommendation(decision.chosen),
-            decision.sources.constants, None, self._floored(decision, fits.rows.task, kept_on_test), notes=notes,
+            self.problem, self.measured, self.plan, rows, decision.chosen, tuple(choices), _picked(losses, choices),
+            _picked(losses, base_only), Recommendation(decision.chosen), decision.sources.constants, None,
+            self._floored(decision, task, kept_on_test), repeated=repeated, notes=notes,
         )  # fmt: skip
-        key, task = found.chosen if found.changes else found.reference.key, judged_by(fits.rows.task, self.measured)
+        key = found.chosen if found.changes else found.reference.key
         found = replace(
             found,
             winner=recommendation_of(key, decision, task, self.problem, self.measured, self.plan),
@@ -303,6 +425,12 @@ class _MeasureRecord:
         usual, advised = (decision.labels(one, test.X, task.groups) for one in (first, key))
         found = gain_of(task, usual, advised)
         return found.gain, *found.interval
+
+
+def _inside(decision: CandidateChoice, task: Task, folds: Folds) -> list[dict[Key, float]]:
+    """The losses of all ways in each fold inside, by models and rules that did not see the fold."""
+    parts = [(test, task.take(test)) for _, test in folds]
+    return [{key: part.mean_loss(says[test]) for key, says in decision.held_out.items()} for test, part in parts]
 
 
 def _picked(losses: Sequence[Mapping[Key, float]], keys: Sequence[Key]) -> Values:

@@ -290,26 +290,29 @@ def _verdict(found: Answer) -> list[str]:
         return [*sentences, "Nothing else was tried."]
     gain = found.paired(found.reference.outer, other.outer)
     beats = gain.interval()[0] > 0
-    verb = "Nothing beats it clearly" if beats or found.chosen != found.reference.key else "Nothing beats it"
+    clearly = " clearly" if beats or found.chosen != found.reference.key else ""
+    low, high = gain.interval()
     return [
         *sentences,
-        f"{verb}: the best other way by the training rows, {way(other.key)}, gains {signed(gain.mean)} on rows that it "
-        f"did not see, interval {between(*gain.interval())}.",
+        f"Nothing is shown to beat it{clearly}: the best other way by the training rows, {way(other.key)}, gains "
+        f"{signed(gain.mean)} on rows that it did not see, interval {between(low, high)}; on {len(found.problem.y):,} "
+        f"rows a gain below {figure((high - low) / 2.0)} cannot be shown.",
     ]
 
 
 def how_much(found: Answer) -> list[str]:
     """The gain of the recommendation, in the measure."""
     title, shown = found.measured.title, found.measured.shown
-    better, folds = found.measured.better, f"the mean of {len(found.own)} outer folds"
+    better, folds = found.measured.better, f"the mean of {len(found.own)} {kind_of_folds(found)}"
+    unseen = "on rows that the choice did not see" if found.repeated else "on rows that the models did not see"
     if not found.stands:
         after = shown(float(found.own.mean()))
-        sentences = [f"{title} {figure(after)} ({better}) on rows that the choice did not see, {folds}."]
+        sentences = [f"{title} {figure(after)} ({better}) {unseen}, {folds}."]
     elif found.changes:
         before, after = shown(found.reference.mean), shown(float(found.own.mean()))
         sentences = [
             f"{title} {figure(after)} instead of {figure(before)} ({better}): {signed(found.gain.mean)} over "
-            f"{way(found.reference.key)}, on rows that the choice did not see, {folds}."
+            f"{way(found.reference.key)}, {unseen}, {folds}."
         ]
     else:
         sentences = [f"{title} {figure(shown(found.reference.mean))} ({better}) on rows it did not see, {folds}."]
@@ -323,6 +326,11 @@ def how_much(found: Answer) -> list[str]:
     if found.floored is not None:
         sentences += floor_gain(found, found.floored)
     return [*sentences, *on_test_file(found), *on_other_rows(found, way(found.reference.key))]
+
+
+def kind_of_folds(found: Answer) -> str:
+    """The folds that judge, in words."""
+    return "outer folds" if found.repeated else "folds"
 
 
 def on_test_file(found: Answer) -> list[str]:
@@ -353,6 +361,8 @@ def _choice(found: Answer) -> list[str]:
     kept = Counter(found.choices)
     if ways == 1:
         return [f"Nothing was chosen: {way(found.reference.key)} is the only way that was tried."]
+    if not found.repeated:
+        return _choice_inside(found, ways)
     if set(kept) == {found.reference.key}:
         return [
             f"In all {folds} outer folds the choice among {ways} ways, repeated without the rows it is judged on, fell "
@@ -377,6 +387,22 @@ def _choice(found: Answer) -> list[str]:
             f"To follow it each time would have gained {gain} over {reference}, 95 % interval {interval}, {stay}."
         ]
     return [f"The choice among {ways} ways {gains}. It fell on {votes}.", *chosen]
+
+
+def _choice_inside(found: Answer, ways: int) -> list[str]:
+    """What is known where the budget had no room for outer folds: the rows that judge the choice were chosen on."""
+    sentences = [
+        f"The budget had no room to repeat the choice among {ways} ways in outer folds.",
+        f"It fell on {way(found.chosen)}.",
+    ]
+    if found.chosen != found.reference.key and found.stands:
+        gain, interval = signed(found.gain.mean), between(*found.gain.interval())
+        sentences += [
+            f"It gains {gain} over {way(found.reference.key)}, 95 % interval {interval}, on rows that the models did "
+            "not see.",
+            "It is the best of several on these rows, so on new rows it may gain a little less.",
+        ]
+    return sentences
 
 
 def is_nothing(part: PairedDifference) -> bool:
@@ -417,6 +443,11 @@ def why(found: Answer) -> list[str]:
         "base": "the base model: every outer fold chose logistic regression",
         "strategy": "the measure: every outer fold chose a tuned threshold",
     }
+    if not found.repeated:
+        same = {
+            "base": "the base model: logistic regression was chosen",
+            "strategy": "the measure: a threshold was chosen",
+        }
     sentences = []
     # The first place of a key is the base model, the second one the strategy.
     kept = {name for i, name in enumerate(same) if {key[i] for key in found.choices} == {found.reference.key[i]}}
@@ -424,7 +455,7 @@ def why(found: Answer) -> list[str]:
         if name in kept:
             sentences.append(f"{signed(0.0)} by {same[name]}.")
         elif is_nothing(part):
-            sentences.append(f"{signed(0.0)} in every outer fold by {explained[name]}.")
+            sentences.append(f"{signed(0.0)} in every {kind_of_folds(found)[:-1]} by {explained[name]}.")
         else:
             sentences.append(f"{signed(part.mean)} ({between(*part.interval())}) by {explained[name]}.")
     if found.changes and found.plain is not None and len(found.parts) > len(kept) + 1:
@@ -488,7 +519,7 @@ def legend(found: Answer, best: str) -> str:
     broken = ["what stands in brackets breaks the floor"] if any(breaks(found, row) for row in held) else []
     none = ["- was not tried"] if any(row is None or not row.usable for row in held) else []
     text = "; ".join([found.measured.better, best, *broken, *none])
-    return f"{found.measured.title}, mean ± standard error of the outer folds ({text}):"
+    return f"{found.measured.title}, mean ± standard error of the {kind_of_folds(found)} ({text}):"
 
 
 def breaks(found: Answer, row: CandidateResult | None) -> bool:

@@ -91,6 +91,7 @@ def choose(
     reference: Strategy,
     seed: int = 0,
     progress: Callable[[str, str], None] | None = None,
+    admits: Callable[[str, str], bool] | None = None,
 ) -> Choice:
     """The reference, unless a paired gain is above its standard error; then the least loss among such candidates.
 
@@ -107,6 +108,7 @@ def choose(
     reference : the strategy that is left only for a better one; it need not be among ``strategies``
     seed : of the bootstrap
     progress : called with the names of the base model and of the strategy before each is tried
+    admits : says by the same names whether a strategy is tried, which the reference always is; None admits all
 
     Raises
     ------
@@ -122,6 +124,8 @@ def choose(
         for base, strategy in plan:
             if progress is not None:
                 progress(base, strategy.name)
+            if tried and admits is not None and not admits(base, strategy.name):
+                continue
             candidate, guess = _tried(base, strategy, bases[base], task)
             if not isinstance(guess, Refusal):
                 labels[candidate.key] = guess

@@ -29,8 +29,8 @@ def test_ever_more_is_left_out_and_named():
         assert COSTS.expected(plan) <= share * whole or len(plan.grid) == 1
         assert "All of it takes" in note
         for words, done in (
-            ("values of C for logistic regression", plan.grid != PLAN.grid),
-            ("3 outer folds", plan.folds == 3),
+            ("values of C", plan.grid != PLAN.grid),
+            ("2 of 5 outer folds", plan.folds == 3),
             ("random forest", "forest" not in plan.bases or ("forest", "class_weight") in plan.skipped),
             ("weighted positives", any(base in plan.bases for base, name in plan.skipped if name == "class_weight")),
         ):
@@ -54,7 +54,12 @@ def test_strategies_that_do_not_fit_the_data_take_no_time_and_are_not_named():
 def test_what_is_left_out_in_words():
     assert left_out([]) == []
     gone = [("forest", "ramp"), ("forest", ""), ("linear", "ramp"), ("boosted", "ramp")]
-    assert left_out(gone) == ["without random forest and ramp on top over logistic regression and boosted trees"]
+    gone += [("linear", "stack"), ("boosted", "stack"), ("linear", "class_weight")]
+    assert left_out(gone) == [
+        "random forest",
+        "ramp on top and trained on top over boosted trees and logistic regression",
+        "weighted positives over logistic regression",
+    ]
 
 
 def test_a_clock_compares_this_machine_with_a_usual_one(monkeypatch):

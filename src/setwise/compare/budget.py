@@ -82,7 +82,7 @@ def within(plan: Plan, costs: Costs, budget: float) -> tuple[Plan, list[str]]:
     Given up are values of C down to three; then, the most expensive first, base models but for the reference and one
     other, and strategies over single base models; then outer folds down to three, and at last all values of C but one.
     """
-    whole, gone, given = costs.expected(plan), list[Key](), plan
+    whole_time, gone, given = costs.expected(plan), list[Key](), plan
 
     def late() -> bool:
         return costs.expected(plan) > budget
@@ -98,16 +98,13 @@ def within(plan: Plan, costs: Costs, budget: float) -> tuple[Plan, list[str]]:
         plan = replace(plan, folds=LEAST_FOLDS)
     if late():
         plan = replace(plan, grid=(plan.grid[len(plan.grid) // 2],))
-    notes = left_out(gone)
-    if plan.folds < given.folds:
-        notes.append(f"{plan.folds} outer folds")
-    if len(plan.grid) < len(given.grid):
-        notes.append(f"{len(plan.grid)} of {len(given.grid)} values of C for logistic regression")
+    fewer = (("outer folds", plan.folds, given.folds), ("values of C", len(plan.grid), len(given.grid)))
+    notes = [*left_out(gone), *(f"{whole - left} of {whole} {what}" for what, left, whole in fewer if left < whole)]
     if not notes:
         return plan, []
     return plan, [
-        f"What fits into {budget:.0f} s for {costs.rows:,} rows of {costs.columns:,} columns: {'; '.join(notes)}. "
-        f"All of it takes {seconds_text(whole)} on a usual machine (--time-budget)."
+        f"Left out to fit {costs.rows:,} rows of {costs.columns:,} columns into {budget:.0f} s: {'; '.join(notes)}. "
+        f"All of it takes {seconds_text(whole_time)} on a usual machine (--time-budget)."
     ]
 
 
@@ -119,8 +116,10 @@ def left_out(keys: Sequence[Key]) -> list[str]:
         # Strategies over a base model that is left out need no words of their own.
         if strategy and base not in bases:
             over.setdefault(strategy_title(strategy), []).append(BASES[base].title)
-    named = [BASES[base].title for base in bases] + [f"{title} over {listed(names)}" for title, names in over.items()]
-    return [f"without {listed(named)}"] if named else []
+    alike: dict[str, list[str]] = {}
+    for title, names in over.items():
+        alike.setdefault(listed(sorted(names)), []).append(title)
+    return [BASES[base].title for base in bases] + [f"{listed(titles)} over {names}" for names, titles in alike.items()]
 
 
 def _steps(plan: Plan) -> list[Key]:

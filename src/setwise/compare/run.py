@@ -255,7 +255,7 @@ class _OfAllRows:
         grid = tuple(c for c in plan.grid if c in made[FIRST])
         self._gone += [(name, "") for name in lacking]
         if len(grid) < len(plan.grid):
-            self.cut.append(f"{len(plan.grid) - len(grid)} of {len(plan.grid)} values of C for logistic regression")
+            self.cut.append(f"{len(plan.grid) - len(grid)} of {len(plan.grid)} values of C")
         self.plan = replace(plan, grid=grid, bases=tuple(base for base in plan.bases if base not in lacking))
 
     def _tell(self, base: str, source: OutOfFoldBase, measures: Sequence[NamedLoss], say: Say) -> None:
@@ -273,7 +273,8 @@ class _OfAllRows:
     def _admits(self, advance: Advance, base: str, strategy: str) -> bool:
         """Whether a strategy over a base model has room."""
         usual = self._costs.step((base, strategy), self.plan)
-        if strategy in ALWAYS or self._clock.has(self._clock.expects(usual), self._share):
+        # What is refused takes no time.
+        if strategy in ALWAYS or not usual or self._clock.has(self._clock.expects(usual), self._share):
             return True
         self._gone.append((base, strategy))
         return False
@@ -284,8 +285,8 @@ class _OfAllRows:
             return []
         whole = seconds_text(self._clock.expects(self._costs.expected(self._whole)))
         return [
-            f"The budget of {self._clock.budget:.0f} s has cut the end of the plan: {'; '.join(self.cut)}. All of it "
-            f"takes {whole} here (--time-budget)."
+            f"Left out when the {self._clock.budget:.0f} s were used up: {'; '.join(self.cut)}. All of the plan takes "
+            f"{whole} here (--time-budget)."
         ]
 
 

@@ -36,12 +36,12 @@ def listed(names: list[str]) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """A time that is known about, as ``40 seconds`` or ``3 minutes``."""
+    """A time that is known about, as ``40 seconds``, ``3 minutes`` or ``2 hours``."""
     if seconds < 10:
         return "a few seconds"
     if seconds < 90:
         return f"about {round(seconds, -1):.0f} seconds"
-    return f"about {seconds / 60:.0f} minutes"
+    return f"about {seconds / 60:.0f} minutes" if seconds < 5400 else f"about {seconds / 3600:.0f} hours"
 
 
 def _short(text: str) -> str:

@@ -160,3 +160,32 @@ def test_malformed_arguments_are_one_sentence():
         linear().fit(np.full((3, 3), np.inf))
     with pytest.raises(ValueError, match="2 features"):
         linear().fit(X).transform(X[:, :2])
+
+
+@pytest.mark.parametrize("held", [1, 5, 19])
+def test_boosted_trees_cannot_split_by_fewer_values_than_a_leaf_has_rows_so_they_lose_nothing(held):
+    rng = np.random.default_rng(held)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    X[:, 1] = np.nan
+    # the few values give the label away
+    X[np.flatnonzero(y)[:held], 1] = rng.normal(size=held)
+    columns = (Number("a"), Number("b"))
+    encoder = TableEncoder(columns, "trees", min_values=20).fit(X)
+    assert encoder.empty_.tolist() == [1]
+    assert not encoder.transform(X)[:, 1].any()
+    trees = HistGradientBoostingClassifier(max_iter=20, random_state=0)
+    found = make_pipeline(clone(encoder), trees).fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(found, clone(trees).fit(X, y).predict_proba(X))
+    # of fewer values than are asked for, those of a leaf remain
+    assert TableEncoder(columns, "trees", min_values=held).fit(X).empty_.tolist() == []
+
+
+@pytest.mark.parametrize("kind", [Number, Truth, Date])
+def test_a_column_that_is_empty_in_training_is_0_for_trees(kind):
+    X = np.array([[1.0, NAN], [2.0, NAN], [NAN, NAN]])
+    encoder = TableEncoder((Number("a"), kind("b")), "trees").fit(X)
+    np.testing.assert_array_equal(encoder.transform([[NAN, 5.0]]), [[NAN, 0.0]])
+    assert np.isnan(X[:, 1]).all()
+    with pytest.raises(ValueError, match="min_values must be"):
+        TableEncoder((Number("a"), kind("b")), "trees", min_values=0).fit(X)

@@ -170,9 +170,9 @@ class BaseModel(ABC):
         """The classifier, not yet fitted; what it learns of the table it learns in ``fit``."""
 
 
-def over_table(problem: Problem, trees: Any) -> Any:
+def over_table(problem: Problem, trees: Any, **given: Any) -> Any:
     """Trees over the table of a problem, which is prepared for them where it is a raw one."""
-    return array_pipeline(TableEncoder(problem.columns, "trees"), trees) if problem.columns else trees
+    return array_pipeline(TableEncoder(problem.columns, "trees", **given), trees) if problem.columns else trees
 
 
 @final
@@ -226,7 +226,8 @@ class BoostedTreesModel(BaseModel):
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
         words = tree_categories(problem.columns) if problem.columns else []
         given = {"categorical_features": words} if words else {}
-        return over_table(problem, HistGradientBoostingClassifier(**given, random_state=seed))
+        trees = HistGradientBoostingClassifier(**given, random_state=seed)
+        return over_table(problem, trees, min_values=trees.min_samples_leaf)
 
 
 BASES: dict[str, BaseModel] = {

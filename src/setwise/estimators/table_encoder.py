@@ -26,6 +26,9 @@ LARGEST = {"linear": 500, "trees": LARGEST_TREE}
 MOST = {"linear": LARGEST_COUNT, "trees": LARGEST_TREE}
 """The largest number of these places that may be asked for."""
 
+DRAWN = 200_000
+"""``HistGradientBoostingClassifier`` finds the places of its splits on so many rows, which it draws."""
+
 
 @with_parameters
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -47,11 +50,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for linear models, and 254 for trees, which take no more
     sparse_threshold : features for linear models are CSR if they hold words and the share of them that is not 0 in the
         training rows is below this number; 0 makes them dense always
+    min_values : the number of training rows, of each 200,000 where they are more, that must hold a number; for trees it
+        is 0 in all rows if they are fewer, so that no tree splits by it. ``HistGradientBoostingClassifier`` refuses a
+        column without a value among the rows that it draws, and splits by none of fewer values than its
+        ``min_samples_leaf``, 20
 
     Attributes
     ----------
     shared_ : for each column in which words share a place only because of ``max_categories`` the number of such words,
         by the name of the column
+    empty_ : the places among the features for trees of the numbers that too few training rows hold
     encoder_ : the ``ColumnTransformer`` of scikit-learn that does the work; numbers come before categories
 
     Raises
@@ -80,6 +88,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     min_frequency: int = 5
     max_categories: int | None = None
     sparse_threshold: float = 0.0
+    min_values: int = 1
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn scales, medians and categories from rows.
@@ -104,12 +113,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         largest = as_count(largest, "max_categories", high=most)
         density = as_number(self.sparse_threshold, "sparse_threshold", low=0.0, high=1.0)
         rare = as_count(self.min_frequency, "min_frequency")
+        least = as_count(self.min_values, "min_values")
         X = self._checked(X, reset=True)
         encoder = _encoder(self.form, self.columns, density, min_frequency=rare, max_categories=largest)
         encoder.set_output(transform="default")
         # The mean of a column whose training rows are all gaps is NaN; the imputer makes it 0.
         with np.errstate(invalid="ignore"):
             self.encoder_ = encoder.fit(X)
+        held = (~np.isnan(X[:, _split(self.columns)[0]])).sum(axis=0)
+        few = held < least * max(1.0, len(X) / DRAWN)
+        self.empty_ = np.flatnonzero(few if self.form == "trees" else np.zeros_like(few))
         self.shared_ = dict(_shared(self.encoder_, self.columns, X, rare))
         return self
 
@@ -131,7 +144,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         found = self.encoder_.transform(self._checked(X, reset=False))
-        return found.tocsr() if issparse(found) else np.asarray(found, dtype=np.float64)
+        if issparse(found):
+            return found.tocsr()
+        found = np.array(found, dtype=np.float64)
+        # Numbers come first among the features for trees.
+        found[:, self.empty_] = 0.0
+        return found
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The names of the k features: ``age``, ``age is missing``, ``city = Rome``, ``city is rare``.

@@ -346,11 +346,72 @@ def _fit(source: OutOfFoldBase, weight: float, train: Ints, test: Ints | None) -
         assert source.weight_name is not None
         own = params.get(source.weight_name, np.ones(len(train)))
         params[source.weight_name] = np.where(source.truth[train], weight, 1.0) * own
-    model = clone(source.estimator)
-    X = _safe_indexing(source.X, train)
+    X, y, empty = _safe_indexing(source.X, train), source.target[train], list[int]()
     with base_threads(X), _told_of_constant_labels(source, train):
-        model.fit(X, source.target[train], **params)
-    return model if test is None else source._respond(model, _safe_indexing(source.X, test))
+        try:
+            model = clone(source.estimator).fit(X, y, **params)
+        except ValueError as error:
+            empty, model = _without_empty_columns(source, X, y, params, error, test is None)
+    return model if test is None else source._respond(model, _constant(_safe_indexing(source.X, test), empty))
+
+
+FEW = 20
+"""Models that set rows aside, or draw them, may see no value of a column that has fewer than so many."""
+
+
+def _without_empty_columns(
+    source: OutOfFoldBase, X: Any, y: Any, params: Mapping[str, Any], error: ValueError, kept: bool
+) -> tuple[list[int], Any]:
+    """The columns without a value in ``X``, and the model fitted to 0 in them, from which nothing can be learned.
+
+    Boosted trees of scikit-learn refuse such columns. Raises the error where it has another cause, and names the column
+    where that has few values, or where the model is ``kept`` for new rows.
+    """
+    held = _numbers_held(X)
+    for most in (0, FEW - 1):
+        places = sorted((place for place in held if held[place] <= most), key=lambda place: held[place])
+        try:
+            model = clone(source.estimator).fit(_constant(X, places), y, **params) if places else None
+        except ValueError:
+            continue
+        if model is None:
+            continue
+        if kept or most:
+            raise ValueError(_too_empty(source, X, places[0])) from error
+        return places, model
+    raise error
+
+
+def _numbers_held(X: Any) -> dict[int, int]:
+    """How many numbers each column of numbers holds, by its place; none where ``X`` is no such table."""
+    if hasattr(X, "isetitem"):
+        kinds = [getattr(kind, "kind", "O") for kind in X.dtypes]
+        return {j: int(n) for j, (n, kind) in enumerate(zip(X.notna().sum(), kinds, strict=True)) if kind in "iuf"}
+    is_table = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
+    return dict(enumerate((~np.isnan(X)).sum(axis=0).tolist())) if is_table else {}
+
+
+def _constant(X: Any, places: Sequence[int]) -> Any:
+    """A copy of a table with 0 in all rows of the columns at these places; the table itself where there are none."""
+    if not places:
+        return X
+    X = X.copy()
+    for place in places:
+        if hasattr(X, "isetitem"):
+            X.isetitem(place, np.zeros(len(X)))
+        else:
+            X[:, place] = 0.0
+    return X
+
+
+def _too_empty(source: OutOfFoldBase, X: Any, place: int) -> str:
+    """The refusal of a column that holds too few numbers for the model."""
+    held = _numbers_held(X)[place]
+    name = f"column {str(X.columns[place])!r}" if hasattr(X, "columns") else f"column {place}"
+    return (
+        f"{source.name} cannot be fitted to {len(X)} of the {len(source.truth)} rows, in which {name} holds "
+        f"{held or 'no'} number{'' if held == 1 else 's'} and else NaN: leave out that column, or fill its gaps."
+    )
 
 
 @contextmanager

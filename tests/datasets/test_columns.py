@@ -289,3 +289,17 @@ def test_whole_numbers_of_a_parquet_table_are_words_where_words_were(tmp_path):
     write_table(pa.table({"code": [250, 7, None]}), tmp_path / "t.parquet")
     found = load_rows(tmp_path / "t.parquet", (Category("code", ("250", "V27")),))
     np.testing.assert_array_equal(found.X, [[0], [2], [np.nan]])
+
+
+def test_a_whole_number_with_a_point_is_the_same_word(tmp_path):
+    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
+    old.write_text("code,y\n1,0\nA,1\n-20,0\n1,1\nA,0\n1.0,1\n01,0\n1.50,1\n1.5,0\n")
+    data = load_table(old, "y")
+    assert data.columns == (Category("code", ("-20", "01", "1", "1.5", "1.50", "A")),)
+    new.write_text("code\n1.0\nA\n-20.00\n1.\n01\n1.5\n1.50\n1.05\n")
+    found = load_rows(new, data.columns).X.ravel().tolist()
+    assert [data.columns[0].words[int(i)] if i < 6 else None for i in found] == [
+        "1", "A", "-20", "1", "01", "1.5", "1.50", None,
+    ]  # fmt: skip
+    # words that no file gave stay what they are
+    assert Category("code", ("1.0", "A")).code("1.0") == 0.0

@@ -6,6 +6,7 @@ their meaning is unknown.
 
 import math
 import os
+import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Sequence, Set
@@ -94,6 +95,9 @@ Cells = NDArray[Any]
 
 DAY = 86400.0
 """The number of seconds in a day."""
+
+WHOLE = re.compile(r"\A(-?\d+)\.0*\Z")
+"""A whole number with a point."""
 
 CLOCKS = ("", " %H:%M", " %H:%M:%S")
 """The times of day that may follow a date, as the formats of ``datetime.strptime``."""
@@ -288,7 +292,7 @@ class Category(Column):
 
     Attributes
     ----------
-    words : the distinct words, sorted
+    words : the distinct words, sorted; that of a whole number has no point, so that ``1.0`` is ``1``
     """
 
     words: tuple[str, ...]
@@ -302,12 +306,14 @@ class Category(Column):
 
     @classmethod
     def of(cls, name: str, words: Set[str]) -> "Category":
-        return cls(name, tuple(sorted(words)))
+        return cls(name, tuple(sorted({WHOLE.sub(r"\1", text) for text in words})))
 
     def code(self, text: str) -> float:
-        place = bisect_left(self.words, text)
-        known = place < len(self.words) and self.words[place] == text
-        return float(place if known else len(self.words))
+        for spelled in (text, WHOLE.sub(r"\1", text)):
+            place = bisect_left(self.words, spelled)
+            if place < len(self.words) and self.words[place] == spelled:
+                return float(place)
+        return float(len(self.words))
 
 
 KINDS: tuple[type[Column], ...] = (Number, DecimalComma, Truth, Date, Category)

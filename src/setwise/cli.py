@@ -7,9 +7,11 @@ import io
 import os
 import re
 import shlex
+import signal
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
@@ -37,7 +39,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0, or 2 after a sentence on standard error, or 130 after Ctrl-C."""
+    """Run one command and return its exit code: 0, or 2 after a sentence on standard error; 130 after Ctrl-C, and 143
+    after SIGTERM.
+    """
     return run_command(_parser(), argv)
 
 
@@ -45,9 +49,30 @@ def run_command(parser: Parser, argv: Sequence[str] | None) -> int:
     """Run what the parsed options name as ``run``; errors of its work become sentences and exit codes, as in `main`."""
     _prepare_streams()
     try:
-        return _run_command(parser, argv)
+        with _sigterm_as_ctrl_c() as terminated:
+            code = _run_command(parser, argv)
+        return 143 if terminated else code
     finally:
         _give_up_broken_streams()
+
+
+@contextlib.contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
+    """Let SIGTERM end the work as Ctrl-C does, and with it the processes that share it; gives the signals that came."""
+    came = list[int]()
+
+    def stop(number: int, _: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    # Other threads may set no signals.
+    own = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, stop) if own else None
+    try:
+        yield came
+    finally:
+        if own:
+            signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def _run_command(parser: Parser, argv: Sequence[str] | None) -> int:

@@ -3,11 +3,13 @@
 import os
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, is_dataclass
 from functools import cache
+from multiprocessing import current_process
 from numbers import Integral, Real
 from types import FrameType
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, final
@@ -289,6 +291,23 @@ def threads(n_jobs: int | None) -> int:
     if n_jobs == 0:
         raise ValueError("n_jobs must be a number of threads, -1 for all, or None; got 0.")
     return int(effective_n_jobs(n_jobs))
+
+
+@cache
+def end_with(parent: int) -> None:
+    """End this process soon after the process ``parent`` ends, if it is a worker of that; its work is for nobody then.
+
+    Workers of joblib run on otherwise where their parent is killed.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    # The parent of a worker of joblib may have ended before the first job.
+    if os.getppid() == parent or current_process().name.startswith("LokyProcess"):
+        threading.Thread(target=watch, name="end_with", daemon=True).start()
 
 
 _LIMITING = threading.RLock()

@@ -3,6 +3,7 @@
 Responses are kept in a checkpoint as plain arrays. Beside them strategies may read dense tables of numbers.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import InitVar, dataclass
@@ -21,7 +22,7 @@ from setwise.core.checkpoint import OpenCheckpoint, fingerprint, opened
 from setwise.core.checks import Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import HOW_THE_CHOICE_IS_MADE
-from setwise.estimators.base import base_threads
+from setwise.estimators.base import base_threads, end_with
 from setwise.estimators.checkpoints import described, of_rows, table_parts
 from setwise.estimators.selection.base_models import Response, respond
 from setwise.estimators.selection.strategies import Base, Evidence
@@ -235,10 +236,7 @@ class OutOfFoldBase(Base):
         # The fit on all rows is made along with the folds: nearly every choice needs it.
         whole = [np.arange(len(self.truth))] if 1.0 in missing else []
         jobs = [(w, train, test) for w in missing for train, test in self.folds]
-        results = Parallel(n_jobs=self.n_jobs)(
-            [delayed(_fit)(self, 1.0, rows, None) for rows in whole]
-            + [delayed(_fit)(self, weight, train, test) for weight, train, test in jobs]
-        )
+        results = _fits([(self, 1.0, rows, None) for rows in whole] + [(self, *job) for job in jobs], self.n_jobs)
         if whole:
             self._fitted[1.0] = results[0]
         for i, weight in enumerate(missing):
@@ -292,10 +290,8 @@ class OutOfFoldBase(Base):
                     f"{len(left)} rows of fewer than two classes are left to train on. Use more folds.",
                     HOW_THE_CHOICE_IS_MADE,
                 )
-        parts = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit)(self, 1.0, left, np.concatenate([test[f], test[g]]))
-            for left, (f, g) in zip(rows, pairs, strict=True)
-        )
+        jobs = [(self, 1.0, left, np.concatenate([test[f], test[g]])) for left, (f, g) in zip(rows, pairs, strict=True)]
+        parts = _fits(jobs, self.n_jobs)
         found: list[list[tuple[Ints, Response]]] = [[] for _ in self.folds]
         for (f, g), part in zip(pairs, parts, strict=True):
             places = np.arange(len(part.labels))
@@ -337,6 +333,20 @@ class OutOfFoldBase(Base):
         # Workers need the data alone, not what other workers found.
         none = KeptResponses(None, self.truth.shape)
         return {**self.__dict__, "_responses": {}, "_without": (), "_fitted": {}, "numbers": None, "_kept": none}
+
+
+_Job = tuple[OutOfFoldBase, float, Ints, Ints | None]
+
+
+def _fits(jobs: Sequence[_Job], n_jobs: int | None) -> list[Any]:
+    """What :func:`_fit` returns for each job, in processes that end with this one."""
+    found: list[Any] = Parallel(n_jobs=n_jobs)(delayed(_fit_of)(os.getpid(), *job) for job in jobs)
+    return found
+
+
+def _fit_of(parent: int, *job: Any) -> Any:
+    end_with(parent)
+    return _fit(*job)
 
 
 def _fit(source: OutOfFoldBase, weight: float, train: Ints, test: Ints | None) -> Any:

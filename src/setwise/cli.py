@@ -90,9 +90,7 @@ def _run_command(parser: Parser, argv: Sequence[str] | None) -> int:
     # The reader of a pipe, such as head, has seen enough, which is no error.
     except BrokenPipeError:
         return 0
-    except MemoryError:
-        return _complain(f"{name}: there is not enough memory for these data.", 2)
-    except (ValueError, OSError, OverflowError) as error:
+    except (ValueError, OSError, OverflowError, MemoryError) as error:
         return _complain(f"{name}: {_sentence(error)}", 2)
     return code
 
@@ -242,12 +240,13 @@ def _compare(options: argparse.Namespace) -> int:
 
     begin = time.perf_counter()
     given = {field.name: getattr(options, field.name) for field in fields(CommandOptions)}
-    sections, files = compare_command(CommandOptions(**given), _note, sys.stdout.isatty())
+    sections, files, failed = compare_command(CommandOptions(**given), _note, sys.stdout.isatty())
     print("\n\n".join(sections))
-    # The first file is the report, the second results.json; pictures follow.
-    held = f"{'pictures, ' if len(files) > 2 else ''}columns, Python code"
-    print("\n" + wrapped(f"Written in {time.perf_counter() - begin:.0f} s: {files[0]} ({held}) and {files[1].name}."))
-    return 0
+    if files:
+        # The first file is the report, the second results.json; pictures follow.
+        held, seconds = f"{'pictures, ' if len(files) > 2 else ''}columns, Python code", time.perf_counter() - begin
+        print("\n" + wrapped(f"Written in {seconds:.0f} s: {files[0]} ({held}) and {files[1].name}."))
+    return max((_complain(f"setwise: {what}: {_sentence(error)}", 2) for what, error in failed), default=0)
 
 
 def _predict(options: argparse.Namespace) -> int:
@@ -312,6 +311,8 @@ def wrapped(sentence: str) -> str:
 
 def _sentence(error: Exception) -> str:
     """The message of an error in one line."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for these data."
     # The text of an OSError begins with a number, which says nothing to the user.
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {in_line(str(error.filename))}." if error.filename else f"{error.strerror}."

@@ -1,6 +1,8 @@
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -94,6 +96,55 @@ def test_a_report_that_can_not_be_written_fails_before_the_work(table, tmp_path,
     blocked.write_text("")
     assert run("compare", str(table), "--target", "sick", "--out", str(blocked)) == 2
     assert "Not a directory" in capsys.readouterr().err
+
+
+FEW = ("--target", "sick", "--quick", "--folds", "2", "--base", "linear", "--strategies", "threshold")
+
+
+@pytest.mark.skipif(not Path("/sys").is_dir(), reason="needs a folder that takes no files")
+def test_a_place_that_takes_no_files_is_refused_before_the_work(table, tmp_path, capsys):
+    pytest.importorskip("skops")
+    assert run("compare", str(table), *FEW, "--out", str(tmp_path / "r"), "--save", "/sys/m.skops") == 2
+    assert re.fullmatch(r"setwise: [A-Z][a-z ]+: /sys\.\n", capsys.readouterr().err)
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_place_that_fails_after_the_work_loses_nothing_else(table, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("skops")
+    from setwise.compare import command
+
+    model, report = tmp_path / "models" / "m.skops", tmp_path / "r"
+    model.parent.mkdir()
+    words = (*FEW, "--out", str(report), "--save", str(model))
+
+    def removed(folder, then):
+        def late(*given, **more):
+            shutil.rmtree(folder)
+            folder.write_text("")
+            return then(*given, **more)
+
+        return late
+
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "save_model", removed(model.parent, command.save_model))
+        assert run("compare", str(table), *words) == 2
+    shown = capsys.readouterr()
+    assert "WHAT TO DO" in shown.out
+    assert "report.html" in shown.out
+    assert "saved" not in shown.out.lower()
+    last = shown.err.splitlines()[-1]
+    assert re.fullmatch(r"setwise: the model is not saved: there is no folder .*models for m.skops\.", last)
+    assert (report / "report.html").exists()
+
+    model.parent.unlink()
+    model.parent.mkdir()
+    monkeypatch.setattr(command, "write_report", removed(report, command.write_report))
+    assert run("compare", str(table), *words) == 2
+    shown = capsys.readouterr()
+    assert "WHAT TO DO" in shown.out
+    assert "Written in" not in shown.out
+    assert "setwise: the report is not written: File exists:" in shown.err
+    assert model.exists()
 
 
 def test_interruption_is_clean(table, monkeypatch, capsys, tmp_path):

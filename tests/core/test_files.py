@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from setwise.core.checkpoint import Checkpoint, write_sealed
-from setwise.core.files import in_line, visible, written_whole
+from setwise.core.files import in_line, try_place, visible, written_whole
 
 
 def write(path, text="new"):
@@ -28,6 +28,19 @@ def test_an_error_leaves_the_file_as_it_was(tmp_path):
     write(path)
     assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_place_is_tried_without_a_trace(tmp_path):
+    (tmp_path / "link").symlink_to("none/a.csv")
+    (tmp_path / "old.csv").write_text("old")
+    before = sorted(tmp_path.iterdir())
+    for place in (tmp_path, tmp_path / "new.csv", tmp_path / "old.csv", Path(os.devnull)):
+        try_place(place)
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "old.csv").read_text() == "old"
+    for place in (tmp_path / "none" / "a.csv", tmp_path / "link"):
+        with pytest.raises(OSError, match="none"):
+            try_place(place)
 
 
 @pytest.mark.parametrize("there", [True, False])

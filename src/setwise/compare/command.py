@@ -27,7 +27,7 @@ from setwise.compare.saved_model import SavedModel, as_saved_path, require_skops
 from setwise.compare.sentences import foreign
 from setwise.compare.text import listed, seconds_text
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.files import require_folder
+from setwise.core.files import require_folder, try_place
 from setwise.datasets.blocks import Budget
 from setwise.datasets.files import as_existing, parts_of, request
 from setwise.datasets.sampling import ParquetTable, drawn
@@ -185,12 +185,14 @@ def check_place(path: Path) -> None:
 
     Raises
     ------
-    ValueError, OSError : for another ending than ``.skops``, a folder that does not exist, or without skops
+    ValueError, OSError : for another ending than ``.skops``, a folder that does not exist or takes no files, or without
+        skops
     """
     require_skops(f"to save {as_saved_path(path).name}")
     require_folder(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file.")
+    try_place(path)
 
 
 def saved_model(found: Answer, group: str | None) -> SavedModel:
@@ -252,8 +254,9 @@ class ComparisonTask:
 
 def compare_command(
     options: CommandOptions, say: Callable[[str], None], bold: bool = False
-) -> tuple[list[str], list[Path]]:
-    """Compare all ways on a file, or on the bundled problems; returns texts to print and the files written.
+) -> tuple[list[str], list[Path], list[tuple[str, Exception]]]:
+    """Compare all ways on a file, or on the bundled problems; returns texts to print, the files of the report, and what
+    could not be written after the work, each with its error.
 
     Without a file the problems are early detection in bags, where the base model matters, traits of digits, where each
     row is a set of labels, and a table where logistic regression is good enough.
@@ -277,20 +280,33 @@ def compare_command(
         if budget is None and options.data is not None and options.plan is None:
             budget = QUICK_BUDGET if options.quick else BUDGET
         found = run(work, options, budget, say, kept)
+        files, failed = list[Path](), list[tuple[str, Exception]]()
         if options.save is not None:
-            save_model(saved_model(found[0], options.group), options.save)
-            found = [replace(found[0], saved=str(options.save))]
+            with _kept_going(failed, "the model is not saved"):
+                save_model(saved_model(found[0], options.group), options.save)
+                found = [replace(found[0], saved=str(options.save))]
         title = f"setwise compare: {work[0].problem.name if options.data else 'bundled problems'}"
-        files = write_report(options.out, found, title, time.perf_counter() - begin, options.command)
-        return [*(section(one, bold) for one in found), *(summary(found) if len(found) > 1 else [])], files
+        with _kept_going(failed, "the report is not written"):
+            files = write_report(options.out, found, title, time.perf_counter() - begin, options.command)
+        return [*(section(one, bold) for one in found), *(summary(found) if len(found) > 1 else [])], files, failed
+
+
+@contextlib.contextmanager
+def _kept_going(failed: list[tuple[str, Exception]], what: str) -> Iterator[None]:
+    """Add an error to those that failed: what was found in hours is not lost because it cannot be written somewhere."""
+    try:
+        yield
+    except (ValueError, OSError, OverflowError, MemoryError) as error:
+        failed.append((what, error))
 
 
 @contextlib.contextmanager
 def _made(out: Path) -> Iterator[None]:
-    """Make a folder, so that a place where nothing can be written shows before the work."""
+    """Make a folder and write to it, so that a place where nothing can be written shows before the work."""
     missing = [folder for folder in (out, *out.parents) if not folder.exists()]
     out.mkdir(parents=True, exist_ok=True)
     try:
+        try_place(out)
         yield
     except BaseException:
         # An interrupted run leaves no empty folders behind.

@@ -87,6 +87,22 @@ def require_folder(path: Path) -> None:
         raise FileNotFoundError(f"there is no folder {in_line(str(folder))} for {in_line(path.name)}.")
 
 
+def try_place(path: Path) -> None:
+    """Write a file beside ``path``, or inside it if it is a folder, and remove it; nothing for devices and pipes.
+
+    Raises
+    ------
+    OSError : where it cannot be written, with the name of the folder
+    """
+    folder = path if path.is_dir() else behind(path).parent
+    if path.is_dir() or not _is_stream(path):
+        try:
+            with tempfile.NamedTemporaryFile(dir=folder, prefix=".setwise-") as file:
+                file.write(b"tried")
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(folder)) from None
+
+
 def rights_at(path: Path) -> int:
     """The permissions of the file that is there, or those of a new one."""
     return path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()

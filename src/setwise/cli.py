@@ -253,8 +253,8 @@ def _predict(options: argparse.Namespace) -> int:
     """The command ``setwise predict``."""
     from setwise.compare.predict import predict_command
 
-    text, note, done = predict_command(options.model, options.data, options.out, options.group, options.keep)
-    if note:
+    text, notes, done = predict_command(options.model, options.data, options.out, options.group, options.keep)
+    for note in notes:
         _note(f"setwise: {in_line(note)}")
     if options.out is None:
         # A pipe gets the labels as they are.

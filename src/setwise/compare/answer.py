@@ -121,6 +121,7 @@ class Recommendation:
     code : Python code that repeats it
     fitted : the base model, fitted on all rows
     joint : whether the rows of a group are decided together
+    labels : (n,) or (n, p), the labels of all rows by models that did not see them; None where they are not known
     predict : labels of new rows by the recommendation and by logistic regression at 0.5, for a picture of the plane
     """
 
@@ -134,6 +135,7 @@ class Recommendation:
     code: str = ""
     fitted: Any = None
     joint: bool = False
+    labels: Any = None
     predict: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -205,6 +207,7 @@ class Answer:
     others : what is reached on the rows of the file that are not in the sample; None where there are none
     repeated : whether the choice was repeated in outer folds, which then judge; if the budget had no room for three of
         them, the folds inside judge, which the choice has seen
+    test_differs : sentences on how the rows of ``--test`` differ from the others
     notes : sentences on what was left out, and why
     saved : the name of the file in which the recommendation is saved; empty if it is not
     seconds : the time of all of it
@@ -236,6 +239,7 @@ class Answer:
     floored: FloorReport | None = None
     others: OtherRowsReport | None = None
     repeated: bool = True
+    test_differs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     saved: str = ""
     seconds: float = 0.0

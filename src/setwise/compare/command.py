@@ -16,6 +16,7 @@ from joblib import effective_n_jobs
 from setwise.compare.answer import Answer
 from setwise.compare.budget import Costs, within
 from setwise.compare.checkpoint import open_for_comparison, read_plan
+from setwise.compare.drift import TrainingRows
 from setwise.compare.memory import WORDS, MemoryAllowance, refuse_too_large
 from setwise.compare.other_rows import OtherRows
 from setwise.compare.plan import BASES, GRID, QUICK_GRID, NamedLoss, Plan
@@ -219,6 +220,7 @@ def saved_model(found: Answer, group: str | None) -> SavedModel:
         many=problem.many,
         group=group,
         joint=winner.joint and problem.groups is not None,
+        training=TrainingRows.of(X, problem.columns, problem.groups, winner.labels),
     )
 
 

@@ -15,15 +15,15 @@ from setwise.compare.saved_model import SavedModel, load_model
 from setwise.compare.sentences import MOST_LABELS
 from setwise.compare.text import listed, percent, threshold_text
 from setwise.core.files import require_folder, written_whole
-from setwise.datasets.columns import some, word
+from setwise.datasets.columns import FeatureNames, some, word
 from setwise.datasets.new_rows import NewRows, load_numbered, load_rows
 
 
 def predict_command(
     model: Path, data: str, out: Path | None = None, group: str | None = None, keep: str | None = None
-) -> tuple[str, str, str]:
-    """Label the rows of a file; returns the text of the table of labels, a sentence on another version or ``""``, and
-    a sentence that counts the labels.
+) -> tuple[str, list[str], str]:
+    """Label the rows of a file; returns the text of the table of labels, sentences on another version and on rows that
+    differ from those of the training, and one that counts the labels.
 
     The table has a row for each row of the file, in the same order: the columns to ``keep``, the group, the label, and
     the score of the positive label. For a label matrix it has a column for each label, and then for each score. With
@@ -39,7 +39,7 @@ def predict_command(
         require_folder(out)
         if out.is_dir():
             raise IsADirectoryError(f"--out must be a file; got the folder {out}.")
-    held, note = _load(model)
+    held, notes = _load(model)
     # The group is read where it matters, and where it is asked for.
     group = group or (held.group if held.joint else None)
     rows = _read(held, model, data, group, keep)
@@ -51,11 +51,16 @@ def predict_command(
     except Exception as error:
         raise ValueError(f"{model.name} cannot label {Path(data).name}: {' '.join(str(error).split())}") from None
     text = _table(held, rows, group, labels, scores)
+    if held.training is not None:
+        names = [column.name for column in held.columns] or FeatureNames(
+            range(held.first, held.first + rows.X.shape[1])
+        )
+        notes += held.training.differences(rows.X, held.columns, names, labels, held.classes)
     if out is not None:
         with written_whole(out) as part:
             part.write_text(text, encoding="utf-8", newline="")
     where = "" if out is None else f", in {out}"
-    return text, note, f"{_counted(held, labels)}{where}"
+    return text, notes, f"{_counted(held, labels)}{where}"
 
 
 def _counted(held: SavedModel, labels: NDArray[np.int64]) -> str:
@@ -65,13 +70,21 @@ def _counted(held: SavedModel, labels: NDArray[np.int64]) -> str:
     # The positive label is counted, or the first ones of a matrix.
     names = held.classes[:MOST_LABELS] if held.many else held.classes[1:]
     counts = np.atleast_1d(labels.sum(axis=0)).tolist()
-    shares = [f"{count:,} as {name} ({percent(count / max(n, 1))})" for name, count in zip(names, counts, strict=False)]
+    called = (
+        [""] * len(counts)
+        if held.training is None
+        else [f"; {percent(share)} in training" for share in held.training.called.tolist()]
+    )
+    shares = [
+        f"{count:,} as {name} ({percent(count / max(n, 1))}{old})"
+        for name, count, old in zip(names, counts, called, strict=False)
+    ]
     text = f"{rows}: {listed(shares)}"
     return f"{text}, at threshold {threshold_text(at)}" if isinstance(at, float) else text
 
 
-def _load(path: Path) -> tuple[SavedModel, str]:
-    """The model of a file, and a sentence if another version made it."""
+def _load(path: Path) -> tuple[SavedModel, list[str]]:
+    """The model of a file, with a sentence if another version made it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         held = load_model(path)
@@ -80,8 +93,7 @@ def _load(path: Path) -> tuple[SavedModel, str]:
         for one in caught
         if isinstance(one.message, InconsistentVersionWarning)
     }
-    note = f"{path.name} was saved by {', and by '.join(sorted(made))}, so labels may differ." if made else ""
-    return held, note
+    return held, [f"{path.name} was saved by {', and by '.join(sorted(made))}, so labels may differ."] if made else []
 
 
 def _read(held: SavedModel, model: Path, data: str, group: str | None, keep: str | None) -> NewRows:

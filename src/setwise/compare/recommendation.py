@@ -247,6 +247,7 @@ def recommendation_of(
         code_of(key, constant, problem, measured, plan),
         responses.fitted(rule.weight),
         rule.joint,
+        response.labels if measured.orders else rule.labels(responses.held_out()),
         _planes(decision, key, problem, measured),
     )
 

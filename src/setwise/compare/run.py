@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from scipy.sparse import issparse
@@ -16,6 +16,7 @@ from scipy.sparse import issparse
 from setwise.compare.answer import Answer, CandidateResult, FloorReport, OtherRowsReport, Recommendation
 from setwise.compare.budget import ALWAYS, Clock, Costs, left_out
 from setwise.compare.checkpoint import judged, keep_judged, keep_plan, planned
+from setwise.compare.drift import TrainingRows
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
 from setwise.compare.other_rows import OtherRows
 from setwise.compare.plan import FIRST, LEAST_FOLDS, PLAIN, Key, NamedLoss, Plan, shared_words
@@ -27,6 +28,7 @@ from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import Values, as_kind, as_number, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import HOW_IT_CHOOSES, OPTIONS
+from setwise.datasets.columns import FeatureNames
 from setwise.decisions import UnmetFloor
 from setwise.decisions.task import Task
 from setwise.estimators.selection.choice import cross_fitted, gain_of
@@ -401,14 +403,25 @@ class _MeasureRecord:
             self._floored(decision, task, kept_on_test), repeated=repeated, notes=notes,
         )  # fmt: skip
         key = found.chosen if found.changes else found.reference.key
+        winner = recommendation_of(key, decision, task, self.problem, self.measured, self.plan)
         found = replace(
             found,
-            winner=recommendation_of(key, decision, task, self.problem, self.measured, self.plan),
+            winner=winner,
+            test_differs=() if unseen is None else self._differences(decision, key, winner.labels, unseen),
             test_gain=None if unseen is None else self._on_test(decision, key, unseen),
             others=None if others is None else self._on_others(decision, key, others, advance),
         )
         self.seconds += time.perf_counter() - start
         return replace(found, seconds=self.seconds)
+
+    def _differences(self, decision: CandidateChoice, key: Key, called: Any, test: Rows) -> tuple[str, ...]:
+        """How further rows differ from those of the problem, which were ``called`` positive out of fold."""
+        held = self.problem
+        fresh = decision.sources.of(key).fresh(test.X, test.task.groups)
+        labels = fresh.response().labels if self.measured.orders else decision.rules[key].labels(fresh)
+        names = held.features or FeatureNames(range(held.X.shape[1]))
+        known = TrainingRows.of(held.X, held.columns, held.groups, called)
+        return tuple(known.differences(test.X, held.columns, names, labels, held.classes))
 
     def _on_others(self, decision: CandidateChoice, key: Key, others: OtherRows, advance: Advance) -> OtherRowsReport:
         """What the recommendation, the reference and logistic regression at 0.5 reach on the other rows of a file."""

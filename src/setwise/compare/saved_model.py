@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import setwise
+from setwise.compare.drift import TrainingRows
 from setwise.compare.source import PACKAGES, package_of
 from setwise.compare.trust import check_content, is_known, not_numbers
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_text, shown
@@ -114,6 +115,7 @@ PARTS = {
     "RowBasis": "setwise.models.kernel_features",
     "SigmoidCalibration": "setwise.estimators.selection.base_models",
     "ThresholdRule": "setwise.estimators.selection.strategies",
+    "TrainingRows": "setwise.compare.drift",
     "Truth": "setwise.datasets.columns",
     "WeakCandidate": "setwise.estimators.weak.selection",
 }
@@ -151,6 +153,8 @@ class SavedModel:
     many : whether the target is a label matrix
     group : the name of the column of set ids; None if there is none
     joint : whether ``predict(X, groups=groups)`` decides the rows of a group together
+    training : what the training rows were, by which ``setwise predict`` tells that new ones are others; None if it
+        shall not
     version : the version of setwise that made it
 
     Raises
@@ -184,6 +188,7 @@ class SavedModel:
     many: bool = False
     group: str | None = None
     joint: bool = False
+    training: TrainingRows | None = None
     version: str = setwise.__version__
 
     def __post_init__(self) -> None:
@@ -193,6 +198,8 @@ class SavedModel:
         names = as_names(self.classes, "classes", None if as_flag(self.many, "many") else 2)
         object.__setattr__(self, "classes", names)
         as_flag(self.joint, "joint")
+        if self.training is not None:
+            as_kind(self.training, "training", TrainingRows, "TrainingRows.of(X, columns, groups, labels)")
         as_text(self.loss, "loss")
         as_text(self.version, "version")
         as_text("" if self.group is None else self.group, "group")
@@ -370,7 +377,8 @@ def load_model(path: str | Path) -> SavedModel:
             raise ValueError(f"{bad} holds NaN or inf")
         # The fields are checked as those of a new object are.
         model = replace(found)
-        model = replace(model, columns=tuple(replace(column) for column in model.columns))
+        training = None if model.training is None else replace(model.training)
+        model = replace(model, columns=tuple(replace(column) for column in model.columns), training=training)
     except (OSError, _UnknownTypeError):
         raise
     # Damaged bytes make the readers raise almost any exception.

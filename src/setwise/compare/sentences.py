@@ -344,7 +344,7 @@ def on_test_file(found: Answer) -> list[str]:
         words += f", {signed(gain)} over {way(found.reference.key)}, interval {between(low, high)}"
     if found.floored is not None:
         words += floor_on_test(found.floored, found.winner.key)
-    return [f"{words}."]
+    return [f"{words}.", *(f"In the test file: {sentence}" for sentence in found.test_differs)]
 
 
 def how_sure(found: Answer) -> list[str]:

@@ -1,0 +1,184 @@
+"""How new rows differ from those on which a model was trained: empty columns, unknown words, other numbers and labels.
+
+Every finding must matter, and must have a chance below :data:`CHANCE` where both come from one source: the tests are of
+ranks and counts alone, and hold for any distribution.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.special import gammaln
+from scipy.stats import hypergeom
+
+from setwise.compare.text import percent
+from setwise.core.checks import Ints, Values, as_count, shown
+from setwise.datasets.columns import Category, Column, Date
+
+CHANCE = 1e-4
+"""The chance that rows of the same source have a finding, over all tests of a file together."""
+
+EMPTIER, UNKNOWN, OUTSIDE, MOVED, TIMES = 0.25, 0.1, 0.1, 0.5, 3.0
+"""What matters: by how much the share of gaps rises, the share of unknown words, of numbers beyond all of the training,
+of numbers beyond 95 % of it, and how many times the odds of a positive label change."""
+
+TAIL = 0.05
+"""The share of training rows beyond the inner limits."""
+
+MOST = 5
+"""So many columns are told; further ones are counted."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """What is known of training rows, of d columns that are dense; nothing is known of sparse ones.
+
+    Attributes
+    ----------
+    rows, units : the number of rows, and that of their groups; of rows where there are no groups
+    filled : (d,) int64, the number of rows in which a column is no gap
+    limits : (4, d) float64, the least number of a column, those that a share of 5 % of its numbers lie below and above,
+        and the largest number; 0 for a column without numbers
+    words : (d,) int64, the number of distinct words of a category; 0 for other columns
+    called : (p,) float64, the shares of rows that were called positive by models that did not see them, for each label
+    """
+
+    rows: int
+    units: int
+    filled: Ints
+    limits: Values
+    words: Ints
+    called: Values
+
+    def __post_init__(self) -> None:
+        as_count(self.units, "units", high=as_count(self.rows, "rows"))
+        d = len(self.filled) if isinstance(self.filled, np.ndarray) else -1
+        for name, kind, shape in (("filled", "i", (d,)), ("limits", "f", (4, d)), ("words", "i", (d,))):
+            held = getattr(self, name)
+            if not isinstance(held, np.ndarray) or held.dtype.kind != kind or held.shape != shape:
+                raise TypeError(f"{name} must be an array of the shape {shape}; got {shown(held)}.")
+        if not isinstance(self.called, np.ndarray) or self.called.ndim != 1 or self.called.dtype.kind != "f":
+            raise TypeError(f"called must be an array of shares, (p,); got {shown(self.called)}.")
+
+    @classmethod
+    def of(cls, X: Any, columns: Sequence[Column], groups: NDArray[Any] | None, called: Any) -> Self:
+        """From the table X, its columns or () where they have no names, groups, and labels out of fold."""
+        n, table = X.shape[0], np.zeros((X.shape[0], 0)) if issparse(X) else np.asarray(X)
+        there = ~np.isnan(table)
+        limits, words = np.zeros((4, table.shape[1])), np.zeros(table.shape[1], dtype=np.int64)
+        for j in np.flatnonzero(there.any(axis=0)).tolist():
+            numbers = np.sort(table[there[:, j], j])
+            beyond = int(TAIL * len(numbers))
+            limits[:, j] = numbers[[0, beyond, -1 - beyond, -1]]
+            if columns and isinstance(columns[j], Category):
+                words[j] = len(np.unique(numbers))
+        units = n if groups is None else len(np.unique(groups))
+        shares = np.atleast_1d(np.asarray(called, dtype=np.float64).mean(axis=0))
+        return cls(n, units, there.sum(axis=0), limits, words, shares)
+
+    def differences(
+        self, X: Any, columns: Sequence[Column], names: Sequence[str], labels: Any, classes: Sequence[str]
+    ) -> list[str]:
+        """Sentences on how new rows differ.
+
+        Parameters
+        ----------
+        X : (m, d) or sparse, as the training rows were
+        columns : as in ``of``
+        names : the names of the d columns
+        labels : (m,) or (m, p), the labels 0 and 1 that the model gives these rows
+        classes : the names of the two labels, or of the p labels of a matrix
+        """
+        m, known = X.shape[0], not issparse(X) and X.shape[1] == len(self.filled)
+        d = len(self.filled) if known else 0
+        # Up to five tests of a column, and two of a label.
+        level = CHANCE / (5 * d + 2 * len(self.called))
+        found = []
+        for j in range(d if m else 0):
+            kind, cells = columns[j] if columns else None, np.asarray(X[:, j], dtype=np.float64)
+            text = next(self._of_column(j, kind, cells, level), "")
+            found += [f"Column {names[j]!r} {text}"] if text else []
+        if found:
+            more = len(found) - MOST
+            return [*found[:MOST], *([f"{more} further columns differ."] if more > 0 else [])]
+        return list(self._of_labels(np.atleast_2d(np.asarray(labels).T), classes, level)) if m else []
+
+    def _of_column(self, j: int, kind: Column | None, cells: Values, level: float) -> Iterator[str]:
+        """What is to be said of a column, the first of which is enough."""
+        n, m, old = self.rows, len(cells), int(self.filled[j])
+        numbers = cells[~np.isnan(cells)]
+        gaps, new = m - len(numbers), len(numbers)
+        if gaps / m >= 1.0 - old / n + EMPTIER and self._more(n - old, n, gaps, m) < level:
+            yield f"is empty in {percent(gaps / m)} of the rows, and in {percent(1 - old / n)} of the training."
+        if not old or not new:
+            return
+        if isinstance(kind, Category):
+            unknown = int((numbers >= len(kind.words)).sum())
+            if unknown >= UNKNOWN * new and self._unseen(old, unknown, new, int(self.words[j])) < level:
+                yield f"holds words in {percent(unknown / new)} of its cells that the training does not have."
+            return
+        low, inner_low, inner_high, high = self.limits[:, j].tolist()
+        # New dates are later than those of the training; what matters is how much.
+        room = high - low if isinstance(kind, Date) else 0.0
+        sides = (1.0, high, inner_high, "above", "largest"), (-1.0, low, inner_low, "below", "least")
+        for sign, end, inner, word, last in sides:
+            beyond = int((sign * (numbers - end) > room).sum())
+            if beyond >= OUTSIDE * new and self._beyond(0, old, beyond, new) < level:
+                share, far = percent(beyond / new), ", by more than the whole range of these" if room else ""
+                yield f"is {word} {_number(end, kind)}, the {last} of the training, in {share} of its cells{far}."
+            moved = int((sign * (numbers - inner) > 0).sum())
+            if not room and moved >= MOVED * new and self._beyond(int(TAIL * old), old, moved, new) < level:
+                few = f"at most {percent(TAIL)} of those of the training"
+                yield f"is {word} {_number(inner, kind)} in {percent(moved / new)} of its cells, and in {few}."
+
+    def _of_labels(self, labels: NDArray[Any], classes: Sequence[str], level: float) -> Iterator[str]:
+        """What is to be said of the shares of the labels (p, m)."""
+        names = classes if len(labels) > 1 else classes[1:]
+        for share, new, name in zip(self.called.tolist(), labels, names, strict=False):
+            k, m, n = int(new.sum()), len(new), self.rows
+            old = round(share * n)
+            ratio = max(k * (n - old), 0.5) / max((m - k) * old, 0.5)
+            chance = self._more(old, n, k, m) if ratio > 1 else self._more(n - old, n, m - k, m)
+            if max(ratio, 1 / ratio) >= TIMES and chance < level:
+                yield f"{percent(k / m)} of the rows are labelled {name}, and {percent(share)} were in the training."
+
+    def _counts(self, *rows: int) -> list[int]:
+        """Numbers of rows as numbers of groups, which are independent of each other where rows are not."""
+        return [row * self.units // self.rows for row in rows]
+
+    def _more(self, old: int, n: int, new: int, m: int) -> float:
+        """The chance of so many of m new rows, given how many of n training rows and new ones there are together."""
+        old, n, new, m = self._counts(old, n, new, m)
+        return float(hypergeom.sf(new - 1, n + m, old + new, m))
+
+    def _beyond(self, old: int, n: int, new: int, m: int) -> float:
+        """The chance that so many of m new numbers are beyond one that ``old`` of n of the training are beyond."""
+        old, n, new, m = self._counts(old, n, new, m)
+        return float(hypergeom.cdf(old, n + m, n, old + new))
+
+    def _unseen(self, n: int, new: int, m: int, words: int) -> float:
+        """A bound of the chance that so many of m new words are none of the distinct words that n of the training are.
+
+        That n drawn rows are among given words, which ``new`` of all rows are not, has a hypergeometric chance. Which
+        of all words are these is one of ``choose(words + new, words)`` ways at most.
+        """
+        ways = _log_choose(words + new, words)
+        n, new, m = self._counts(n, new, m)
+        drawn = _log_choose(n + m - new, n) - _log_choose(n + m, n)
+        return float(np.exp(min(drawn + ways, 0.0)))
+
+
+def _log_choose(n: int, k: int) -> float:
+    return float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+
+
+def _number(value: float, kind: Column | None) -> str:
+    """A number of a column in words; a date as one."""
+    if isinstance(kind, Date):
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=value)).date().isoformat()
+    return f"{value:.6g}"

@@ -116,6 +116,7 @@ def test_a_raw_table_is_answered_saved_and_predicted(tmp_path, capsys):
         f"{positive} It was taken by default, as the later of 'no' and 'yes'; for the other one give --positive no."
         in out
     )
+    assert "In the test file" not in out
     # The test file has the latest rows, so that no word is lost on dates.
     assert "folds are random" not in out
     assert one["data"] == {
@@ -174,6 +175,22 @@ def test_the_code_of_bundled_digits_draws_the_rows_of_quick():
     assert len(space["y"]) == 600
     np.testing.assert_array_equal(space["X"], digits.problem.X)
     np.testing.assert_array_equal(space["y"], digits.problem.y)
+
+
+def test_a_test_file_that_differs_is_told(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    y = rng.random(300) < 0.3
+    rows = [f"{x:.2f},{'yes' if t else 'no'}" for x, t in zip(np.exp(rng.normal(size=300) + y), y, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["amount,sick", *rows]))
+    (tmp_path / "cents.csv").write_text("\n".join(["amount,sick", *(row.replace(".", "") for row in rows)]))
+    words = ("--target", "sick", *LEAST, "--test", tmp_path / "cents.csv", "--out", tmp_path / "r")
+    assert run(tmp_path / "t.csv", *words, "--save", tmp_path / "m.skops") == 0
+    assert "In the test file: Column 'amount' is above " in (tmp_path / "r" / "report.html").read_text().replace(
+        "&#x27;", "'"
+    )
+    capsys.readouterr()
+    assert main(["predict", str(tmp_path / "m.skops"), str(tmp_path / "t.csv")]) == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from compare.saved_models import matrix_model, raw_rows, table_model, write_csv
 from setwise import __version__
 from setwise.cli import main
+from setwise.compare.drift import TrainingRows
 from setwise.compare.saved_model import SavedModel, save_model
 
 skops = pytest.importorskip("skops.io")
@@ -268,3 +269,45 @@ def test_words_of_any_kind_are_written_so_that_they_can_be_read_again(tmp_path, 
     with (tmp_path / "l.csv").open(encoding="utf-8", newline="") as file:
         assert [row["label"] for row in csv.DictReader(file)] == names
     assert " ".join(capsys.readouterr().out.split()).startswith(r"2 rows labelled: 1 as 日本\nx (50.0 %), in ")
+
+
+def test_rows_that_differ_from_the_training_are_told(folder, tmp_path, capsys):
+    model, data = table_model(folder / "t.csv")
+    labels = model.decide(data.X)[0]
+    share = f"{100 * labels.mean():.1f} %"
+    training = TrainingRows.of(data.X, data.columns, None, labels)
+    path = save_model(replace(model, training=training), tmp_path / "m.skops")
+
+    def told(name, change):
+        new = raw_rows(150, seed=2)
+        new[name] = [change(cell) for cell in new[name]]
+        write_csv(tmp_path / "new.csv", new)
+        assert run("predict", path, tmp_path / "new.csv", "--out", tmp_path / "labels.csv") == 0
+        shown = capsys.readouterr()
+        assert f"; {share} in training)" in " ".join(shown.out.split())
+        return shown.err
+
+    assert told("age", str) == ""
+    assert re.fullmatch(
+        r"setwise: Column 'age' is above \d+(\.\d)?, the largest of the training, in 100.0 % of its cells.\n",
+        told("age", lambda cell: cell and f"{100 * float(cell):.0f}"),
+    )
+    assert told("member", lambda _: "") == (
+        "setwise: Column 'member' is empty in 100.0 % of the rows, and in 33.0 % of the training.\n"
+    )
+    assert told("city", str.upper).startswith("setwise: Column 'city' holds words in 100.0 % of its cells that the")
+    assert told("since", lambda day: f"19{day[2:]}").startswith("setwise: Column 'since' is below 2000-01-01, the ")
+
+
+def test_a_model_that_knows_nothing_of_its_training_says_nothing(folder, tmp_path, capsys):
+    model, _ = table_model(folder / "t.csv")
+    # a file of a version that kept nothing
+    del model.__dict__["training"]
+    save_model(model, tmp_path / "m.skops")
+    new = raw_rows(150, seed=2)
+    new["age"] = ["5000"] * 150
+    path = write_csv(tmp_path / "new.csv", new)
+    assert run("predict", tmp_path / "m.skops", path, "--out", tmp_path / "labels.csv") == 0
+    shown = capsys.readouterr()
+    assert not shown.err
+    assert "in training" not in shown.out

@@ -72,9 +72,10 @@ class TrainingRows:
         there = ~np.isnan(table)
         limits, words = np.zeros((4, table.shape[1])), np.zeros(table.shape[1], dtype=np.int64)
         for j in np.flatnonzero(there.any(axis=0)).tolist():
-            numbers = np.sort(table[there[:, j], j])
-            beyond = int(TAIL * len(numbers))
-            limits[:, j] = numbers[[0, beyond, -1 - beyond, -1]]
+            numbers = table[there[:, j], j]
+            beyond, last = int(TAIL * len(numbers)), len(numbers) - 1
+            places = [0, beyond, last - beyond, last]
+            limits[:, j] = np.partition(numbers, places)[places]
             if columns and isinstance(columns[j], Category):
                 words[j] = len(np.unique(numbers))
         units = n if groups is None else len(np.unique(groups))

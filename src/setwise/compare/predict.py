@@ -14,7 +14,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from setwise.compare.saved_model import SavedModel, load_model
 from setwise.compare.sentences import MOST_LABELS
 from setwise.compare.text import listed, percent, threshold_text
-from setwise.core.files import require_folder, written_whole
+from setwise.core.files import require_folder, try_place, written_whole
 from setwise.datasets.columns import FeatureNames, some, word
 from setwise.datasets.new_rows import NewRows, load_numbered, load_rows
 
@@ -39,6 +39,7 @@ def predict_command(
         require_folder(out)
         if out.is_dir():
             raise IsADirectoryError(f"--out must be a file; got the folder {out}.")
+        try_place(out)
     held, notes = _load(model)
     # The group is read where it matters, and where it is asked for.
     group = group or (held.group if held.joint else None)

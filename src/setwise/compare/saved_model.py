@@ -153,8 +153,8 @@ class SavedModel:
     many : whether the target is a label matrix
     group : the name of the column of set ids; None if there is none
     joint : whether ``predict(X, groups=groups)`` decides the rows of a group together
-    training : what the training rows were, by which ``setwise predict`` tells that new ones are others; None if it
-        shall not
+    training : what the training rows were, as a ``TrainingRows`` of ``setwise.compare.drift``, by which ``setwise
+        predict`` says where new ones differ; None if it shall not
     version : the version of setwise that made it
 
     Raises

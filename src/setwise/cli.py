@@ -175,6 +175,11 @@ def _add_compare(commands: Any) -> None:
     add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
     add.add_argument("--drop", metavar="COLUMN[,COLUMN]", help="columns that are no features")
     add.add_argument(
+        "--keep-column", action="append", metavar="COLUMN",
+        help="a column that is a feature although it numbers rows, gives the label away or is nearly empty; repeatable",
+    )  # fmt: skip
+    add.add_argument("--time-column", metavar="COLUMN", help="a date or number: outer folds are judged on later rows")
+    add.add_argument(
         "--loss", metavar="LOSS[,LOSS]",
         help="measures, one answer for each, with parameters after colons, as f1,fbeta:2,tversky:0.3:0.7; see "
         "'setwise list' (default: f1)",

@@ -8,7 +8,7 @@ import pytest
 from compare.answers import PROBLEM, made_up
 from setwise.compare.answer import OtherRowsReport
 from setwise.compare.problem import Origin
-from setwise.compare.sentences import data_of, facts, labels, rows_compared
+from setwise.compare.sentences import data, data_of, labels, rows_compared
 from setwise.datasets.columns import Date, Number
 
 FILE = Origin("folder/t.csv", "ill", True, 4)
@@ -81,11 +81,11 @@ def test_a_part_of_a_problem_keeps_why_it_was_drawn():
 def test_dates_are_a_warning_unless_later_rows_are_a_test():
     columns = (Number("age"), Date("day admitted"), Number("size"))
     found = made_up(problem=problem([0, 0, 0, 1], columns=columns))
-    assert facts(found)[-1] == (
-        "'day admitted' is a date, a feature like others here, and folds are random. If new rows come later, leave it "
-        "out (--drop 'day admitted'), or give the latest rows as --test."
-    )
+    assert data(found)["DATA"] == [
+        "'day admitted' is a date, a feature like others here, and folds are random. If new rows come later, let later "
+        "rows judge (--time-column 'day admitted'), or leave it out (--drop 'day admitted')."
+    ]
     both = made_up(problem=problem([0, 0, 0, 1], columns=(*columns[:2], Date("born"))))
-    assert facts(both)[-1].startswith("'day admitted' and 'born' are dates, features like others here")
+    assert data(both)["DATA"][0].startswith("'day admitted' and 'born' are dates, features like others here")
     tested = replace(found, rows=tuple(replace(row, test=0.5) for row in found.rows))
-    assert len(facts(tested)) == 1
+    assert data(tested) == data(replace(found, problem=replace(found.problem, times=np.arange(4.0)))) == {}

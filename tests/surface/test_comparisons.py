@@ -67,6 +67,9 @@ def of_problems():
     yield Parameter("Problem(y)", lambda v: Problem("p", "Made up.", X, v), truths)
     groups = without(OBJECTS, "None") | {"short": Y[:-1], "text": "a", "NaN": Y * np.nan, "mixed": [1, "1"] * 20}
     yield Parameter("Problem(groups)", lambda v: Problem("p", "Made up.", X, Y, v), groups | {"matrix": X})
+    yield Parameter("Problem(blocks)", lambda v: Problem("p", "Made up.", X, Y, blocks=v), groups | {"matrix": X})
+    times = without(OBJECTS, "None") | {"short": X[:-1, 0], "NaN": X[:, 0] * np.nan, "words": ["a"] * 40, "matrix": X}
+    yield Parameter("Problem(times)", lambda v: Problem("p", "Made up.", X, Y, times=v), times)
     columns = OBJECTS | {"words": ("a", "b"), "number": 2}
     yield Parameter("Problem(columns)", lambda v: Problem("p", "Made up.", X, Y, columns=v), without(columns, "None"))
 

@@ -14,6 +14,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from setwise.compare.answer import Answer
+from setwise.compare.audit import audited
 from setwise.compare.budget import Costs, within
 from setwise.compare.checkpoint import open_for_comparison, read_plan
 from setwise.compare.drift import TrainingRows
@@ -35,6 +36,7 @@ from setwise.datasets.sampling import ParquetTable, drawn
 from setwise.estimators import MeasureClassifier
 from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.floors import FlooredThreshold
+from setwise.estimators.splits import block_folds
 from setwise.losses import parse_losses
 
 PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"
@@ -51,6 +53,8 @@ class CommandOptions:
     positive: str | None = None
     group: str | None = None
     drop: str | None = None
+    time_column: str | None = None
+    keep_column: list[str] | None = None
     loss: str | None = None
     average: str | None = None
     base: str | None = None
@@ -227,8 +231,9 @@ def saved_model(found: Answer, group: str | None) -> SavedModel:
 def _fitted_anew(found: Answer) -> MeasureClassifier:
     problem, winner, plan = found.problem, found.winner, found.plan
     base = BASES[winner.key[0]].build(problem, winner.constant, plan.seed)
+    cv = plan.inner if problem.blocks is None else block_folds(plan.inner, problem.y, problem.blocks)
     model = MeasureClassifier(
-        base, found.measured.loss, [winner.key[1]], plan.inner, average=found.measured.average, n_jobs=plan.n_jobs
+        base, found.measured.loss, [winner.key[1]], cv, average=found.measured.average, n_jobs=plan.n_jobs
     )
     return model.fit(problem.X, problem.y if problem.many else problem.y.ravel(), groups=problem.groups)
 
@@ -273,6 +278,8 @@ def compare_command(
     earlier(options.out)
     work = work_of(options, plan)
     for one in work:
+        for finding in one.problem.findings:
+            say(finding.sentence)
         check(one, plan, options)
     if options.save is not None:
         check_place(options.save)
@@ -405,10 +412,10 @@ def work_of(options: CommandOptions, plan: Plan) -> list[ComparisonTask]:
     """The problems with their measures: that of a file, or the bundled ones."""
     average = options.average or "samples"
     if options.data is None:
-        given = ("target", "group", "positive", "drop", "test", "save", "memory")
+        given = ("target", "group", "positive", "drop", "time_column", "keep_column", "test", "save", "memory")
         odd = [name for name in given if getattr(options, name) is not None]
         if odd:
-            raise ValueError(f"--{odd[0]} is for a file; name it before the options.")
+            raise ValueError(f"--{odd[0].replace('_', '-')} is for a file; name it before the options.")
         problems = [
             (bags(240 if options.quick else 1000, plan.seed), "early_detection"),
             (digit_traits(3 if options.quick else 6), "f1"),
@@ -423,6 +430,8 @@ def work_of(options: CommandOptions, plan: Plan) -> list[ComparisonTask]:
     else:
         refuse_too_large(Path(options.data))
         problem = read(options.data, options.asked)
+    problem = audited(problem, options.keep_column or (), options.time_column)
+    others = others and replace(others, problem=problem)
     test = None if options.test is None else read_test(options.test, problem, options.target, options.group)
     return [ComparisonTask(problem, measures_of(options.loss or usual_loss(options), average), test, others)]
 

@@ -28,7 +28,8 @@ def rows_of(problem: Problem, measured: NamedLoss) -> Rows:
     ids = None if problem.groups is None else as_ids(problem.groups, len(problem.y))
     target = problem.y if problem.many else problem.y.ravel()
     task = Task(target == 1, measured.loss, ids, measured.average)  # type: ignore[arg-type]
-    return Rows(problem.X, target, np.arange(target.shape[1]) if problem.many else np.array([0, 1]), 1, task, ids)
+    classes = np.arange(target.shape[1]) if problem.many else np.array([0, 1])
+    return Rows(problem.X, target, classes, 1, task, ids, blocks=problem.blocks)
 
 
 def judged_by(task: Task, measured: NamedLoss) -> Task:

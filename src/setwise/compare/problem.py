@@ -5,7 +5,7 @@ It comes from files, or is bundled: the synthetic one of LH 6.1, and real data t
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -16,12 +16,14 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
-from setwise.core.checks import as_array, as_count, as_kind, as_labels, shown
+from setwise.core.checks import as_array, as_count, as_kind, as_labels, as_reals, shown
 from setwise.datasets import Data, early_detection, load_rows, load_table
 from setwise.datasets.columns import Column, some, word
-from setwise.datasets.files import TABLES, TARGET_NAMES
+from setwise.datasets.files import TABLES, TARGET_NAMES, as_names_of_columns
 from setwise.datasets.synthetic import early_stage
+from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.sets import as_ids, group
+from setwise.estimators.splits import Folds, later_folds
 
 Rows = NDArray[np.int64]
 
@@ -70,6 +72,8 @@ class Origin:
     rows : the number of all its rows
     drawn : why only some of them were drawn, as ``("--quick",)``; () where all rows are there
     ids : the columns that were left out as ids
+    reader : the function of :mod:`setwise.datasets` that has read it; empty for rows that come from no file
+    asked : the arguments that it was given beside the file
     """
 
     file: str = ""
@@ -78,6 +82,35 @@ class Origin:
     rows: int = 0
     drawn: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+    reader: str = ""
+    asked: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def line(self) -> str:
+        """The line of Python that reads it."""
+        options = "".join(f", {name}={value!r}" for name, value in self.asked.items() if value is not None)
+        return f"data = {self.reader}({self.file!r}{options})"
+
+
+@final
+@dataclass(frozen=True)
+class Finding:
+    """What an audit has found in a table.
+
+    Attributes
+    ----------
+    kind : ``"twins"``, ``"running number"``, ``"label"``, ``"empty"`` or ``"time"``
+    columns : the names of the columns that it is about; () for all of them
+    rows : the number of rows that it is about
+    action : ``"left out"``, ``"kept together"``, ``"ordered"``, or ``"none"``, where it is only said
+    sentence : what was found in words, and what was done about it
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    rows: int
+    action: str
+    sentence: str
 
 
 @final
@@ -101,6 +134,9 @@ class Problem:
     places : (d,) the features of a sparse file that occur; None where X is no sparse file
     width, first : the number of features of that file, and the number of its first one, 0 or 1
     origin : the file that the rows come from; None for rows that come from none
+    blocks : (n,) the number of the rows that folds keep together, such as equal ones, beside groups; None for none
+    times : (n,) the time of each row, where outer folds are judged on later rows; None where folds are random
+    findings : what an audit has found
 
     Raises
     ------
@@ -132,6 +168,9 @@ class Problem:
     width: int = 0
     first: int = 1
     origin: Origin | None = None
+    blocks: NDArray[np.int64] | None = None
+    times: NDArray[np.float64] | None = None
+    findings: tuple[Finding, ...] = ()
 
     def __post_init__(self) -> None:
         if getattr(self.X, "ndim", 0) != 2 or min(self.X.shape) == 0 or self.X.dtype.kind not in "biuf":
@@ -150,6 +189,13 @@ class Problem:
         if self.groups is not None:
             as_ids(self.groups, len(y))
             object.__setattr__(self, "groups", np.asarray(self.groups))
+        if self.blocks is not None:
+            blocks = as_array(self.blocks, "blocks")
+            if blocks.shape != (len(y),) or blocks.dtype.kind not in "iu":
+                raise ValueError(f"blocks must be whole numbers of shape ({len(y)},); got {shown(self.blocks)}.")
+            object.__setattr__(self, "blocks", blocks.astype(np.int64))
+        if self.times is not None:
+            object.__setattr__(self, "times", as_reals(self.times, "times", (len(y),)))
 
     @property
     def many(self) -> bool:
@@ -182,8 +228,32 @@ class Problem:
 
     def take(self, rows: Rows) -> "Problem":
         """The problem that consists of the given rows."""
-        groups, kinds = (None if a is None else a[rows] for a in (self.groups, self.kinds))
-        return replace(self, X=self.X[rows], y=self.y[rows], groups=groups, kinds=kinds)
+        named = {name: getattr(self, name) for name in ("groups", "kinds", "blocks", "times")}
+        kept = {name: one[rows] for name, one in named.items() if one is not None}
+        return replace(self, X=self.X[rows], y=self.y[rows], **kept)
+
+    def without(self, names: Sequence[str], ids: Sequence[str] = ()) -> "Problem":
+        """The problem without some columns of its table, of which some are ids; its code leaves them out too."""
+        assert self.origin is not None
+        keep = [j for j, column in enumerate(self.columns) if column.name not in names]
+        columns = tuple(self.columns[j] for j in keep)
+        dropped = as_names_of_columns(self.origin.asked.get("drop"), "drop") or ()
+        asked = {**self.origin.asked, "drop": [*dropped, *names]}
+        origin = replace(self.origin, asked=asked, ids=(*self.origin.ids, *ids))
+        code = tuple(origin.line if line == self.origin.line else line for line in self.code)
+        features = tuple(column.name for column in columns)
+        return replace(self, X=self.X[:, keep], columns=columns, features=features, code=code, origin=origin)
+
+    def outer_folds(self, rows: SelectionProblem, k: int, seed: int) -> Folds:
+        """The training and test rows of k outer folds: random ones, or later and later ones where rows have times."""
+        if self.times is None:
+            return rows.folds(k, seed)
+        units = np.arange(len(self.y)) if rows.groups is None else rows.groups
+        return later_folds(k, self.y, self.times, units, units if self.blocks is None else self.blocks)
+
+    def test_by_train(self, k: int) -> float:
+        """The ratio of the numbers of test and training rows in k outer folds, in the mean."""
+        return 1.0 / (k - 1) if self.times is None else float(np.mean(1.0 / np.arange(1, k + 1)))
 
     def part(self, rows: int, sets: int, seed: int, why: str = "") -> "Problem":
         """A random part of the problem, as :func:`drawn_rows` draws it, and ``why``; its code draws the same rows."""
@@ -194,12 +264,13 @@ class Problem:
             part = replace(part, origin=replace(origin, drawn=(*origin.drawn, why)))
         if not self.code or len(drawn) == len(self.y):
             return part
-        groups = ("", "", "") if self.groups is None else (", groups", ", groups", ", groups[rows]")
+        named = [name for name in ("groups", "blocks") if getattr(self, name) is not None]
+        held, taken = "".join(f", {name}" for name in named), "".join(f", {name}[rows]" for name in named)
         lines = (
             "from setwise.compare.problem import drawn_rows",
             "# The comparison saw these rows only; leave the next two lines out to take all of them.",
-            f"rows = drawn_rows(y, {rows}, {sets}, {seed}{groups[0]})",
-            f"X, y{groups[1]} = X[rows], y[rows]{groups[2]}",
+            f"rows = drawn_rows(y, {rows}, {sets}, {seed}{', groups' if 'groups' in named else ''})",
+            f"X, y{held} = X[rows], y[rows]{taken}",
         )
         return replace(part, code=(*self.code, *lines))
 
@@ -272,9 +343,9 @@ def read(data: str, asked: Mapping[str, str | None]) -> Problem:
 def problem_of(held: Data, data: str, reader: str, asked: Mapping[str, Any]) -> Problem:
     """The problem of what the function ``reader`` of :mod:`setwise.datasets` has read with the arguments ``asked``."""
     path, target = Path(data), held.target if held.y.ndim == 1 else ()
-    origin = Origin(data, ", ".join(target), asked.get("positive") is None, len(held.y), ids=held.ids)
-    options = "".join(f", {name}={value!r}" for name, value in asked.items() if value is not None)
-    lines = [f"from setwise.datasets import {reader}", "", f"data = {reader}({data!r}{options})"]
+    by_default = asked.get("positive") is None
+    origin = Origin(data, ", ".join(target), by_default, len(held.y), ids=held.ids, reader=reader, asked=dict(asked))
+    lines = [f"from setwise.datasets import {reader}", "", origin.line]
     lines.append("X, y = data.X, data.y" if held.groups is None else "X, y, groups = data.X, data.y, data.groups")
     X, features, places = held.X, held.features, None
     # Numbered features count from 0 or from 1.

@@ -170,6 +170,7 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
         lines += ["", f"model = {expression}", "model.fit(X, y)"]
         return _ordered([*imports, *lines])
     groups = "" if problem.groups is None else ", groups=groups"
+    cv = plan.inner if problem.blocks is None else f"block_folds({plan.inner}, y, blocks)"
     average = [f'average="{measured.average}"'] if problem.many and measured.average != "samples" else []
     strategy, loss = f'"{key[1]}"', f'"{measured.name}"'
     more = ["from setwise import MeasureClassifier"]
@@ -185,9 +186,7 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     lines += [
         "",
         f"{named}base = {expression}",
-        _called(
-            "MeasureClassifier", ["base", f"loss={loss}", f"strategies=[{strategy}]", f"cv={plan.inner}", *average]
-        ),
+        _called("MeasureClassifier", ["base", f"loss={loss}", f"strategies=[{strategy}]", f"cv={cv}", *average]),
         f"model.fit(X, y{groups})",
         *_labels(problem),
     ]

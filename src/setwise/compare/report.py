@@ -64,6 +64,7 @@ def _result(found: Answer) -> dict[str, Any]:
         "other_rows": None if found.others is None else _others(found.others),
         "plan": plan_fields(found.plan),
         "facts": words.facts(found),
+        "findings": [vars(finding) for finding in found.problem.findings],
         "words": words.headline(found),
         "details": words.details(found),
         "seconds": round(found.seconds, 2),
@@ -265,7 +266,7 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
     """One answer as HTML: the answer, then the pictures, the table, the details and the code."""
     answer = "".join(
         f"<dt>{linked(title.capitalize(), pages.WHAT_IT_PRINTS)}</dt><dd>{'<br>'.join(map(escape, sentences))}</dd>"
-        for title, sentences in words.headline(found).items()
+        for title, sentences in {**words.data(found), **words.headline(found)}.items()
     )
     shown = "".join(
         f'<img alt="{escape(_caption(found, name))}" src="data:image/png;base64,{base64.b64encode(data).decode()}">'
@@ -375,9 +376,9 @@ def section(found: Answer, bold: bool) -> str:
     # That all rows are one set is what a reader takes for granted.
     several = found.problem.many or found.problem.groups is not None
     lines = [head, "=" * len(head), *map(wrap, [*words.facts(found), *([words.kind(found)] if several else [])]), ""]
-    for title, told in words.headline(found).items():
+    for title, told in {**words.data(found), **words.headline(found)}.items():
         shown = [in_line(sentence) for sentence in told]
-        body = "\n".join(shown) if title == "WHY" else " ".join(shown)
+        body = ("\n" if title in ("DATA", "WHY") else " ").join(shown)
         lines.append(_titled(title, body, bold))
     lines += [
         "",

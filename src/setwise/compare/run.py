@@ -181,7 +181,7 @@ def _finite(problem: Problem, name: str) -> None:
 def _outer(problem: Problem, whole: Rows, plan: Plan) -> Folds:
     check_size(problem, plan)
     try:
-        folds = whole.folds(plan.folds, plan.seed)
+        folds = problem.outer_folds(whole, plan.folds, plan.seed)
         for train, _ in folds:
             whole.take(train).folds(plan.inner, 0)
     except ValueError as error:

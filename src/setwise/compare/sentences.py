@@ -44,7 +44,13 @@ def facts(found: Answer) -> list[str]:
     """What a reader has to know of the data before the answer."""
     problem = found.problem
     of_file = problem.origin is not None and problem.origin.file
-    return [*([] if of_file else [problem.about]), *rows_compared(found), labels(problem), *dates(found)]
+    return [*([] if of_file else [problem.about]), *rows_compared(found), labels(problem)]
+
+
+def data(found: Answer) -> dict[str, list[str]]:
+    """What the audit has found in the table, under its title; nothing where it has found nothing."""
+    said = [*(finding.sentence for finding in found.problem.findings), *dates(found)]
+    return {"DATA": said} if said else {}
 
 
 def kind(found: Answer) -> str:
@@ -95,15 +101,15 @@ def labels(problem: Problem) -> str:
 
 
 def dates(found: Answer) -> list[str]:
-    """A warning where folds are random and a column is a date; nothing where further rows are a test."""
+    """A warning where folds are random and a column is a date; nothing where later rows judge, or further ones."""
     names = [column.name for column in found.problem.columns if isinstance(column, Date)]
-    if not names or not np.isnan(found.rows[0].test):
+    if not names or not np.isnan(found.rows[0].test) or found.problem.times is not None:
         return []
     one = len(names) == 1
     return [
         f"{listed([repr(name) for name in names])} {'is a date, a feature' if one else 'are dates, features'} like "
-        f"others here, and folds are random. If new rows come later, leave {'it' if one else 'them'} out (--drop "
-        f"{quote(','.join(names))}), or give the latest rows as --test."
+        f"others here, and folds are random. If new rows come later, let later rows judge (--time-column "
+        f"{quote(names[0])}), or leave {'it' if one else 'them'} out (--drop {quote(','.join(names))})."
     ]
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
-from setwise.core.checks import Ints, as_array, as_count, shown
+from setwise.core.checks import Ints, Values, as_array, as_count, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import EXACT_THRESHOLD, MEANING_OF_C
 from setwise.decisions.task import Task
@@ -60,18 +60,18 @@ def row_keys(X: Any) -> NDArray[np.uint64]:
     different features have the same number with probability 2^-64.
     """
     if issparse(X):
-        each = _mixed(X.data, X.indices.astype(np.uint64))
+        each = mixed(X.data, X.indices.astype(np.uint64))
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(each, dtype=np.uint64)])
         return np.asarray(sums[X.indptr[1:]] - sums[X.indptr[:-1]])
     found, places = np.empty(len(X), np.uint64), np.arange(X.shape[1], dtype=np.uint64)
     # Blocks of rows stay in the cache.
     step = max(1, 60_000 // max(1, X.shape[1]))
     for begin in range(0, len(X), step):
-        found[begin : begin + step] = _mixed(X[begin : begin + step], places).sum(axis=1, dtype=np.uint64)
+        found[begin : begin + step] = mixed(X[begin : begin + step], places).sum(axis=1, dtype=np.uint64)
     return found
 
 
-def _mixed(values: NDArray[Any], places: Any) -> NDArray[np.uint64]:
+def mixed(values: NDArray[Any], places: Any) -> NDArray[np.uint64]:
     """The bits of numbers and of their places, mixed as in SplitMix64 (Steele, Lea and Flood 2014)."""
     # The sum makes one zero of two.
     bits = np.ascontiguousarray(values, dtype=np.float64) + 0.0
@@ -115,16 +115,74 @@ Folds = tuple[tuple[Ints, Ints], ...]
 """The training rows and the test rows of each fold."""
 
 
-def folds_of(cv: Any, X: Any, target: Any, task: Task, groups: Ints | None, seed: int) -> Folds:
+def block_folds(k: int, y: NDArray[Any], blocks: NDArray[Any], seed: int = 0) -> list[Split]:
+    """The training and test rows of k shuffled folds that never split a block, with positives dealt out evenly.
+
+    Parameters
+    ----------
+    k : the number of folds, at most that of the blocks
+    y : (n,) or (n, p) of 0 and 1
+    blocks : (n,) the number of the block of each row
+    seed : the seed of the shuffle
+    """
+    ids = np.unique(blocks, return_inverse=True)[1]
+    sizes, positives = np.bincount(ids), np.bincount(ids, y.reshape(len(ids), -1).sum(axis=1))
+    places, random = np.arange(len(sizes)), np.random.default_rng(seed)
+    # Blocks come in the order of their positives and sizes, and of every k of them each fold gets one.
+    order = np.lexsort([random.random(len(sizes)), -sizes, -positives])
+    fold = np.empty(len(sizes), dtype=np.int64)
+    fold[order[np.lexsort([random.random(len(sizes)), places // k])]] = places % k
+    held = fold[ids]
+    return [(np.flatnonzero(held != i), np.flatnonzero(held == i)) for i in range(k)]
+
+
+def later_folds(k: int, y: NDArray[Any], times: Values, units: NDArray[Any], blocks: NDArray[Any]) -> Folds:
+    """The training and test rows of k folds whose test rows are later than their training rows; the first are no test.
+
+    A unit is as late as the last of its rows. What has rows of its block in the test part is not trained on.
+
+    Parameters
+    ----------
+    k : the number of folds
+    y : (n,) or (n, p) of 0 and 1
+    times : (n,) the time of each row
+    units, blocks : (n,) the number of the set of each row, and of what is kept together
+
+    Raises
+    ------
+    ValueError : where the times are too few, or a test part has one label only
+    """
+    last = np.full(int(units.max()) + 1, -np.inf)
+    np.maximum.at(last, units, times)
+    late = last[units]
+    part = np.searchsorted(np.sort(late)[len(y) * np.arange(1, k + 1) // (k + 1)], late, side="right")
+    found = []
+    for i in range(1, k + 1):
+        test = np.flatnonzero(part == i)
+        train = np.flatnonzero((part < i) & ~np.isin(blocks, blocks[test]))
+        if not len(train) or len(np.unique(y[test])) < 2:
+            raise ValueError(f"in the order of time the rows of fold {i} of {k} are too few, or have one label only.")
+        found.append((train, test))
+    return tuple(found)
+
+
+def folds_of(
+    cv: Any, X: Any, target: Any, task: Task, groups: Ints | None, seed: int, blocks: Ints | None = None
+) -> Folds:
     """The folds of a number, a splitter or an iterable of splits, over the rows of a task.
 
-    A number k makes k shuffled folds: stratified for one label a row, and of whole groups where groups are given.
+    A number k makes k shuffled folds: stratified for one label a row, and of whole groups where groups are given, or of
+    whole ``blocks``, which are no smaller than groups.
 
     Raises
     ------
     ValueError : if a row is in no test fold or in several, or if training rows have one label only
     """
-    if isinstance(cv, int | np.integer):
+    if isinstance(cv, int | np.integer) and blocks is not None:
+        if (number := len(np.unique(blocks))) < cv:
+            raise ValueError(f"cv={cv} folds need {cv} rows or more that differ in their features; got {number}.")
+        splits = block_folds(int(cv), task.truth, blocks, seed)
+    elif isinstance(cv, int | np.integer):
         splits = _splitter(cv, task, groups, seed).split(X, task.truth, groups)
     else:
         splits = _splits(cv, X, target, groups)

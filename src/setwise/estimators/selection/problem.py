@@ -43,6 +43,7 @@ class SelectionProblem:
     groups : (n,) the number of the group of each row, which folds never split; None without groups
     sample_weight : (n,) weights of rows for the fits of base models; None for equal ones
     ids : (n,) the groups as they were given, for base models that request them by metadata routing; None for none
+    blocks : (n,) the number of the rows that folds keep together, where these are more than groups; or None
     """
 
     X: Any
@@ -53,6 +54,7 @@ class SelectionProblem:
     groups: Ints | None = None
     sample_weight: Values | None = None
     ids: Any = None
+    blocks: Ints | None = None
 
     def take(self, rows: Ints) -> "SelectionProblem":
         """The problem of some of the rows."""
@@ -64,11 +66,12 @@ class SelectionProblem:
             groups=None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1],
             sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
             ids=None if self.ids is None else _safe_indexing(self.ids, rows),
+            blocks=None if self.blocks is None else self.blocks[rows],
         )
 
     def folds(self, cv: Any, seed: int) -> Folds:
         """The folds of ``cv`` over the rows; see :func:`folds_of`."""
-        return folds_of(cv, self.X, self.target, self.task, self.groups, seed)
+        return folds_of(cv, self.X, self.target, self.task, self.groups, seed, self.blocks)
 
     def out_of_fold(
         self,

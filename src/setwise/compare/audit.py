@@ -1,0 +1,364 @@
+"""The audit of a table before a comparison: what would make a model look better than it is on new rows.
+
+That is equal rows, running numbers, columns that give the label away, and columns that folds would find empty. What is
+sure is mended, and what is only suspicious is said.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from shlex import quote
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix, issparse
+from scipy.sparse.csgraph import connected_components
+
+from setwise.compare.problem import Finding, Problem
+from setwise.compare.text import percent
+from setwise.core.checks import Bools, Ints, Values
+from setwise.datasets.columns import Category, Column, Date, Numbers, some
+from setwise.estimators.sets import as_ids
+from setwise.estimators.splits import mixed, row_keys
+
+PANDAS = re.compile(r"__index_level_\d+__|Unnamed: \d+")
+"""The names under which pandas writes an index into Parquet and CSV."""
+
+CROWDED = 30
+"""That n independent draws of whole numbers from a range below n^2 / 30 all differ has probability e^-15 at most."""
+
+EVEN, MANY = 0.2, 100
+"""From 100 values on, uniform draws were never as near as .2 sqrt(n) steps to a running number in 20,000 tries."""
+
+COPY, NEAR = 0.02, 0.05
+"""Up to so many mistakes, as a share of the rarer label, a column is a copy of the label, or suspicious."""
+
+ALONE = 0.1
+"""A column with some mistakes is taken for a copy only where each other one makes more of them than this."""
+
+FEW = 5
+"""Of fewer rows with the rarer label nothing is said of copies."""
+
+KNOWN = 20
+"""A column with fewer known cells may be empty in a training part; with so many it is so with probability 1e-4."""
+
+COMMON = 0.05
+"""Equal rows that are a larger share of all rows are a common case, and no copies."""
+
+ALIKE = 10
+"""Where each row is there so often in the mean, and labels of equal ones differ, equal rows are no copies."""
+
+
+class ColumnValues(NamedTuple):
+    """The distinct values (m,) of a column in rising order, and their rows with the labels 0 and 1, (2, m + 1).
+
+    The last of these counts are those of gaps.
+    """
+
+    values: Values
+    counts: Ints
+
+    def copies_label(self) -> bool:
+        """Whether the column has one value for each label, or gaps for all rows of one label and for no other."""
+        if self.counts.min(axis=0).any() or self.rare < FEW:
+            return False
+        values = (self.counts[:, :-1] > 0).sum(axis=1)
+        return bool(values.max() == 1 or values.min() == 0)
+
+    @property
+    def rare(self) -> int:
+        """The number of rows with the rarer label."""
+        return int(self.counts.sum(axis=1).min())
+
+    def mistakes(self) -> int:
+        """The mistakes of the best threshold, or of the label that most other rows with the same value have."""
+        values, gaps = self.counts[:, :-1], self.counts[:, -1]
+        # How many more rows below each threshold have the label 0 than the label 1.
+        ahead = np.append(0, np.cumsum(values[0] - values[1]))
+        cut = min(values[0].sum() - ahead.max(), values[1].sum() + ahead.min()) + gaps.min()
+        # A row without others of its value gets the more frequent label.
+        few, many = self.counts[np.argsort(self.counts.sum(axis=1))]
+        return int(min(cut, few[few - 1 <= many].sum() + many[many - 1 < few].sum()))
+
+
+def column_values(column: Values, y: Ints) -> ColumnValues:
+    """The distinct values of a column (n,), with NaN for gaps, and their rows with the labels 0 and 1."""
+    order = np.argsort(column)
+    ranked, positive = column[order], np.append(0, np.cumsum(y[order]))
+    known = len(ranked) - int(np.isnan(ranked).sum())
+    edges = np.flatnonzero(np.diff(ranked[:known], prepend=np.nan) != 0)
+    sizes, ones = (np.diff(one[np.append(edges, [known, len(ranked)])]) for one in (np.arange(len(positive)), positive))
+    return ColumnValues(ranked[edges], np.stack([sizes - ones, ones]))
+
+
+def audited(problem: Problem, keep: Sequence[str] = (), time: str | None = None) -> Problem:
+    """The problem without columns that would deceive, with the rows that folds keep together, and with its findings.
+
+    Parameters
+    ----------
+    problem : as it was read; columns are looked at where it is a table
+    keep : names of columns that are not left out
+    time : the name of the column by which later rows judge; None where folds are random
+
+    Raises
+    ------
+    ValueError : for names of no columns, gaps in the column of times, and where no column is left
+    """
+    names = [column.name for column in problem.columns]
+    asked = [*(("--keep-column", name) for name in keep), *([] if time is None else [("--time-column", time)])]
+    for option, name in asked:
+        if name not in names:
+            known = f"whose features are {some(names)}" if names else "which has no names of columns"
+            raise ValueError(f"{option} must name a feature of {problem.name}, {known}; got {name!r}.")
+    if time is not None:
+        problem = _in_time(problem, names.index(time))
+    if names:
+        problem = _without(problem, _useless(problem), keep)
+        problem = _without(problem, _telling(problem), keep)
+    return _with_twins(problem)
+
+
+def _in_time(problem: Problem, j: int) -> Problem:
+    """The problem with column j as the times of its rows, by which outer folds are made."""
+    column, times = problem.columns[j], np.array(problem.X[:, j])
+    gaps = int(np.isnan(times).sum())
+    if gaps or not isinstance(column, Numbers | Date):
+        held = f"gaps in {gaps:,} rows" if gaps else f"a {column.kind}"
+        raise ValueError(f"--time-column must name a date or number without gaps; {column.name!r} has {held}.")
+    words = f"Later rows judge: test rows of outer folds have a larger {column.name!r} than all rows trained on."
+    found = Finding("time", (column.name,), len(times), "ordered", words)
+    return replace(problem, times=times, findings=(*problem.findings, found))
+
+
+def _without(problem: Problem, findings: Sequence[Finding], keep: Sequence[str]) -> Problem:
+    """The problem with findings about single columns, without those that are to be left out and not to be kept."""
+    said, out = list[Finding](), list[Finding]()
+    for found in findings:
+        (name,), words, action = found.columns, found.sentence, found.action
+        if action == "left out" and name in keep:
+            words, action = f"{words} It is kept, as --keep-column says.", "none"
+        elif action == "left out":
+            words, out = f"{words} It is left out (--keep-column {quote(name)} keeps it).", [*out, found]
+        said.append(replace(found, sentence=words, action=action))
+    problem = replace(problem, findings=(*problem.findings, *said))
+    if len(out) == len(problem.columns):
+        words = " ".join(found.sentence for found in problem.findings)
+        raise ValueError(f"{problem.name} has no column left for features; --keep-column keeps one. {words}")
+    numbers = [name for one in out for name in one.columns if one.kind == "running number" and not PANDAS.match(name)]
+    return problem.without([name for found in out for name in found.columns], numbers) if out else problem
+
+
+def _useless(problem: Problem) -> list[Finding]:
+    """The columns that number rows or are nearly empty."""
+    found = []
+    n, units = len(problem.y), _units(problem, np.arange(len(problem.y)))
+    # A row that was entered twice has its number twice.
+    first = np.unique(row_keys(problem.X), return_index=True)[1]
+    for j, column in enumerate(problem.columns):
+        cells, name = problem.X[first, j], column.name
+        filled = np.flatnonzero(~np.isnan(problem.X[:, j]))
+        held = _units(problem, filled)
+        if isinstance(column, Numbers) and PANDAS.fullmatch(name):
+            found.append(_of(name, "running number", len(filled), "is an index of pandas."))
+        elif isinstance(column, Numbers) and number_rows(cells[~np.isnan(cells)]):
+            found.append(_of(name, "running number", len(filled), "numbers the rows."))
+        elif held < min(KNOWN, units / 2):
+            rows = f"{len(filled):,} of {n:,} rows" + ("" if problem.groups is None else f" of {held} groups")
+            found.append(_of(name, "empty", len(filled), f"holds something in {rows}, too few for folds."))
+    return found
+
+
+def number_rows(cells: Values) -> bool:
+    """Whether numbers (m,) all differ, and are as dense or as even as running numbers."""
+    m, values = len(cells), np.sort(cells)
+    if m < CROWDED or (values[1:] == values[:-1]).any():
+        return False
+    spread = float(values[-1] - values[0])
+    whole = np.abs(values).max() < 2.0**53 and not (values % 1.0).any()
+    if whole and spread / int(np.gcd.reduce(np.diff(values).astype(np.int64))) < m * m / CROWDED:
+        return True
+    even = values[0] + spread * np.arange(m) / (m - 1)
+    return m >= MANY and bool(np.abs(values - even).max() <= EVEN * np.sqrt(m) * spread / (m - 1))
+
+
+def _telling(problem: Problem) -> list[Finding]:
+    """The columns that give the label away, which are left out if that is sure."""
+    blocks, n = twin_blocks(problem.X, problem.y, columns=problem.columns), len(problem.y)
+    # Equal rows are one witness.
+    first = np.arange(n) if blocks is None else np.unique(blocks, return_index=True)[1]
+    labels = problem.y.reshape(n, -1)[first].T
+    found, shares = [], {}
+    for j, column in enumerate(problem.columns):
+        each = [column_values(problem.X[first, j], y) for y in labels]
+        told = [(one.mistakes(), one.rare) for one in each if one.rare >= FEW]
+        if any(one.copies_label() for one in each):
+            found.append(_of(column.name, "label", n, "is the label in other words."))
+        elif told:
+            shares[column.name] = min((wrong / rare, wrong) for wrong, rare in told)
+    ranked = sorted(share for share, _ in shares.values())
+    for name, (share, wrong) in shares.items():
+        right = 1.0 - wrong / len(first)
+        one = _of(name, "label", round(right * n), f"alone tells the label of {percent(right)} of rows.")
+        if share <= COPY and all(other > ALONE for other in ranked[1:]):
+            found.append(one)
+        elif share <= NEAR:
+            advice = f"If it is known only after the label, leave it out: --drop {quote(name)}."
+            found.append(replace(one, action="none", sentence=f"{one.sentence} {advice}"))
+    return found
+
+
+def _of(name: str, kind: str, rows: int, words: str) -> Finding:
+    return Finding(kind, (name,), rows, "left out", f"Column {name!r} {words}")
+
+
+def _units(problem: Problem, rows: Ints) -> int:
+    """The number of some rows, or of their groups, which folds do not split."""
+    return len(rows) if problem.groups is None else len(np.unique(problem.groups[rows]))
+
+
+def twin_blocks(X: Any, y: Any, groups: Any = None, columns: Sequence[Column] = ()) -> Ints | None:
+    """The number (n,) of the block of each row: equal rows are in one, and so are groups that share such rows.
+
+    Equal are also rows that differ in the spelling of words alone, or in one column that is as good as a number of the
+    row. None where no rows are so, or where equal rows are too common to be copies.
+
+    Parameters
+    ----------
+    X : (n, d) numbers, dense or CSR
+    y : (n,) or (n, p) of 0 and 1
+    groups : (n,) the id of the set of each row, or None
+    columns : the kinds of the columns of X, from ``load_table``; () where they have none
+    """
+    return twins(X, np.asarray(y), groups, columns).blocks
+
+
+class Twins(NamedTuple):
+    """Rows that are equal to another one.
+
+    Attributes
+    ----------
+    blocks : what :func:`twin_blocks` gives
+    equal, torn, common : the numbers of rows with an equal one, with an equal one of another label, and of rows that
+        are equal to too many others to be copies
+    near : pairs of a column and the number of rows that are equal to another one but for this column
+    """
+
+    blocks: Ints | None
+    equal: int
+    torn: int
+    common: int
+    near: tuple[tuple[int, int], ...] = ()
+
+
+def twins(X: Any, y: Ints, groups: Any, columns: Sequence[Column]) -> Twins:
+    """The rows that are equal to another one, with the arguments of :func:`twin_blocks`."""
+    n, labels = X.shape[0], y.reshape(len(y), -1)
+    cells = None if issparse(X) else _spelled(X, columns)
+    keys = row_keys(X if cells is None else cells)
+    ids = np.unique(keys, return_inverse=True)[1]
+    many = np.bincount(ids)[ids]
+    ones = np.column_stack([np.bincount(ids, label)[ids] for label in labels.T])
+    torn = int((ones != labels * many[:, None]).any(axis=1).sum())
+    found = Twins(None, int((many > 1).sum()), torn, int(_common(many).sum()))
+    if n >= ALIKE * (ids.max() + 1) and 2 * torn > n:
+        return found
+    near = {} if cells is None else _near(cells, keys, [isinstance(column, Category | Date) for column in columns])
+    found = found._replace(near=tuple((j, int((np.bincount(one)[one] > 1).sum())) for j, one in near.items()))
+    own = np.arange(n) if groups is None else as_ids(groups, n)
+    blocks = own
+    for one in (ids, *near.values()):
+        blocks = _joined(blocks, one)
+    # Where equal rows link most groups, nothing could be held out.
+    if blocks.max() == own.max() or np.bincount(blocks).max() > max(n / 5, np.bincount(own).max()):
+        return found
+    return found._replace(blocks=blocks)
+
+
+def _common(many: Ints) -> Bools:
+    """Whether rows (n,) that occur so often are too common to be copies."""
+    return many > max(COMMON * len(many), 1)
+
+
+def _spelled(X: Values, columns: Sequence[Column]) -> Values:
+    """The cells (n, d), where words have one code that differ only in capital letters and in blanks."""
+    cells = np.where(np.isnan(X), np.nan, X) if X.dtype.kind == "f" else X.astype(np.float64)
+    for j, column in enumerate(columns):
+        if isinstance(column, Category):
+            plain = [" ".join(word.casefold().split()) for word in column.words]
+            codes = np.append(np.unique(plain, return_inverse=True)[1].astype(np.float64), [len(plain), np.nan])
+            cells[:, j] = codes[np.where(np.isnan(X[:, j]), len(plain) + 1, X[:, j]).astype(np.int64)]
+    return cells
+
+
+def _near(cells: Values, keys: NDArray[np.uint64], worded: Sequence[bool]) -> dict[int, Ints]:
+    """The columns but for which many more rows are equal, each with the ids (n,) of equal rows.
+
+    Such a column has words, dates, or mostly different numbers, and each half of the others tells the same rows apart.
+    So rows are not meant that are equal by chance, in tables of few values.
+    """
+    n, d = cells.shape
+    found: dict[int, Ints] = {}
+    if d < 3:
+        return found
+    rows, widths = _distinct(keys), None
+    for j in range(d):
+        rest = keys - mixed(cells[:, j], np.array([j], np.uint64))
+        left = _distinct(rest)
+        if rows - left < max(FEW, n / 100):
+            continue
+        widths = widths or [_distinct(mixed(cells[:, k], np.array([k], np.uint64))) for k in range(d)]
+        if not any(worded[j : j + 1]) and 2 * widths[j] < rows:
+            continue
+        others = sorted((k for k in range(d) if k != j), key=lambda k: -widths[k])
+        if all(_distinct(row_keys(cells[:, half])) >= 0.9 * left for half in (others[::2], others[1::2])):
+            found[j] = np.unique(rest, return_inverse=True)[1]
+    return found
+
+
+def _distinct(values: Any) -> int:
+    """The number of distinct values (n,)."""
+    ranked = np.sort(values)
+    return 1 + int(np.count_nonzero(ranked[1:] != ranked[:-1]))
+
+
+def _joined(blocks: Ints, ids: Ints) -> Ints:
+    """The blocks (n,) of rows, joined where they share an id that is not too common."""
+    many = np.bincount(ids)[ids]
+    rows = np.flatnonzero((many > 1) & ~_common(many))
+    size = int(blocks.max()) + 1
+    links = coo_matrix((np.ones(len(rows)), (blocks[rows], size + ids[rows])), (size + int(ids.max()) + 1,) * 2)
+    return np.unique(connected_components(links, directed=False)[1][:size], return_inverse=True)[1][blocks]
+
+
+def _with_twins(problem: Problem) -> Problem:
+    """The problem with the rows that folds keep together, and what is said of equal rows."""
+    found, n = twins(problem.X, problem.y, problem.groups, problem.columns), len(problem.y)
+    if found.blocks is not None:
+        rest = f", but for {found.common:,} of cases that are too common to be copies" if found.common else ""
+        done, action = f"Folds keep them together{rest}.", "kept together"
+    elif problem.groups is None:
+        done, action = "They are too common to be copies, and folds part them.", "none"
+    else:
+        done, action = "Folds keep groups together, and these rows where they are of one group.", "none"
+    said = []
+    if found.equal:
+        torn = f", {found.torn:,} of them to one with another label" if found.torn else ""
+        words = f"{found.equal:,} of {n:,} rows ({percent(found.equal / n)}) are equal to another one{torn}. {done}"
+        said.append(Finding("twins", (), found.equal, action, words))
+    for j, many in found.near:
+        name = problem.columns[j].name if problem.columns else f"feature {j}"
+        words = f"{many:,} of {n:,} rows ({percent(many / n)}) are equal to another one but for {name!r}. {done}"
+        said.append(Finding("twins", (name,), many, action, words))
+    problem = replace(problem, blocks=found.blocks, findings=(*problem.findings, *said))
+    if found.blocks is None or not problem.code:
+        return problem
+    groups = "" if problem.groups is None else ", groups"
+    columns = ", columns=data.columns" if problem.columns else ""
+    lines = (
+        "from setwise.compare.audit import twin_blocks",
+        "from setwise.estimators.splits import block_folds",
+        "# Rows that are equal to another one are in its block, which folds do not split.",
+        f"blocks = twin_blocks(X, y{groups}{columns})",
+    )
+    return replace(problem, code=(*problem.code, *lines))

@@ -1,0 +1,340 @@
+"""What an audit finds in a table, what it does about it, and that it finds nothing where nothing is."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_breast_cancer, load_wine
+
+from compare.answers import F1, made_up
+from setwise.compare import Plan, Problem, compare
+from setwise.compare.audit import audited, column_values, number_rows, twin_blocks
+from setwise.compare.fits import rows_of
+from setwise.compare.problem import Origin, read
+from setwise.compare.report import results_of, section
+from setwise.datasets.columns import Category, Date, Number
+from setwise.estimators.splits import block_folds, later_folds
+
+ORIGIN = Origin("t.csv", "y", rows=1, reader="load_table", asked={"target": "y"})
+SMALL = Plan(3, 3, (1.0,), ("linear",), ("threshold",))
+
+
+def table(X, y, columns=None, groups=None):
+    columns = columns or tuple(Number(f"x{j}") for j in range(X.shape[1]))
+    return Problem("t.csv", "", X, y, groups, columns=tuple(columns), origin=ORIGIN, code=(ORIGIN.line,))
+
+
+def noise(n=240, seed=0):
+    """Features and labels that have nothing to do with each other: three numbers, and words of two spellings."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=(n, 3)), 2 * rng.integers(0, 2, n)])
+    columns = [*(Number(f"x{j}") for j in range(3)), Category("w", ("NEW YORK", "New  York", "OSLO", "Oslo"))]
+    return X, (rng.random(n) < 0.3).astype(int), columns
+
+
+def exact(X, rng):
+    return X, []
+
+
+def with_number(X, rng):
+    return np.column_stack([X, np.arange(len(X))]), [Number("visit")]
+
+
+def with_shuffled_number(X, rng):
+    return np.column_stack([X, 7000 + 10 * rng.permutation(len(X))]), [Number("key")]
+
+
+def with_jittered_number(X, rng):
+    return np.column_stack([X, np.arange(len(X)) + rng.normal(size=len(X)) * 40]), [Number("at")]
+
+
+def with_dates(X, rng):
+    return np.column_stack([X, 19000 + rng.integers(0, 90, len(X))]), [Date("day")]
+
+
+def with_spellings(X, rng):
+    return np.column_stack([X[:, :3], X[:, 3] + rng.integers(0, 2, len(X))]), []
+
+
+def with_notes(X, rng):
+    return np.column_stack([X, rng.integers(0, 9, len(X))]), [Category("note", tuple("abcdefghi"))]
+
+
+DISGUISES = [
+    exact, with_number, with_shuffled_number, with_jittered_number, with_dates, with_spellings, with_notes,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("disguise", DISGUISES, ids=lambda one: one.__name__)
+def test_rows_that_stand_three_times_stay_together_in_whatever_clothes(disguise):
+    X, y, columns = noise()
+    origins = np.random.default_rng(1).permutation(np.repeat(np.arange(len(y)), 3))
+    dressed, more = disguise(X[origins], np.random.default_rng(2))
+    found = audited(table(dressed, y[origins], [*columns, *more]))
+    assert found.blocks is not None
+    rows = rows_of(found, F1)
+    train, test = found.outer_folds(rows, 5, 0)[0]
+    assert not set(origins[train]) & set(origins[test])
+    for inner, held in rows.take(train).folds(3, 0):
+        assert not set(origins[train][inner]) & set(origins[train][held])
+    assert found.findings[-1].kind == "twins"
+    assert found.findings[-1].rows == len(origins)
+    assert found.findings[-1].sentence.endswith("Folds keep them together.")
+
+
+def test_the_same_rows_once_are_left_as_they_are():
+    X, y, columns = noise(720)
+    found = audited(table(X, y, columns))
+    assert (found.findings, found.blocks, found.columns) == ((), None, tuple(columns))
+
+
+def test_blocks_are_the_components_of_equal_rows_and_groups():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        n = 60
+        X, groups = rng.integers(0, 40, (n, 1)) * 1.0, rng.integers(0, 45, n)
+        label = np.arange(n)
+        for _ in range(n):
+            for i in range(n):
+                same = X[:, 0] == X[i, 0]
+                # Of four rows and more that are equal one is not held for the copy of another.
+                label[i] = label[(same if same.sum() <= 3 else False) | (groups == groups[i])].min()
+        blocks = twin_blocks(X, np.arange(n) % 2, groups)
+        large = np.bincount(label).max() > n / 5
+        assert (blocks is None) == large
+        for one in (blocks,) if not large else ():
+            assert (np.equal.outer(one, one) == np.equal.outer(label, label)).all()
+
+
+def test_sparse_rows_have_the_blocks_of_dense_ones():
+    X = np.random.default_rng(0).integers(0, 2, (80, 5)) * 1.0
+    y = np.arange(80) % 2
+    assert (twin_blocks(csr_matrix(X), y) == twin_blocks(X, y)).all()
+    assert twin_blocks(np.arange(80.0)[:, None], y) is None
+
+
+def test_a_common_case_is_no_copy():
+    X, y, columns = noise(400)
+    X[:100], X[100:104] = X[0], X[100]
+    found = audited(table(X, y, columns))
+    assert np.bincount(found.blocks).max() == 4
+    assert found.findings[0].sentence == (
+        "104 of 400 rows (26.0 %) are equal to another one, 104 of them to one with another label. Folds keep them "
+        "together, but for 100 of cases that are too common to be copies."
+    )
+    few = np.random.default_rng(0).integers(0, 2, (400, 3)) * 1.0
+    found = audited(table(few, y))
+    assert found.blocks is None
+    assert found.findings[0].sentence.endswith("They are too common to be copies, and folds part them.")
+
+
+RUNNING = {
+    "ID": np.arange(300.0),
+    "shuffled": np.random.default_rng(0).permutation(300) + 1.0,
+    "in steps": 1e6 - 25 * np.arange(300.0),
+    "part of a file": np.random.default_rng(1).choice(1500, 300, replace=False) * 1.0,
+    "as a share": np.arange(300) / 299,
+    "with gaps": np.where(np.arange(300) % 9 == 0, np.nan, np.arange(300.0)),
+    "__index_level_0__": np.arange(300) % 100 * 1.0,
+    "Unnamed: 0": np.arange(300) % 100 * 3.0,
+}
+
+
+@pytest.mark.parametrize("name", RUNNING)
+def test_running_numbers_are_left_out_under_any_name(name):
+    X, y, columns = noise(300)
+    given = table(np.column_stack([X, RUNNING[name]]), np.sort(y), [*columns, Number(name)])
+    found = audited(given)
+    (said,) = found.findings
+    assert (said.kind, said.action, said.columns) == ("running number", "left out", (name,))
+    assert "It is left out (--keep-column" in said.sentence
+    assert (found.columns, found.X.shape, found.features) == (tuple(columns), (300, 4), ("x0", "x1", "x2", "w"))
+    assert found.code == (f"data = load_table('t.csv', target='y', drop=[{name!r}])",)
+    assert found.origin.ids == (() if name[0] in "_U" else (name,))
+    kept = audited(given, [name])
+    assert kept.columns == given.columns
+    assert kept.findings[0].action == "none"
+    assert "It is kept, as --keep-column says." in kept.findings[0].sentence
+
+
+def test_numbers_that_mean_something_are_no_running_numbers():
+    rng = np.random.default_rng(0)
+    assert not any(number_rows(rng.random(n)) for n in (30, 100, 1000) for _ in range(300))
+    assert not number_rows(np.exp(rng.normal(size=500)))
+    assert not number_rows(np.repeat(np.arange(100.0), 3))
+    assert not number_rows(rng.integers(0, 10**9, 2000) * 1.0)
+    assert not number_rows(np.arange(20.0))
+
+
+def copies(y, rng):
+    words = Category("c", ("no", "yes"))
+    amount = np.where(y == 1, 19000 + rng.integers(0, 99, len(y)), np.nan)
+    return {
+        "equal": (y * 1.0, Number("c")),
+        "the other way round": (1.0 - y, Number("c")),
+        "shifted and scaled": (37.5 - 4.0 * y, Number("c")),
+        "in words": (y * 1.0, words),
+        "there only where it is 1": (np.where(y == 1, 1.0, np.nan), Number("c")),
+        "with gaps where it is 0": (np.where((y == 0) & (rng.random(len(y)) < 0.5), np.nan, y), Number("c")),
+        "a date of what has happened": (amount, Date("c")),
+        "blurred": (y + rng.normal(size=len(y)) * 0.05, Number("c")),
+        "a code of many words": (rng.integers(0, 3, len(y)) + 3.0 * y, Category("c", tuple("afkbgl"))),
+        "with a few mistakes": (np.where(np.arange(len(y)) == 5, 1 - y, y) * 1.0, Number("c")),
+    }
+
+
+@pytest.mark.parametrize("form", copies(np.array([0, 1]), np.random.default_rng(0)))
+def test_copies_of_the_label_are_left_out(form):
+    X, y, columns = noise(400)
+    cells, column = copies(y, np.random.default_rng(5))[form]
+    found = audited(table(np.column_stack([X, cells]), y, [*columns, column]))
+    (said,) = found.findings
+    assert (said.kind, said.action, said.columns) == ("label", "left out", ("c",))
+    assert found.columns == tuple(columns)
+
+
+def test_what_is_only_suspicious_is_said():
+    X, y, columns = noise(2000)
+    rng = np.random.default_rng(0)
+    # Two columns tell the label, as the petals of an iris do; or one tells it with more mistakes.
+    for share, more in ((0.0, [y + rng.normal(size=2000) * 0.1] * 2), (0.03, [])):
+        wrong = (y == 1) & (rng.random(2000) < share)
+        wide = np.column_stack([X, np.where(wrong, 0, y) + rng.normal(size=2000) * 0.1, *more])
+        found = audited(table(wide, y, [*columns, *(Number(f"a b{j}") for j in range(1 + len(more)))]))
+        assert {one.action for one in found.findings} == {"none"}
+        assert found.findings[0].sentence.startswith("Column 'a b0' alone tells the label of ")
+        assert found.findings[0].sentence.endswith("leave it out: --drop 'a b0'.")
+        assert found.X.shape == wide.shape
+
+
+def test_mistakes_are_those_of_the_best_threshold_or_of_other_rows():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        n = 30
+        x, y = np.where(rng.random(n) < 0.2, np.nan, rng.integers(0, 6, n)), rng.integers(0, 2, n)
+        x[0], y[:2] = 1.0, (0, 1)
+        known = ~np.isnan(x)
+        least = n
+        for cut in [-1.0, *np.unique(x[known])]:
+            for up in (0, 1):
+                for gap in (0, 1):
+                    least = min(least, int((np.where(known, np.where(x > cut, up, 1 - up), gap) != y).sum()))
+        rarer = int(2 * y.sum() <= n)
+        others = 0
+        for i in range(n):
+            same = (x == x[i]) if known[i] else ~known
+            votes = np.delete(y, i)[np.delete(same, i)]
+            more = int(2 * votes.sum() > len(votes)) if 2 * votes.sum() != len(votes) else 1 - rarer
+            others += more != y[i]
+        found = column_values(x, y)
+        if 2 * y.sum() != n:
+            assert found.mistakes() == min(least, others)
+        assert found.counts.sum() == n
+
+
+def test_nearly_empty_columns_are_left_out():
+    X, y, columns = noise(600)
+    X[3:, 0] = np.nan
+    found = audited(table(X, y, columns))
+    assert found.findings[0].sentence == (
+        "Column 'x0' holds something in 3 of 600 rows, too few for folds. It is left out (--keep-column x0 keeps it)."
+    )
+    X, y, columns = noise(600)
+    groups = np.arange(600) // 10
+    X[40:, 0] = np.nan
+    assert "in 40 of 600 rows of 4 groups, too few" in audited(table(X, y, columns, groups)).findings[0].sentence
+    assert audited(table(X, y, columns)).findings == ()
+
+
+def test_later_rows_judge():
+    X, y, columns = noise(600)
+    day = np.random.default_rng(0).permutation(600) % 200
+    found = audited(table(np.column_stack([X, day]), y, [*columns, Date("day")]), time="day")
+    folds = found.outer_folds(rows_of(found, F1), 5, 0)
+    for train, test in folds:
+        assert day[train].max() < day[test].min()
+    assert sum(len(test) for _, test in folds) == pytest.approx(500, abs=5)
+    assert found.test_by_train(5) == pytest.approx(np.mean([len(test) / len(train) for train, test in folds]), rel=0.05)
+    assert found.findings[0].kind == "time"
+    (answer,) = compare(replace(found, code=()), [F1], SMALL)
+    assert len(answer.own) == 3
+    assert "DATA         Later rows judge: test rows of outer folds have a larger 'day'" in section(answer, False)
+
+
+def test_later_groups_judge_and_twins_of_test_rows_are_not_trained_on():
+    rng = np.random.default_rng(0)
+    groups, y = rng.integers(0, 60, 300), rng.integers(0, 2, 300)
+    blocks = groups // 2
+    for train, test in later_folds(3, y, np.arange(300.0), groups, blocks):
+        assert not set(blocks[train]) & set(blocks[test])
+        last = [np.flatnonzero(groups == g).max() for g in range(60)]
+        assert max(last[g] for g in groups[train]) < min(last[g] for g in groups[test])
+    with pytest.raises(ValueError, match="in the order of time the rows of fold 1 of 3 are too few"):
+        later_folds(3, y, np.zeros(300), np.arange(300), np.arange(300))
+
+
+@pytest.mark.parametrize(
+    ("words", "more"),
+    [
+        (
+            "--keep-column must name a feature of t.csv, whose features are 'x0', 'x1', 'x2', 'w'; got 'z'.",
+            {"keep": ["z"]},
+        ),
+        ("--time-column must name a feature", {"time": "z"}),
+        ("--time-column must name a date or number without gaps; 'w' has a category.", {"time": "w"}),
+        ("--time-column must name a date or number without gaps; 'x0' has gaps in 1 rows.", {"time": "x0"}),
+    ],
+)
+def test_refusals_name_the_option(words, more):
+    X, y, columns = noise()
+    X[0, 0] = np.nan
+    with pytest.raises(ValueError, match=re.escape(words)):
+        audited(table(X, y, columns), **more)
+
+
+def test_a_table_of_running_numbers_alone_is_refused():
+    with pytest.raises(
+        ValueError, match=r"t.csv has no column left for features; --keep-column keeps one\. Column 'a'"
+    ):
+        audited(table(np.arange(100.0)[:, None], np.arange(100) % 2, [Number("a")]))
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_wine])
+def test_real_tables_raise_no_finding(load):
+    X, y = load(return_X_y=True)
+    assert audited(table(X, (y == 0).astype(int))).findings == ()
+
+
+def test_folds_of_blocks_deal_out_positives():
+    rng = np.random.default_rng(0)
+    blocks = rng.permutation(np.repeat(np.arange(300), rng.integers(1, 6, 300)))
+    y = (rng.random(len(blocks)) < 0.1).astype(int)
+    folds = block_folds(5, y, blocks, 3)
+    assert np.bincount(np.concatenate([test for _, test in folds]), minlength=len(y)).tolist() == [1] * len(y)
+    for train, test in folds:
+        assert not set(blocks[train]) & set(blocks[test])
+        assert y[test].sum() == pytest.approx(y.sum() / 5, abs=5)
+        assert len(test) == pytest.approx(len(y) / 5, abs=30)
+
+
+def test_the_code_repeats_a_choice_over_blocks(tmp_path, monkeypatch):
+    X, y, _ = noise(120)
+    rows = np.tile(np.arange(120), 2)
+    lines = [",".join(map(str, [i, *X[row].tolist(), y[row]])) for i, row in enumerate(rows)]
+    (tmp_path / "t.csv").write_text("\n".join(["number,a,b,c,d,y", *lines]))
+    monkeypatch.chdir(tmp_path)
+    asked = {"target": "y", "group": None, "positive": None, "drop": None}
+    (answer,) = compare(audited(read("t.csv", asked)).part(100, 1, 0, "--quick"), [F1], SMALL)
+    held = {}
+    exec(answer.winner.code, held)
+    assert len(held["y"]) < 240
+    assert held["model"].best_threshold_ == answer.winner.threshold
+    assert "number" not in held["data"].features
+    (found,) = results_of([answer], "t", 1.0, [])["answers"]
+    assert [one["kind"] for one in found["findings"]] == ["running number", "twins"]
+
+
+def test_an_answer_without_findings_has_no_section_on_data():
+    assert "DATA" not in section(made_up(), False)

@@ -62,7 +62,13 @@ def with_notes(X, rng):
     return np.column_stack([X, rng.integers(0, 9, len(X))]), [Category("note", tuple("abcdefghi"))]
 
 
+def by_way_of_float32(X, rng):
+    rows = np.where(rng.random((len(X), 1)) < 0.5, X, X.astype(np.float32))
+    return rows, []
+
+
 DISGUISES = [
+    by_way_of_float32,
     exact, with_number, with_shuffled_number, with_jittered_number, with_dates, with_spellings, with_notes,
 ]  # fmt: skip
 
@@ -198,8 +204,9 @@ def test_copies_of_the_label_are_left_out(form):
 def test_what_is_only_suspicious_is_said():
     X, y, columns = noise(2000)
     rng = np.random.default_rng(0)
-    # Two columns tell the label, as the petals of an iris do; or one tells it with more mistakes.
-    for share, more in ((0.0, [y + rng.normal(size=2000) * 0.1] * 2), (0.03, [])):
+    # Two columns tell the label, as the petals of an iris do; or one does so with mistakes, and another half.
+    half = np.where((y == 1) & (rng.random(2000) < 0.3), 0, y)
+    for share, more in ((0.0, [y + rng.normal(size=2000) * 0.1] * 2), (0.03, [half])):
         wrong = (y == 1) & (rng.random(2000) < share)
         wide = np.column_stack([X, np.where(wrong, 0, y) + rng.normal(size=2000) * 0.1, *more])
         found = audited(table(wide, y, [*columns, *(Number(f"a b{j}") for j in range(1 + len(more)))]))

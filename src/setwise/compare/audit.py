@@ -31,17 +31,20 @@ CROWDED = 30
 EVEN, MANY = 0.2, 100
 """From 100 values on, uniform draws were never as near as .2 sqrt(n) steps to a running number in 20,000 tries."""
 
-COPY, NEAR = 0.02, 0.05
-"""Up to so many mistakes, as a share of the rarer label, a column is a copy of the label, or suspicious."""
+NEAR = 0.05
+"""Up to so many mistakes, as a share of the rarer label, a column is suspicious."""
 
 ALONE = 0.1
-"""A column with some mistakes is taken for a copy only where each other one makes more of them than this."""
+"""It is taken for a copy where the share of each other column is above ten times its own and this."""
 
 FEW = 5
 """Of fewer rows with the rarer label nothing is said of copies."""
 
 KNOWN = 20
 """A column with fewer known cells may be empty in a training part; with so many it is so with probability 1e-4."""
+
+LEAST = 3
+"""In tables of fewer columns rows are nearly equal by chance."""
 
 COMMON = 0.05
 """Equal rows that are a larger share of all rows are a common case, and no copies."""
@@ -200,7 +203,7 @@ def _telling(problem: Problem) -> list[Finding]:
     for name, (share, wrong) in shares.items():
         right = 1.0 - wrong / len(first)
         one = _of(name, "label", round(right * n), f"alone tells the label of {percent(right)} of rows.")
-        if share <= COPY and all(other > ALONE for other in ranked[1:]):
+        if share <= NEAR and ranked[1:2] > [ALONE + 10.0 * share]:
             found.append(one)
         elif share <= NEAR:
             advice = f"If it is known only after the label, leave it out: --drop {quote(name)}."
@@ -220,8 +223,8 @@ def _units(problem: Problem, rows: Ints) -> int:
 def twin_blocks(X: Any, y: Any, groups: Any = None, columns: Sequence[Column] = ()) -> Ints | None:
     """The number (n,) of the block of each row: equal rows are in one, and so are groups that share such rows.
 
-    Equal are also rows that differ in the spelling of words alone, or in one column that is as good as a number of the
-    row. None where no rows are so, or where equal rows are too common to be copies.
+    Equal are also rows that differ only in the spelling of words, beyond seven digits, or in one column that is as good
+    as a number of the row. None where no rows are so, or where equal rows are too common to be copies.
 
     Parameters
     ----------
@@ -281,13 +284,22 @@ def _common(many: Ints) -> Bools:
 
 
 def _spelled(X: Values, columns: Sequence[Column]) -> Values:
-    """The cells (n, d), where words have one code that differ only in capital letters and in blanks."""
-    cells = np.where(np.isnan(X), np.nan, X) if X.dtype.kind == "f" else X.astype(np.float64)
-    for j, column in enumerate(columns):
+    """The cells (n, d), where words have one code that differ only in capital letters and in blanks.
+
+    Numbers with decimals have seven digits, which a copy by way of float32 leaves. In tables of fewer than three
+    columns, where such numbers are equal by chance, they have all digits.
+    """
+    cells = np.array(X, dtype=np.float64)
+    cells[np.isnan(cells)] = np.nan
+    for j in range(X.shape[1]):
+        column, known = columns[j] if columns else None, cells[:, j]
         if isinstance(column, Category):
             plain = [" ".join(word.casefold().split()) for word in column.words]
             codes = np.append(np.unique(plain, return_inverse=True)[1].astype(np.float64), [len(plain), np.nan])
-            cells[:, j] = codes[np.where(np.isnan(X[:, j]), len(plain) + 1, X[:, j]).astype(np.int64)]
+            cells[:, j] = codes[np.where(np.isnan(known), len(plain) + 1, known).astype(np.int64)]
+        elif X.shape[1] >= LEAST and not isinstance(column, Date):
+            short = ((known.copy().view(np.uint64) + np.uint64(1 << 28)) >> np.uint64(29)) << np.uint64(29)
+            cells[:, j] = np.where(np.floor(known) == known, known, short.view(np.float64))
     return cells
 
 
@@ -299,7 +311,7 @@ def _near(cells: Values, keys: NDArray[np.uint64], worded: Sequence[bool]) -> di
     """
     n, d = cells.shape
     found: dict[int, Ints] = {}
-    if d < 3:
+    if d < LEAST:
         return found
     rows, widths = _distinct(keys), None
     for j in range(d):

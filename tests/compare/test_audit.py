@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 from compare.answers import F1, made_up
 from setwise.compare import Plan, Problem, compare
-from setwise.compare.audit import audited, column_values, number_rows, twin_blocks
+from setwise.compare.audit import audited, mistakes, number_rows, twin_blocks, value_counts
 from setwise.compare.fits import rows_of
 from setwise.compare.problem import Origin, read
 from setwise.compare.report import results_of, section
@@ -235,10 +235,10 @@ def test_mistakes_are_those_of_the_best_threshold_or_of_other_rows():
             votes = np.delete(y, i)[np.delete(same, i)]
             more = int(2 * votes.sum() > len(votes)) if 2 * votes.sum() != len(votes) else 1 - rarer
             others += more != y[i]
-        found = column_values(x, y)
+        counts = value_counts(x, y)
         if 2 * y.sum() != n:
-            assert found.mistakes() == min(least, others)
-        assert found.counts.sum() == n
+            assert mistakes(counts) == min(least, others)
+        assert counts.sum(axis=1).tolist() == [n - y.sum(), y.sum()]
 
 
 def test_nearly_empty_columns_are_left_out():
@@ -251,8 +251,14 @@ def test_nearly_empty_columns_are_left_out():
     X, y, columns = noise(600)
     groups = np.arange(600) // 10
     X[40:, 0] = np.nan
-    assert "in 40 of 600 rows of 4 groups, too few" in audited(table(X, y, columns, groups)).findings[0].sentence
+    assert "in 40 of 600 rows, in 4 groups, too few" in audited(table(X, y, columns, groups)).findings[0].sentence
     assert audited(table(X, y, columns)).findings == ()
+    # What was only asked for later is empty in the first part that later rows judge.
+    X, y, columns = noise(600)
+    X[:90, 0], X[:, 1] = np.nan, np.arange(600) // 2
+    (_, said) = audited(table(X, y, columns), time="x1").findings
+    assert said.sentence.startswith("Column 'x0' holds something in 10 of 100 rows of the earliest part, too few for")
+    assert said.action == "left out"
 
 
 def test_later_rows_judge():

@@ -53,49 +53,34 @@ ALIKE = 10
 """Where each row is there so often in the mean, and labels of equal ones differ, equal rows are no copies."""
 
 
-class ColumnValues(NamedTuple):
-    """The distinct values (m,) of a column in rising order, and their rows with the labels 0 and 1, (2, m + 1).
-
-    The last of these counts are those of gaps.
-    """
-
-    values: Values
-    counts: Ints
-
-    def copies_label(self) -> bool:
-        """Whether the column has one value for each label, or gaps for all rows of one label and for no other."""
-        if self.counts.min(axis=0).any() or self.rare < FEW:
-            return False
-        values = (self.counts[:, :-1] > 0).sum(axis=1)
-        return bool(values.max() == 1 or values.min() == 0)
-
-    @property
-    def rare(self) -> int:
-        """The number of rows with the rarer label."""
-        return int(self.counts.sum(axis=1).min())
-
-    def mistakes(self) -> int:
-        """The mistakes of the best threshold, or of the label that most other rows with the same value have."""
-        values, gaps = self.counts[:, :-1], self.counts[:, -1]
-        # How many more rows below each threshold have the label 0 than the label 1.
-        ahead = np.append(0, np.cumsum(values[0] - values[1]))
-        cut = min(values[0].sum() - ahead.max(), values[1].sum() + ahead.min()) + gaps.min()
-        # A row without others of its value gets the more frequent label.
-        few, many = self.counts[np.argsort(self.counts.sum(axis=1))]
-        return int(min(cut, few[few - 1 <= many].sum() + many[many - 1 < few].sum()))
-
-
-def column_values(column: Values, y: Ints) -> ColumnValues:
-    """The distinct values of a column (n,), with NaN for gaps, and their rows with the labels 0 and 1."""
+def value_counts(column: Values, y: Ints) -> Ints:
+    """The rows with the labels 0 and 1 of each distinct value of a column (n,), rising, and of gaps, (2, m + 1)."""
     order = np.argsort(column)
     ranked, positive = column[order], np.append(0, np.cumsum(y[order]))
     known = len(ranked) - int(np.isnan(ranked).sum())
-    edges = np.flatnonzero(np.diff(ranked[:known], prepend=np.nan) != 0)
-    sizes, ones = (np.diff(one[np.append(edges, [known, len(ranked)])]) for one in (np.arange(len(positive)), positive))
-    return ColumnValues(ranked[edges], np.stack([sizes - ones, ones]))
+    edges = np.append(np.flatnonzero(np.diff(ranked[:known], prepend=np.nan) != 0), [known, len(ranked)])
+    ones = np.diff(positive[edges])
+    return np.stack([np.diff(edges) - ones, ones])
 
 
-def audited(problem: Problem, keep: Sequence[str] = (), time: str | None = None) -> Problem:
+def copies_label(counts: Ints) -> bool:
+    """Whether a column with these counts has one value for each label, or gaps for one label and for no other."""
+    values = (counts[:, :-1] > 0).sum(axis=1)
+    return not counts.min(axis=0).any() and bool(values.max() == 1 or values.min() == 0)
+
+
+def mistakes(counts: Ints) -> int:
+    """The mistakes of the best threshold, or of the label that most other rows with the same value have."""
+    values, gaps = counts[:, :-1], counts[:, -1]
+    # How many more rows below each threshold have the label 0 than the label 1.
+    ahead = np.append(0, np.cumsum(values[0] - values[1]))
+    cut = min(values[0].sum() - ahead.max(), values[1].sum() + ahead.min()) + gaps.min()
+    # A row without others of its value gets the more frequent label.
+    few, many = counts[np.argsort(counts.sum(axis=1))]
+    return int(min(cut, few[few - 1 <= many].sum() + many[many - 1 < few].sum()))
+
+
+def audited(problem: Problem, keep: Sequence[str] = (), time: str | None = None, folds: int = 5) -> Problem:
     """The problem without columns that would deceive, with the rows that folds keep together, and with its findings.
 
     Parameters
@@ -103,6 +88,7 @@ def audited(problem: Problem, keep: Sequence[str] = (), time: str | None = None)
     problem : as it was read; columns are looked at where it is a table
     keep : names of columns that are not left out
     time : the name of the column by which later rows judge; None where folds are random
+    folds : the number of outer folds
 
     Raises
     ------
@@ -117,7 +103,7 @@ def audited(problem: Problem, keep: Sequence[str] = (), time: str | None = None)
     if time is not None:
         problem = _in_time(problem, names.index(time))
     if names:
-        problem = _without(problem, _useless(problem), keep)
+        problem = _without(problem, _useless(problem, folds), keep)
         problem = _without(problem, _telling(problem), keep)
     return _with_twins(problem)
 
@@ -152,23 +138,27 @@ def _without(problem: Problem, findings: Sequence[Finding], keep: Sequence[str])
     return problem.without([name for found in out for name in found.columns], numbers) if out else problem
 
 
-def _useless(problem: Problem) -> list[Finding]:
+def _useless(problem: Problem, folds: int) -> list[Finding]:
     """The columns that number rows or are nearly empty."""
-    found = []
-    n, units = len(problem.y), _units(problem, np.arange(len(problem.y)))
+    found, rows, part = [], np.arange(len(problem.y)), "rows"
+    if problem.times is not None:
+        early = np.sort(problem.times)[len(rows) // (folds + 1)]
+        rows, part = np.flatnonzero(problem.times < early), "rows of the earliest part"
     # A row that was entered twice has its number twice.
     first = np.unique(row_keys(problem.X), return_index=True)[1]
+    units = _units(problem, rows)
     for j, column in enumerate(problem.columns):
         cells, name = problem.X[first, j], column.name
-        filled = np.flatnonzero(~np.isnan(problem.X[:, j]))
+        cells, filled = cells[~np.isnan(cells)], rows[~np.isnan(problem.X[rows, j])]
         held = _units(problem, filled)
         if isinstance(column, Numbers) and PANDAS.fullmatch(name):
-            found.append(_of(name, "running number", len(filled), "is an index of pandas."))
-        elif isinstance(column, Numbers) and number_rows(cells[~np.isnan(cells)]):
-            found.append(_of(name, "running number", len(filled), "numbers the rows."))
+            found.append(_of(name, "running number", len(cells), "is an index of pandas."))
+        elif isinstance(column, Numbers) and number_rows(cells):
+            found.append(_of(name, "running number", len(cells), "numbers the rows."))
         elif held < min(KNOWN, units / 2):
-            rows = f"{len(filled):,} of {n:,} rows" + ("" if problem.groups is None else f" of {held} groups")
-            found.append(_of(name, "empty", len(filled), f"holds something in {rows}, too few for folds."))
+            groups = "" if problem.groups is None else f", in {held} groups"
+            words = f"holds something in {len(filled):,} of {len(rows):,} {part}{groups}, too few for folds."
+            found.append(_of(name, "empty", len(filled), words))
     return found
 
 
@@ -191,14 +181,14 @@ def _telling(problem: Problem) -> list[Finding]:
     # Equal rows are one witness.
     first = np.arange(n) if blocks is None else np.unique(blocks, return_index=True)[1]
     labels = problem.y.reshape(n, -1)[first].T
+    labels = labels[np.minimum(labels.sum(axis=1), (1 - labels).sum(axis=1)) >= FEW]
     found, shares = [], {}
     for j, column in enumerate(problem.columns):
-        each = [column_values(problem.X[first, j], y) for y in labels]
-        told = [(one.mistakes(), one.rare) for one in each if one.rare >= FEW]
-        if any(one.copies_label() for one in each):
+        each = [value_counts(problem.X[first, j], y) for y in labels]
+        if any(map(copies_label, each)):
             found.append(_of(column.name, "label", n, "is the label in other words."))
-        elif told:
-            shares[column.name] = min((wrong / rare, wrong) for wrong, rare in told)
+        elif each:
+            shares[column.name] = min((mistakes(one) / one.sum(axis=1).min(), mistakes(one)) for one in each)
     ranked = sorted(share for share, _ in shares.values())
     for name, (share, wrong) in shares.items():
         right = 1.0 - wrong / len(first)

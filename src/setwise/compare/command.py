@@ -430,7 +430,7 @@ def work_of(options: CommandOptions, plan: Plan) -> list[ComparisonTask]:
     else:
         refuse_too_large(Path(options.data))
         problem = read(options.data, options.asked)
-    problem = audited(problem, options.keep_column or (), options.time_column)
+    problem = audited(problem, options.keep_column or (), options.time_column, plan.folds)
     others = others and replace(others, problem=problem)
     test = None if options.test is None else read_test(options.test, problem, options.target, options.group)
     return [ComparisonTask(problem, measures_of(options.loss or usual_loss(options), average), test, others)]

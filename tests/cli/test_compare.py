@@ -276,7 +276,7 @@ def test_a_folder_is_no_place_for_a_model(files, tmp_path, capsys):
 
 def test_all_rows_of_a_file_are_taken(tmp_path):
     y = np.arange(9000) % 3 == 0
-    np.savez(tmp_path / "big.npz", X=np.arange(9000.0)[:, None], y=y.astype(int), groups=np.arange(9000) // 9)
+    np.savez(tmp_path / "big.npz", X=np.sqrt(np.arange(9000.0))[:, None], y=y.astype(int), groups=np.arange(9000) // 9)
     for quick in (False, True):
         options = CommandOptions(str(tmp_path / "big.npz"), quick=quick)
         (work,) = work_of(options, plan_of(options))

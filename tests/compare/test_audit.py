@@ -12,7 +12,7 @@ from compare.answers import F1, made_up
 from setwise.compare import Plan, Problem, compare
 from setwise.compare.audit import audited, mistakes, number_rows, twin_blocks, value_counts
 from setwise.compare.fits import rows_of
-from setwise.compare.problem import Origin, read
+from setwise.compare.problem import Origin, read, read_test
 from setwise.compare.report import results_of, section
 from setwise.datasets.columns import Category, Date, Number
 from setwise.estimators.splits import block_folds, later_folds
@@ -23,7 +23,9 @@ SMALL = Plan(3, 3, (1.0,), ("linear",), ("threshold",))
 
 def table(X, y, columns=None, groups=None):
     columns = columns or tuple(Number(f"x{j}") for j in range(X.shape[1]))
-    return Problem("t.csv", "", X, y, groups, columns=tuple(columns), origin=ORIGIN, code=(ORIGIN.line,))
+    names = tuple(column.name for column in columns)
+    more = {"features": names, "columns": tuple(columns), "origin": ORIGIN, "code": (ORIGIN.line,)}
+    return Problem("t.csv", "", X, y, groups, **more)
 
 
 def noise(n=240, seed=0):
@@ -128,12 +130,12 @@ def test_a_common_case_is_no_copy():
     assert np.bincount(found.blocks).max() == 4
     assert found.findings[0].sentence == (
         "104 of 400 rows (26.0 %) are equal to another one, 104 of them to one with another label. Folds keep them "
-        "together, but for 100 of cases that are too common to be copies."
+        "together, but for 100 of common cases, which are no copies."
     )
     few = np.random.default_rng(0).integers(0, 2, (400, 3)) * 1.0
     found = audited(table(few, y))
     assert found.blocks is None
-    assert found.findings[0].sentence.endswith("They are too common to be copies, and folds part them.")
+    assert found.findings[0].sentence.endswith("They are too common to be copies, so folds part them.")
 
 
 RUNNING = {
@@ -239,6 +241,23 @@ def test_mistakes_are_those_of_the_best_threshold_or_of_other_rows():
         if 2 * y.sum() != n:
             assert mistakes(counts) == min(least, others)
         assert counts.sum(axis=1).tolist() == [n - y.sum(), y.sum()]
+
+
+def test_features_without_names_of_columns_are_audited_too(tmp_path, monkeypatch):
+    X, y, _ = noise(300)
+    X = np.column_stack([np.arange(300), X[:, :2], 5 - y])
+    np.savez(tmp_path / "t.npz", X=X, y=y)
+    monkeypatch.chdir(tmp_path)
+    problem = audited(read("t.npz", {}))
+    assert [(one.kind, one.columns) for one in problem.findings] == [
+        ("running number", ("feature 0",)), ("label", ("feature 3",)),
+    ]  # fmt: skip
+    assert (problem.features, problem.places.tolist(), problem.width) == (("feature 1", "feature 2"), [1, 2], 4)
+    held = {}
+    exec("\n".join(problem.code), held)
+    assert (held["X"] == problem.X).all()
+    assert (read_test("t.npz", problem, None, None).X == problem.X).all()
+    assert audited(read("t.npz", {}), ["feature 3"]).places.tolist() == [1, 2, 3]
 
 
 def test_nearly_empty_columns_are_left_out():

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from setwise.compare.problem import Finding, Problem
 from setwise.compare.text import percent
 from setwise.core.checks import Bools, Ints, Values
-from setwise.datasets.columns import Category, Column, Date, Numbers, some
+from setwise.datasets.columns import Category, Column, Date, Number, Numbers, some
 from setwise.estimators.sets import as_ids
 from setwise.estimators.splits import mixed, row_keys
 
@@ -85,7 +85,7 @@ def audited(problem: Problem, keep: Sequence[str] = (), time: str | None = None,
 
     Parameters
     ----------
-    problem : as it was read; columns are looked at where it is a table
+    problem : as it was read; of sparse features none is looked at by itself
     keep : names of columns that are not left out
     time : the name of the column by which later rows judge; None where folds are random
     folds : the number of outer folds
@@ -94,11 +94,11 @@ def audited(problem: Problem, keep: Sequence[str] = (), time: str | None = None,
     ------
     ValueError : for names of no columns, gaps in the column of times, and where no column is left
     """
-    names = [column.name for column in problem.columns]
+    names = [column.name for column in _columns(problem)]
     asked = [*(("--keep-column", name) for name in keep), *([] if time is None else [("--time-column", time)])]
     for option, name in asked:
         if name not in names:
-            known = f"whose features are {some(names)}" if names else "which has no names of columns"
+            known = f"whose features are {some(names)}" if names else "whose features are sparse"
             raise ValueError(f"{option} must name a feature of {problem.name}, {known}; got {name!r}.")
     if time is not None:
         problem = _in_time(problem, names.index(time))
@@ -108,9 +108,14 @@ def audited(problem: Problem, keep: Sequence[str] = (), time: str | None = None,
     return _with_twins(problem)
 
 
+def _columns(problem: Problem) -> tuple[Column, ...]:
+    """The columns of a table; numbers where only features have names, and none of sparse features."""
+    return problem.columns or (() if issparse(problem.X) else tuple(map(Number, problem.features)))
+
+
 def _in_time(problem: Problem, j: int) -> Problem:
     """The problem with column j as the times of its rows, by which outer folds are made."""
-    column, times = problem.columns[j], np.array(problem.X[:, j])
+    column, times = _columns(problem)[j], np.array(problem.X[:, j], dtype=np.float64)
     gaps = int(np.isnan(times).sum())
     if gaps or not isinstance(column, Numbers | Date):
         held = f"gaps in {gaps:,} rows" if gaps else f"a {column.kind}"
@@ -131,7 +136,7 @@ def _without(problem: Problem, findings: Sequence[Finding], keep: Sequence[str])
             words, out = f"{words} It is left out (--keep-column {quote(name)} keeps it).", [*out, found]
         said.append(replace(found, sentence=words, action=action))
     problem = replace(problem, findings=(*problem.findings, *said))
-    if len(out) == len(problem.columns):
+    if len(out) == problem.X.shape[1]:
         words = " ".join(found.sentence for found in problem.findings)
         raise ValueError(f"{problem.name} has no column left for features; --keep-column keeps one. {words}")
     numbers = [name for one in out for name in one.columns if one.kind == "running number" and not PANDAS.match(name)]
@@ -147,7 +152,7 @@ def _useless(problem: Problem, folds: int) -> list[Finding]:
     # A row that was entered twice has its number twice.
     first = np.unique(row_keys(problem.X), return_index=True)[1]
     units = _units(problem, rows)
-    for j, column in enumerate(problem.columns):
+    for j, column in enumerate(_columns(problem)):
         cells, name = problem.X[first, j], column.name
         cells, filled = cells[~np.isnan(cells)], rows[~np.isnan(problem.X[rows, j])]
         held = _units(problem, filled)
@@ -183,7 +188,7 @@ def _telling(problem: Problem) -> list[Finding]:
     labels = problem.y.reshape(n, -1)[first].T
     labels = labels[np.minimum(labels.sum(axis=1), (1 - labels).sum(axis=1)) >= FEW]
     found, shares = [], {}
-    for j, column in enumerate(problem.columns):
+    for j, column in enumerate(_columns(problem)):
         each = [value_counts(problem.X[first, j], y) for y in labels]
         if any(map(copies_label, each)):
             found.append(_of(column.name, "label", n, "is the label in other words."))
@@ -337,10 +342,10 @@ def _with_twins(problem: Problem) -> Problem:
     """The problem with the rows that folds keep together, and what is said of equal rows."""
     found, n = twins(problem.X, problem.y, problem.groups, problem.columns), len(problem.y)
     if found.blocks is not None:
-        rest = f", but for {found.common:,} of cases that are too common to be copies" if found.common else ""
+        rest = f", but for {found.common:,} of common cases, which are no copies" if found.common else ""
         done, action = f"Folds keep them together{rest}.", "kept together"
     elif problem.groups is None:
-        done, action = "They are too common to be copies, and folds part them.", "none"
+        done, action = "They are too common to be copies, so folds part them.", "none"
     else:
         done, action = "Folds keep groups together, and these rows where they are of one group.", "none"
     said = []
@@ -349,7 +354,7 @@ def _with_twins(problem: Problem) -> Problem:
         words = f"{found.equal:,} of {n:,} rows ({percent(found.equal / n)}) are equal to another one{torn}. {done}"
         said.append(Finding("twins", (), found.equal, action, words))
     for j, many in found.near:
-        name = problem.columns[j].name if problem.columns else f"feature {j}"
+        name = _columns(problem)[j].name
         words = f"{many:,} of {n:,} rows ({percent(many / n)}) are equal to another one but for {name!r}. {done}"
         said.append(Finding("twins", (name,), many, action, words))
     problem = replace(problem, blocks=found.blocks, findings=(*problem.findings, *said))
@@ -359,7 +364,6 @@ def _with_twins(problem: Problem) -> Problem:
     columns = ", columns=data.columns" if problem.columns else ""
     lines = (
         "from setwise.compare.audit import twin_blocks",
-        "from setwise.estimators.splits import block_folds",
         "# Rows that are equal to another one are in its block, which folds do not split.",
         f"blocks = twin_blocks(X, y{groups}{columns})",
     )

@@ -131,7 +131,7 @@ class Problem:
     columns : the kinds of the columns of X where they come from a raw table; then X may hold NaN for gaps
     notes : sentences on what was left out
     code : lines of Python that make X, y and groups
-    places : (d,) the features of a sparse file that occur; None where X is no sparse file
+    places : (d,) the features of a file without named columns of which X consists; None where these are all
     width, first : the number of features of that file, and the number of its first one, 0 or 1
     origin : the file that the rows come from; None for rows that come from none
     blocks : (n,) the number of the rows that folds keep together, such as equal ones, beside groups; None for none
@@ -233,16 +233,21 @@ class Problem:
         return replace(self, X=self.X[rows], y=self.y[rows], **kept)
 
     def without(self, names: Sequence[str], ids: Sequence[str] = ()) -> "Problem":
-        """The problem without some columns of its table, of which some are ids; its code leaves them out too."""
-        assert self.origin is not None
-        keep = [j for j, column in enumerate(self.columns) if column.name not in names]
-        columns = tuple(self.columns[j] for j in keep)
-        dropped = as_names_of_columns(self.origin.asked.get("drop"), "drop") or ()
-        asked = {**self.origin.asked, "drop": [*dropped, *names]}
-        origin = replace(self.origin, asked=asked, ids=(*self.origin.ids, *ids))
-        code = tuple(origin.line if line == self.origin.line else line for line in self.code)
-        features = tuple(column.name for column in columns)
-        return replace(self, X=self.X[:, keep], columns=columns, features=features, code=code, origin=origin)
+        """The problem without some of its named features, of which some are ids; its code leaves them out too."""
+        keep = np.array([j for j, name in enumerate(self.features) if name not in names])
+        features, columns = (
+            tuple(held[j] for j in keep.tolist()) if held else () for held in (self.features, self.columns)
+        )
+        part = replace(self, X=self.X[:, keep], features=features, columns=columns)
+        if self.columns and self.origin is not None:
+            dropped = as_names_of_columns(self.origin.asked.get("drop"), "drop") or ()
+            asked = {**self.origin.asked, "drop": [*dropped, *names]}
+            origin = replace(self.origin, asked=asked, ids=(*self.origin.ids, *ids))
+            code = tuple(origin.line if line == self.origin.line else line for line in self.code)
+            return replace(part, code=code, origin=origin)
+        out = np.setdiff1d(np.arange(self.X.shape[1]), keep).tolist()
+        lines = ("import numpy as np", f"X = np.delete(X, {out}, axis=1)") if self.code else ()
+        return replace(part, code=(*self.code, *lines), places=keep if self.places is None else self.places[keep])
 
     def outer_folds(self, rows: SelectionProblem, k: int, seed: int) -> Folds:
         """The training and test rows of k outer folds: random ones, or later and later ones where rows have times."""
@@ -377,9 +382,10 @@ def read_test(path: str, problem: Problem, target: str | None, group: str | None
         return _of_columns(path, name, problem, target, group)
     held = load_table(path, target, group, None if problem.many else problem.classes[1])
     X = held.X
-    if issparse(X) and problem.places is not None:
-        wide = csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], max(X.shape[1], problem.width)))
-        X = wide[:, problem.places]
+    if problem.places is not None and (issparse(X) or X.shape[1] == problem.width):
+        if issparse(X):
+            X = csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], max(X.shape[1], problem.width)))
+        X = X[:, problem.places]
     if X.shape[1] != problem.X.shape[1] or tuple(held.classes) != tuple(problem.classes):
         raise ValueError(f"--test {name} must have the features and labels of {problem.name}; it has others.")
     return Problem(name, f"Read from {name}.", X, held.y, held.groups, held.classes)

@@ -174,6 +174,8 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     average = [f'average="{measured.average}"'] if problem.many and measured.average != "samples" else []
     strategy, loss = f'"{key[1]}"', f'"{measured.name}"'
     more = ["from setwise import MeasureClassifier"]
+    if problem.blocks is not None:
+        more.append("from setwise.estimators.splits import block_folds")
     if plan.floor is not None:
         strategy, lines_of_floor = source(plan.floor)
         more += lines_of_floor

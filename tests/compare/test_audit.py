@@ -69,7 +69,13 @@ def by_way_of_float32(X, rng):
     return rows, []
 
 
+def with_references_and_dates(X, rng):
+    more = np.column_stack([X, rng.random(len(X)), 19000 + rng.integers(0, 90, len(X))])
+    return more, [Number("reference"), Date("day")]
+
+
 DISGUISES = [
+    with_references_and_dates,
     by_way_of_float32,
     exact, with_number, with_shuffled_number, with_jittered_number, with_dates, with_spellings, with_notes,
 ]  # fmt: skip
@@ -121,6 +127,17 @@ def test_sparse_rows_have_the_blocks_of_dense_ones():
     y = np.arange(80) % 2
     assert (twin_blocks(csr_matrix(X), y) == twin_blocks(X, y)).all()
     assert twin_blocks(np.arange(80.0)[:, None], y) is None
+
+
+def test_near_rows_are_said_with_the_columns_in_which_they_differ():
+    X, y, columns = noise()
+    rows = np.tile(np.arange(len(y)), 2)
+    dressed, more = with_references_and_dates(X[rows], np.random.default_rng(2))
+    (said,) = audited(table(dressed, y[rows], [*columns, *more])).findings
+    assert said.columns == ("reference", "day")
+    assert said.sentence == (
+        "480 of 480 rows (100.0 %) are equal to another one but for 'reference', 'day'. Folds keep them together."
+    )
 
 
 def test_a_common_case_is_no_copy():

@@ -43,6 +43,9 @@ FEW = 5
 KNOWN = 20
 """A column with fewer known cells may be empty in a training part; with so many it is so with probability 1e-4."""
 
+OWN = 0.75
+"""A column with so many different numbers, as a share of the different rows, may be as good as a number of the row."""
+
 LEAST = 3
 """In tables of fewer columns rows are nearly equal by chance."""
 
@@ -102,10 +105,12 @@ def audited(problem: Problem, keep: Sequence[str] = (), time: str | None = None,
             raise ValueError(f"{option} must name a feature of {problem.name}, {known}; got {name!r}.")
     if time is not None:
         problem = _in_time(problem, names.index(time))
-    if names:
-        problem = _without(problem, _useless(problem, folds), keep)
-        problem = _without(problem, _telling(problem), keep)
-    return _with_twins(problem)
+    problem = _without(problem, _useless(problem, folds), keep)
+    found = twins(problem.X, problem.y, None, problem.columns)
+    told = _without(problem, _telling(problem, found.blocks), keep)
+    if told.X is not problem.X or problem.groups is not None:
+        found = twins(told.X, told.y, told.groups, told.columns)
+    return _with_twins(told, found)
 
 
 def _columns(problem: Problem) -> tuple[Column, ...]:
@@ -180,10 +185,9 @@ def number_rows(cells: Values) -> bool:
     return m >= MANY and bool(np.abs(values - even).max() <= EVEN * np.sqrt(m) * spread / (m - 1))
 
 
-def _telling(problem: Problem) -> list[Finding]:
-    """The columns that give the label away, which are left out if that is sure."""
-    blocks, n = twin_blocks(problem.X, problem.y, columns=problem.columns), len(problem.y)
-    # Equal rows are one witness.
+def _telling(problem: Problem, blocks: Ints | None) -> list[Finding]:
+    """The columns that give the label away, which are left out if that is sure; rows of a block are one witness."""
+    n = len(problem.y)
     first = np.arange(n) if blocks is None else np.unique(blocks, return_index=True)[1]
     labels = problem.y.reshape(n, -1)[first].T
     labels = labels[np.minimum(labels.sum(axis=1), (1 - labels).sum(axis=1)) >= FEW]
@@ -218,8 +222,8 @@ def _units(problem: Problem, rows: Ints) -> int:
 def twin_blocks(X: Any, y: Any, groups: Any = None, columns: Sequence[Column] = ()) -> Ints | None:
     """The number (n,) of the block of each row: equal rows are in one, and so are groups that share such rows.
 
-    Equal are also rows that differ only in the spelling of words, beyond seven digits, or in one column that is as good
-    as a number of the row. None where no rows are so, or where equal rows are too common to be copies.
+    Equal are also rows that differ only in the spelling of words, beyond seven digits, or in columns that are as good
+    as numbers of the rows. None where no rows are so, or where equal rows are too common to be copies.
 
     Parameters
     ----------
@@ -239,14 +243,14 @@ class Twins(NamedTuple):
     blocks : what :func:`twin_blocks` gives
     equal, torn, common : the numbers of rows with an equal one, with an equal one of another label, and of rows that
         are equal to too many others to be copies
-    near : pairs of a column and the number of rows that are equal to another one but for this column
+    near : pairs of some columns and the number of rows that are equal to another one but for these
     """
 
     blocks: Ints | None
     equal: int
     torn: int
     common: int
-    near: tuple[tuple[int, int], ...] = ()
+    near: tuple[tuple[tuple[int, ...], int], ...] = ()
 
 
 def twins(X: Any, y: Ints, groups: Any, columns: Sequence[Column]) -> Twins:
@@ -261,11 +265,14 @@ def twins(X: Any, y: Ints, groups: Any, columns: Sequence[Column]) -> Twins:
     found = Twins(None, int((many > 1).sum()), torn, int(_common(many).sum()))
     if n >= ALIKE * (ids.max() + 1) and 2 * torn > n:
         return found
-    near = {} if cells is None else _near(cells, keys, [isinstance(column, Category | Date) for column in columns])
-    found = found._replace(near=tuple((j, int((np.bincount(one)[one] > 1).sum())) for j, one in near.items()))
+    worded = [isinstance(column, Category | Date) for column in columns]
+    near = [] if cells is None else _near(cells, keys, worded)
+    links = [np.unique(rest, return_inverse=True)[1] for _, rest in near]
+    counts = [int((np.bincount(one)[one] > 1).sum()) for one in links]
+    found = found._replace(near=tuple((out, many) for (out, _), many in zip(near, counts, strict=True)))
     own = np.arange(n) if groups is None else as_ids(groups, n)
     blocks = own
-    for one in (ids, *near.values()):
+    for one in (ids, *links):
         blocks = _joined(blocks, one)
     # Where equal rows link most groups, nothing could be held out.
     if blocks.max() == own.max() or np.bincount(blocks).max() > max(n / 5, np.bincount(own).max()):
@@ -298,28 +305,34 @@ def _spelled(X: Values, columns: Sequence[Column]) -> Values:
     return cells
 
 
-def _near(cells: Values, keys: NDArray[np.uint64], worded: Sequence[bool]) -> dict[int, Ints]:
-    """The columns but for which many more rows are equal, each with the ids (n,) of equal rows.
+def _near(
+    cells: Values, keys: NDArray[np.uint64], worded: Sequence[bool]
+) -> list[tuple[tuple[int, ...], NDArray[np.uint64]]]:
+    """Columns but for which many more rows are equal, one of them or several, each with keys (n,) of equal rows.
 
-    Such a column has words, dates, or mostly different numbers, and each half of the others tells the same rows apart.
+    They have words, dates, or mostly different numbers, and each half of the other columns tells the same rows apart.
     So rows are not meant that are equal by chance, in tables of few values.
     """
     n, d = cells.shape
-    found: dict[int, Ints] = {}
     if d < LEAST:
-        return found
-    rows, widths = _distinct(keys), None
-    for j in range(d):
-        rest = keys - mixed(cells[:, j], np.array([j], np.uint64))
+        return []
+    each = [mixed(cells[:, j], np.array([j], np.uint64)) for j in range(d)]
+    rows, widths = _distinct(keys), [*map(_distinct, each)]
+    own = [j for j in range(d) if (worded and worded[j]) or widths[j] >= OWN * rows]
+    found, best = [], rows
+    for out in [*((j,) for j in own), tuple(own)]:
+        others = sorted(set(range(d)) - set(out), key=lambda k: -widths[k])
+        if len(others) < LEAST - 1:
+            continue
+        rest = keys.copy()
+        for j in out:
+            rest -= each[j]
         left = _distinct(rest)
-        if rows - left < max(FEW, n / 100):
+        if (rows if len(out) == 1 else best) - left < max(FEW, n / 100):
             continue
-        widths = widths or [_distinct(mixed(cells[:, k], np.array([k], np.uint64))) for k in range(d)]
-        if not any(worded[j : j + 1]) and 2 * widths[j] < rows:
-            continue
-        others = sorted((k for k in range(d) if k != j), key=lambda k: -widths[k])
         if all(_distinct(row_keys(cells[:, half])) >= 0.9 * left for half in (others[::2], others[1::2])):
-            found[j] = np.unique(rest, return_inverse=True)[1]
+            best = min(best, left)
+            found.append((tuple(j for j in out if _distinct(rest + each[j]) > left), rest))
     return found
 
 
@@ -338,9 +351,9 @@ def _joined(blocks: Ints, ids: Ints) -> Ints:
     return np.unique(connected_components(links, directed=False)[1][:size], return_inverse=True)[1][blocks]
 
 
-def _with_twins(problem: Problem) -> Problem:
+def _with_twins(problem: Problem, found: Twins) -> Problem:
     """The problem with the rows that folds keep together, and what is said of equal rows."""
-    found, n = twins(problem.X, problem.y, problem.groups, problem.columns), len(problem.y)
+    n = len(problem.y)
     if found.blocks is not None:
         rest = f", but for {found.common:,} of common cases, which are no copies" if found.common else ""
         done, action = f"Folds keep them together{rest}.", "kept together"
@@ -353,10 +366,10 @@ def _with_twins(problem: Problem) -> Problem:
         torn = f", {found.torn:,} of them to one with another label" if found.torn else ""
         words = f"{found.equal:,} of {n:,} rows ({percent(found.equal / n)}) are equal to another one{torn}. {done}"
         said.append(Finding("twins", (), found.equal, action, words))
-    for j, many in found.near:
-        name = _columns(problem)[j].name
-        words = f"{many:,} of {n:,} rows ({percent(many / n)}) are equal to another one but for {name!r}. {done}"
-        said.append(Finding("twins", (name,), many, action, words))
+    for out, many in found.near:
+        names = tuple(_columns(problem)[j].name for j in out)
+        words = f"{many:,} of {n:,} rows ({percent(many / n)}) are equal to another one but for {some(names)}. {done}"
+        said.append(Finding("twins", names, many, action, words))
     problem = replace(problem, blocks=found.blocks, findings=(*problem.findings, *said))
     if found.blocks is None or not problem.code:
         return problem

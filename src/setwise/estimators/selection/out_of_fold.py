@@ -377,7 +377,7 @@ def _without_empty_columns(
     Boosted trees of scikit-learn refuse such columns. Raises the error where it has another cause, and names the column
     where that has few values, or where the model is ``kept`` for new rows.
     """
-    held = _numbers_held(X)
+    held = _values_held(X)
     for most in (0, FEW - 1):
         places = sorted((place for place in held if held[place] <= most), key=lambda place: held[place])
         try:
@@ -392,11 +392,10 @@ def _without_empty_columns(
     raise error
 
 
-def _numbers_held(X: Any) -> dict[int, int]:
-    """How many numbers each column of numbers holds, by its place; none where ``X`` is no such table."""
+def _values_held(X: Any) -> dict[int, int]:
+    """How many values each column of a frame, or of an array of numbers, holds, by its place; none of other rows."""
     if hasattr(X, "isetitem"):
-        kinds = [getattr(kind, "kind", "O") for kind in X.dtypes]
-        return {j: int(n) for j, (n, kind) in enumerate(zip(X.notna().sum(), kinds, strict=True)) if kind in "iuf"}
+        return dict(enumerate(X.notna().sum().tolist()))
     is_table = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
     return dict(enumerate((~np.isnan(X)).sum(axis=0).tolist())) if is_table else {}
 
@@ -415,12 +414,12 @@ def _constant(X: Any, places: Sequence[int]) -> Any:
 
 
 def _too_empty(source: OutOfFoldBase, X: Any, place: int) -> str:
-    """The refusal of a column that holds too few numbers for the model."""
-    held = _numbers_held(X)[place]
+    """The refusal of a column that holds too few values for the model."""
+    held = _values_held(X)[place]
     name = f"column {str(X.columns[place])!r}" if hasattr(X, "columns") else f"column {place}"
     return (
         f"{source.name} cannot be fitted to {len(X)} of the {len(source.truth)} rows, in which {name} holds "
-        f"{held or 'no'} number{'' if held == 1 else 's'} and else NaN: leave out that column, or fill its gaps."
+        f"{held or 'no'} value{'' if held == 1 else 's'} and else NaN: leave out that column, or fill its gaps."
     )
 
 

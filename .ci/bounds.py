@@ -16,8 +16,8 @@ def pythons() -> tuple[str, str]:
 
 
 def lowest_dependencies() -> list[str]:
-    """Each dependency that users install, the extra of pictures included, at its lowest version."""
-    return [line.replace(">=", "==") for line in PROJECT["dependencies"] + PROJECT["optional-dependencies"]["plot"]]
+    """Each dependency that users install, the extra for tables included, at its lowest version."""
+    return [line.replace(">=", "==") for line in PROJECT["dependencies"] + PROJECT["optional-dependencies"]["compare"]]
 
 
 if __name__ == "__main__":

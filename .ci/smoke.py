@@ -21,7 +21,7 @@ SHIPPED = {
 }  # fmt: skip
 EXTRAS = {
     "setwise.dask": "setwise.dask needs dask and distributed: pip install 'setwise[dask]'.",
-    "setwise.plotting": "setwise.plotting needs matplotlib: pip install 'setwise[plot]'.",
+    "setwise.plotting": "setwise.plotting needs matplotlib: pip install 'setwise[compare]'.",
     "setwise.torch": "setwise.torch needs PyTorch 2.4 or later: pip install torch.",
 }
 WITH_EXTRAS = (*EXTRAS, "setwise.compare.pictures")
@@ -68,7 +68,7 @@ def check_a_fit() -> None:
 
 
 def check_the_command_line(folder: Path) -> None:
-    """``--version``, ``list``, ``compare --quick`` on a file, and what reports and ``predict`` say of the extras."""
+    """``--version``, ``list``, ``compare --quick`` on an archive, and what is said without the extra ``compare``."""
     command = [str(Path(sys.executable).parent / "setwise")]
 
     def run(*arguments: str) -> str:
@@ -81,14 +81,17 @@ def check_the_command_line(folder: Path) -> None:
     assert all(f"  {name} " in listed for name in losses.LOSSES)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 2))
-    rows = np.column_stack([X, X[:, 0] + rng.standard_normal(300) > 0.5])
-    np.savetxt(folder / "data.csv", rows, delimiter=",", header="a,b,target", comments="", fmt="%g")
-    said = run("compare", "data.csv", "--target", "target", "--base", "linear", "--quick", "--out", "report")
+    np.savez(folder / "data.npz", X=X, y=X[:, 0] + rng.standard_normal(300) > 0.5)
+    said = run("compare", "data.npz", "--base", "linear", "--quick", "--out", "report")
     assert "WHAT TO DO" in said, said
-    assert "pip install matplotlib" in (folder / "report" / "report.html").read_text("utf-8")
-    predict = [*command, "predict", "model.skops", "data.csv"]
-    said = subprocess.run(predict, cwd=folder, capture_output=True, text=True, check=False).stderr
-    assert said == "setwise: to read model.skops install skops: pip install skops.\n", said
+    assert "For pictures install matplotlib" in (folder / "report" / "report.html").read_text("utf-8")
+    (folder / "data.csv").write_text("a,y\n1,0\n2,1\n")
+    for words, sentence in (
+        (["predict", "model.skops", "data.csv"], "to read model.skops install skops"),
+        (["compare", "data.csv"], "to read data.csv install pandas"),
+    ):
+        said = subprocess.run([*command, *words], cwd=folder, capture_output=True, text=True, check=False).stderr
+        assert said == f"setwise: {sentence}: pip install 'setwise[compare]'.\n", said
 
 
 if __name__ == "__main__":

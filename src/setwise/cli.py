@@ -145,6 +145,7 @@ def _parser() -> Parser:
     )
     add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
     add.add_argument("--keep", metavar="COLUMN[,COLUMN]", help="columns to write beside the labels, such as ids")
+    _add_text_form(add)
     add.add_argument("--out", type=Path, metavar="FILE", help="CSV file for the labels (default: standard output)")
     add.set_defaults(run=_predict)
 
@@ -180,6 +181,12 @@ def _add_compare(commands: Any) -> None:
     )  # fmt: skip
     add.add_argument("--time-column", metavar="COLUMN", help="a date or number: outer folds are judged on later rows")
     add.add_argument(
+        "--kind", action="append", metavar="COLUMN=KIND",
+        help="how a column is read: number, category, date, text, or id, which is left out; may be repeated",
+    )  # fmt: skip
+    add.add_argument("--missing", action="append", metavar="WORD", help="a word for a gap; may be repeated")
+    _add_text_form(add)
+    add.add_argument(
         "--loss", metavar="LOSS[,LOSS]",
         help="measures, one answer for each, with parameters after colons, as f1,fbeta:2,tversky:0.3:0.7; see "
         "'setwise list' (default: f1)",
@@ -203,6 +210,14 @@ def _add_compare(commands: Any) -> None:
     )  # fmt: skip
     _add_effort(add)
     add.set_defaults(run=_compare)
+
+
+def _add_text_form(add: argparse.ArgumentParser) -> None:
+    """The options of how a text table is written."""
+    add.add_argument(
+        "--sep", metavar="CHARACTER", help="what parts the cells of a .csv file (default: it is looked for)"
+    )
+    add.add_argument("--encoding", metavar="NAME", help="its encoding, as cp1252 (default: it is looked for)")
 
 
 def _add_effort(add: argparse.ArgumentParser) -> None:
@@ -258,7 +273,9 @@ def _predict(options: argparse.Namespace) -> int:
     """The command ``setwise predict``."""
     from setwise.compare.predict import predict_command
 
-    text, notes, done = predict_command(options.model, options.data, options.out, options.group, options.keep)
+    text, notes, done = predict_command(
+        options.model, options.data, options.out, options.group, options.keep, options.sep, options.encoding
+    )
     for note in notes:
         _note(f"setwise: {in_line(note)}")
     if options.out is None:

@@ -151,6 +151,35 @@ def test_the_printed_code_runs_and_repeats_the_threshold(files, tmp_path, capsys
 
 
 @pytest.mark.slow
+def test_a_table_is_read_as_it_is_asked_for(tmp_path, capsys, without_pictures):
+    rng = np.random.default_rng(0)
+    groups, age = rng.integers(0, 4, 300), rng.integers(20, 60, 300)
+    sick = (groups == 2) ^ (rng.random(300) < 0.1)
+    ages = [-1 if i % 5 == 0 else one for i, one in enumerate(age)]
+    lines = [
+        "größe^age^key^sick",
+        *(f"{g}^{a}^{i % 9}^{int(y)}" for i, (g, a, y) in enumerate(zip(groups, ages, sick, strict=True))),
+    ]
+    (tmp_path / "t.csv").write_bytes("\n".join(lines).encode("cp850"))
+    form = ("--sep", "^", "--encoding", "cp850")
+    words = (*form, "--kind", "größe=category", "--kind", "key=id", "--missing", "-1", "--target", "sick", *LEAST)
+    assert run(tmp_path / "t.csv", *words, "--test", tmp_path / "t.csv", "--out", tmp_path / "r", "--save",
+               tmp_path / "m.skops") == 0  # fmt: skip
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Column 'key' is left out: it is an id." in out
+    assert "größe = 2 +" in out
+    (one,) = results(tmp_path / "r")
+    assert one["rows"][0]["loss_on_test_file"] < 0.3
+    space = {}
+    exec(one["code"], space)
+    assert space["data"].columns[1].missing == ("-1",)
+    command = ["predict", str(tmp_path / "m.skops"), str(tmp_path / "t.csv"), *form, "--out", str(tmp_path / "l.csv")]
+    assert main(command) == 0
+    labels = [line.split(",")[0] for line in (tmp_path / "l.csv").read_text().splitlines()[1:]]
+    assert np.mean(np.array(labels, dtype=int) == sick) > 0.8
+
+
+@pytest.mark.slow
 def test_the_code_has_the_path_that_was_given_names_the_measure_and_predicts_names(files, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = os.path.relpath(files / "t.csv")
@@ -245,6 +274,15 @@ def test_floors_are_asked_for_and_counted(files, tmp_path, capsys, without_pictu
         (("t.csv", "--target", "sick", "--test", "none.csv"), "there is no file none.csv."),
         (("t.csv", "--target", "sick", "--folds", "100"), "t.csv is too small for 100 outer folds"),
         (("t.csv", "--target", "u"), "must have two values"),
+        (("t.csv", "--target", "sick", "--kind", "bag"), "--kind must be COLUMN=KIND, as zip=category; got 'bag'."),
+        (("t.csv", "--target", "sick", "--kind", "bag=numeral"), "kinds['bag'] must be one of 'number', 'category'"),
+        (("t.csv", "--target", "sick", "--kind", "no=id"), "t.csv has no column 'no'"),
+        (("t.csv", "--target", "sick", "--sep", ";;"), "sep must be one character, as ';'; got ';;'."),
+        (
+            ("t.csv", "--target", "sick", "--encoding", "x"),
+            "encoding must be one that Python knows, as 'cp1252'; got 'x'.",
+        ),
+        (("matrix.npz", "--missing", "-"), "missing is for tables with named columns; matrix.npz has none."),
         (("t.csv", "--target", "sick", "--recall-at-least", "1.5"), "--recall-at-least must be a share from 0 to 1"),
         (("t.csv", "--target", "sick", "--precision-at-least", "nan"), "--precision-at-least must be a share from 0"),
         (
@@ -293,7 +331,7 @@ def test_the_plan_of_a_report_is_repeated_exactly(files, tmp_path, capsys):
     assert run(*words, *first) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "The budget had no room to repeat the choice" in shown
-    assert "Left out when the 0 s were used up: " in shown
+    assert "Left out as the time was used up: " in shown
     (one,) = results(tmp_path / "r")
     assert one["plan"]["grid"] == [1.0]
     assert (one["plan"]["folds"], one["plan"]["outer"]) == (3, 0)

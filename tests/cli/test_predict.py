@@ -21,6 +21,7 @@ from setwise import __version__
 from setwise.cli import main
 from setwise.compare.drift import TrainingRows
 from setwise.compare.saved_model import SavedModel, save_model
+from setwise.datasets.columns import Texts
 
 skops = pytest.importorskip("skops.io")
 
@@ -69,7 +70,9 @@ def test_another_process_labels_shuffled_columns_with_unseen_words_and_gaps(fold
 
     # the same rows with the columns of the training, read in this process, by a model that was not saved
     model, data = table_model(folder / "t.csv", kind)
-    X = np.column_stack([column.codes(np.array(new[column.name], dtype=object), "new") for column in data.columns])
+    X = np.column_stack(
+        [column.codes(Texts.of(np.array(new[column.name], dtype=object)), "new") for column in data.columns]
+    )
     labels, scores = model.decide(X)
     assert [row["label"] for row in found] == [("no", "yes")[label] for label in labels]
     np.testing.assert_array_equal([float(row["probability"]) for row in found], scores)

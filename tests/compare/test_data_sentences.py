@@ -87,5 +87,7 @@ def test_dates_are_a_warning_unless_later_rows_are_a_test():
     ]
     both = made_up(problem=problem([0, 0, 0, 1], columns=(*columns[:2], Date("born"))))
     assert data(both)["DATA"][0].startswith("'day admitted' and 'born' are dates, features like others here")
+    clock = made_up(problem=problem([0, 0, 0, 1], columns=(columns[0], Date("clock", "%H:%M"), columns[2])))
+    assert data(clock) == {}
     tested = replace(found, rows=tuple(replace(row, test=0.5) for row in found.rows))
     assert data(tested) == data(replace(found, problem=replace(found.problem, times=np.arange(4.0)))) == {}

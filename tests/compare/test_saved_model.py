@@ -51,7 +51,8 @@ from setwise.compare.saved_model import (
 )
 from setwise.compare.trust import not_numbers
 from setwise.core.exceptions import Refusal
-from setwise.datasets import load_table
+from setwise.datasets import load_rows, load_table
+from setwise.estimators import TableEncoder
 from setwise.estimators.selection import STRATEGIES, choice
 from setwise.losses import LOSSES
 
@@ -409,8 +410,8 @@ def test_without_skops_one_sentence_says_how_to_install_it(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.splitlines() == [
-        "to read m.skops install skops: pip install skops.",
-        "to save a model install skops: pip install skops.",
+        "to read m.skops install skops: pip install 'setwise[compare]'.",
+        "to save a model install skops: pip install 'setwise[compare]'.",
     ]
 
 
@@ -454,6 +455,29 @@ def test_an_estimator_that_was_fitted_to_other_features_is_not_saved(table, tmp_
         with pytest.raises(Refusal, match="fitted to .* features, .*: fit it to an array, or save your model without"):
             save_model(SavedModel(fitted, ("no", "yes"), "f1", n_features=4, **more), tmp_path / "m.skops")
     assert not list(tmp_path.iterdir())
+
+
+def test_words_moments_and_units_are_read_by_a_loaded_model(tmp_path):
+    rng = np.random.default_rng(0)
+    ill = rng.random(200) < 0.5
+    rows = [
+        f"the patient number {i} says it {'hurts' if yes else 'is fine'},2024-03-{1 + i % 28:02} {i % 24:02}:30,"
+        f"${i}.50,{int(yes)}"
+        for i, yes in enumerate(ill)
+    ]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["note,seen,paid,ill", *rows]) + "\n")
+    data = load_table(path, "ill")
+    assert [column.kind for column in data.columns][-2:] == ["date", "number"]
+    fitted = make_pipeline(TableEncoder(data.columns), LogisticRegression(C=10.0)).fit(data.X, data.y)
+    model = SavedModel(fitted, data.classes, "f1", data.columns, response="predict_proba", threshold=0.5)
+    loaded = load_model(save_model(model, tmp_path / "m.skops"))
+    assert loaded.columns == data.columns
+    new = tmp_path / "new.csv"
+    new.write_text('paid,seen,note\n"$1.50",2025-01-01 12:00,it hurts\n$2,2025-01-01 12:00,now it is fine\n')
+    labels, scores = loaded.decide(load_rows(new, loaded.columns).X)
+    assert labels.tolist() == [1, 0]
+    np.testing.assert_array_equal(scores, model.decide(load_rows(new, data.columns).X)[1])
 
 
 def test_an_estimator_of_other_labels_is_neither_saved_nor_silent(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setwise.datasets import load, load_numbered, load_rows, load_table
-from setwise.datasets.columns import Category, Date, DecimalComma, Number, Truth
+from setwise.datasets.columns import Category, Date, Number, Truth
 
 
 @pytest.fixture
@@ -80,8 +80,8 @@ def test_gaps_in_the_target_and_in_ids_are_refused_with_the_row(write):
         (("1970-01-01", "1970-01-03"), "", (0, 2)),
         (("1970-01-01T12:00", "1970-01-02 06:00:00"), "", (0.5, 1.25)),
         (("1970-01-01T00:00:00Z", "1970-01-01T06:00:00+06:00"), "", (0, 0)),
-        (("1970-1-5", "1970-2-1"), "%Y-%m-%d", (4, 31)),
-        (("1970/01/02", "1970/01/03"), "%Y/%m/%d", (1, 2)),
+        (("1970-1-5", "1970-2-1"), "", (4, 31)),
+        (("1970/01/02", "1970/01/03"), "", (1, 2)),
         (("31.01.1970", "01.02.1970"), "%d.%m.%Y", (30, 31)),
         (("01/31/1970", "02/01/1970"), "%m/%d/%Y", (30, 31)),
         (("31/01/1970 12:00", "01/02/1970 00:00"), "%d/%m/%Y %H:%M", (30.5, 31)),
@@ -103,14 +103,24 @@ def test_dates_are_days_since_1970(write, cells, form, days):
 
 def test_an_order_of_day_and_month_that_is_not_told_is_said(write):
     data = load_table(write("d,y\n01/02/2020,0\n03/04/2020,1\n"), "y")
-    assert data.notes == ("Column 'd' is read as month before day: no date in it tells the order.",)
+    says = "no date in it tells the order. If days come first, write them as 2024-12-31."
+    assert data.notes == (f"Column 'd' is read as month before day: {says}",)
     assert data.columns == (Date("d", "%m/%d/%Y"),)
 
 
 def test_numbers_with_a_stray_word_are_said(write):
     rows = "".join(f"{i % 40},{i % 2}\n" for i in range(80))
     data = load_table(write(f"x,y\n{rows}soon,1\n"), "y")
-    assert data.notes == ("Column 'x' is read as text: it holds 'soon' among its numbers.",)
+    assert data.notes == ("Column 'x' is read as numbers, and 'soon' in it as a gap.",)
+    assert data.columns == (Number("x", missing=("soon",)),)
+    assert np.isnan(data.X[:, 0]).tolist() == [False] * 80 + [True]
+    # new rows have the same gaps, and no others
+    np.testing.assert_array_equal(load_rows(write("x\nsoon\n3\n", "new.csv"), data.columns).X[:, 0], [np.nan, 3])
+    with pytest.raises(ValueError, match="'later' in row 1 .line 2., and it must hold finite numbers"):
+        load_rows(write("x\nlater\n3\n", "new.csv"), data.columns)
+    # two words are no gaps
+    data = load_table(write(f"x,y\n{rows}soon,1\nlater,0\n"), "y")
+    assert "read as text: it holds 'later' among its numbers. If that is a gap, write --missing later." in data.notes[0]
     assert isinstance(data.columns[0], Category)
 
 
@@ -119,7 +129,7 @@ def test_decimal_commas_are_numbers_where_the_comma_parts_no_cells(write, name):
     part = "\t" if name == "t.tsv" else ";"
     text = "price;n;code;y\n12,50;1;a,1;0\n-3;2;b,2;1\n;3;a,1;1\n1,5e3;4;b,2;0\n".replace(";", part)
     data = load_table(write(text, name), "y")
-    assert data.columns == (DecimalComma("price"), Number("n"), Category("code", ("a,1", "b,2")))
+    assert data.columns == (Number("price", decimal=","), Number("n"), Category("code", ("a,1", "b,2")))
     np.testing.assert_array_equal(data.X[:, 0], [12.5, -3, np.nan, 1500])
     assert data.notes == ("Column 'price' is read as numbers with a decimal comma.",)
     # the same for new rows, which may hold whole numbers, or numbers without text
@@ -139,7 +149,9 @@ def test_decimal_commas_of_a_table_of_numbers(tmp_path):
     from pyarrow.parquet import write_table
 
     write_table(pa.table({"price": [1.5, None]}), tmp_path / "t.parquet")
-    np.testing.assert_array_equal(load_rows(tmp_path / "t.parquet", [DecimalComma("price")]).X, [[1.5], [np.nan]])
+    np.testing.assert_array_equal(
+        load_rows(tmp_path / "t.parquet", [Number("price", decimal=",")]).X, [[1.5], [np.nan]]
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,11 +159,7 @@ def test_decimal_commas_of_a_table_of_numbers(tmp_path):
     [
         (("1,234", "2,500"), "decimal comma. If the comma of '1,234' parts thousands, take it out."),
         (("0,234", "2,500"), "is read as numbers with a decimal comma."),
-        (
-            ("1.234,50", "12,50"),
-            "read as text: it holds '1.234,50'. If that is a number, write it with a decimal point",
-        ),
-        (("1,234,567", "12"), "read as text: it holds '1,234,567'. If that is a number"),
+        (("1.234,50", "12,50"), "is read as numbers with a decimal comma."),
         (("12,50", "2.5"), "read as text: it holds '12,50'. If that is a number"),
     ],
 )
@@ -163,12 +171,12 @@ def test_what_a_comma_may_mean_is_said(write, cells, note):
 
 def test_a_comma_in_a_quoted_cell_of_a_comma_file_is_said(write):
     data = load_table(write('x,y\n"12,50",0\n"3,5",1\n"12,50",1\n'), "y")
-    assert data.columns == (Category("x", ("12,50", "3,5")),)
-    assert "read as text: it holds '12,50'" in data.notes[0]
+    assert data.columns == (Number("x", decimal=","),)
+    assert data.notes == ("Column 'x' is read as numbers with a decimal comma.",)
     data = load_table(write("x;n;y\n" + "".join(f"{i},5;{i};{i % 2}\n" for i in range(80)) + "soon;0;0\n"), "y")
     assert data.notes == (
-        "Column 'x' is left out: it is text of which no value occurs twice, as an id is.",
-        "Column 'x' is read as text: it holds 'soon' among its numbers.",
+        "Column 'x' is read as numbers, and 'soon' in it as a gap.",
+        "Column 'x' is read as numbers with a decimal comma.",
     )
 
 
@@ -177,15 +185,17 @@ def test_a_nameless_column_that_numbers_rows_is_left_out(write, first):
     a, b = first.split(",")
     path = write(f",x,y\n{a},5,0\n{b},6,1\n")
     assert load_table(path, "y").features == ("x",)
-    with pytest.raises(ValueError, match="column 1 of t.csv has no name"):
-        load(path, "y")
+    data = load(path, "y")
+    assert data.features == ("x",)
+    # a column of nothing is what a comma too many makes
+    assert data.notes == (() if first == "," else ("Column 1 has no name and numbers the rows: it is left out.",))
 
 
-def test_a_nameless_column_of_data_is_refused(write):
-    with pytest.raises(ValueError, match="column 1 of t.csv has no name"):
-        load_table(write(",x,y\n7,5,0\n3,6,1\n"), "y")
-    with pytest.raises(ValueError, match="two columns without a name"):
-        load_table(write(",,y\n7,5,0\n3,6,1\n"), "y")
+def test_nameless_columns_of_data_are_called_as_pandas_calls_them(write):
+    data = load_table(write(",x,y\n7,5,0\n3,6,1\n"), "y")
+    assert data.features == ("Unnamed: 0", "x")
+    assert data.notes == ("Column 1 has no name and is called 'Unnamed: 0' here.",)
+    assert load_table(write(",,y\n7,5,0\n3,6,1\n"), "y", drop="Unnamed: 1").features == ("Unnamed: 0",)
 
 
 def test_words_with_quotes_separators_and_letters_of_any_script(write):
@@ -302,4 +312,4 @@ def test_a_whole_number_with_a_point_is_the_same_word(tmp_path):
         "1", "A", "-20", "1", "01", "1.5", "1.50", None,
     ]  # fmt: skip
     # words that no file gave stay what they are
-    assert Category("code", ("1.0", "A")).code("1.0") == 0.0
+    assert Category("code", ("1.0", "A")).of_texts(np.array(["1.0"], dtype=object)) == 0.0

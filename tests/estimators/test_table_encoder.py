@@ -189,3 +189,41 @@ def test_a_column_that_is_empty_in_training_is_0_for_trees(kind):
     assert np.isnan(X[:, 1]).all()
     with pytest.raises(ValueError, match="min_values must be"):
         TableEncoder((Number("a"), kind("b")), "trees", min_values=0).fit(X)
+
+
+def test_hours_and_weekdays_of_dates_are_features():
+    days = np.datetime64("2024-01-01") + np.arange(28)  # the first one is a Monday
+    moments = (days.astype("M8[m]") + np.arange(28) * 47).astype(float) / 1440.0
+    rows = np.column_stack([moments, np.arange(28.0)])
+    rows[5, 0] = NAN
+    columns = (Date("at"), Number("n"))
+    trees = TableEncoder(columns, "trees").fit(rows)
+    assert trees.get_feature_names_out().tolist() == ["at", "n", "at: hour", "at: weekday"]
+    hour, weekday = trees.transform(rows)[:, 2:].T
+    np.testing.assert_allclose(hour, np.where(np.isnan(moments := rows[:, 0]), NAN, np.arange(28) * 47 / 60 % 24))
+    assert weekday[:5].tolist() == [0, 1, 2, 3, 4]
+    assert np.isnan(weekday[5])
+    for density in (0.0, 1.0):
+        encoder = linear(columns, sparse_threshold=density).fit(rows)
+        names = encoder.get_feature_names_out().tolist()
+        assert names[3:6] == ["at: hour (sin)", "at: hour (cos)", "at: weekday = Monday"]
+        assert len(names) == encoder.transform(rows).shape[1] == 3 + 2 + 7
+        np.testing.assert_allclose(column(encoder, rows, "at: hour (cos)")[:5], np.cos(hour[:5] * np.pi / 12))
+        assert column(encoder, rows, "at: weekday = Sunday").tolist() == [i % 7 == 6 for i in range(28)]
+        # a gap is in no hour and on no day
+        assert not encoder.transform(rows)[5, 3:].any()
+    # days without times have no hour, and what is the same in all rows is left out
+    weeks = np.floor(rows[:, :1])
+    names = TableEncoder(columns[:1], "trees").fit(weeks).get_feature_names_out().tolist()
+    assert names == ["at", "at: weekday"]
+    assert TableEncoder(columns[:1], "trees").fit(weeks[::7]).get_feature_names_out().tolist() == ["at"]
+    assert tree_categories((Date("at"), Category("c", ("a", "b")))) == [1]
+
+
+def test_a_model_sees_what_happens_at_night():
+    rng = np.random.default_rng(0)
+    rows = (19723.0 + np.sort(rng.random(2000)) * 180)[:, None]
+    y = (np.floor(rows[:, 0] % 1 * 24) < 5).astype(int)
+    columns = (Date("at"),)
+    for form, model in (("linear", LogisticRegression(C=100.0)), ("trees", HistGradientBoostingClassifier())):
+        assert cross_val_score(make_pipeline(TableEncoder(columns, form), model), rows, y).mean() > 0.95

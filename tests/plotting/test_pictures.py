@@ -123,7 +123,7 @@ def test_matplotlib_missing_is_said_in_a_sentence(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"setwise.plotting needs matplotlib: pip install 'setwise\[plot\]'"):
+    with pytest.raises(ImportError, match=r"setwise.plotting needs matplotlib: pip install 'setwise\[compare\]'"):
         importlib.reload(plotting)
 
 

@@ -47,6 +47,15 @@ def test_a_malformed_argument_of_a_reader_is_refused_in_a_sentence(table):
             Parameter(f"{name}(drop, column)", partial(read, table, "y", None, None), targets | {"the target": "y"}),
         ):
             try_all(parameter)
+    kinds = without(OBJECTS, "None") | {"no kind": {"a": "numeral"}, "no column": {"z": "id"}, "target": {"y": "id"}}
+    words = without(OBJECTS, "None", "text", "list of texts") | {"numbers": [1, 2]}
+    for parameter in (
+        Parameter("load_table(kinds, column)", lambda v: load_table(table, "y", kinds=v), kinds),
+        Parameter("load_table(missing, column)", lambda v: load_table(table, "y", missing=v), words),
+        Parameter("load_table(sep)", lambda v: load_table(table, "y", sep=v), TEXTS | {"two": ";;"}),
+        Parameter("load_table(encoding)", lambda v: load_table(table, "y", encoding=v), TEXTS | {"none": "utf-7000"}),
+    ):
+        try_all(parameter)
 
 
 def test_a_malformed_argument_of_a_reader_of_samples_is_refused_in_a_sentence(table):
@@ -63,6 +72,8 @@ def test_a_malformed_argument_of_a_reader_of_samples_is_refused_in_a_sentence(ta
         Parameter("load_sample(group, column)", partial(load_sample, path, 6, "y"), groups),
         Parameter("load_sample(positive)", partial(load_sample, path, 6, "y", None), TEXTS | {"no label": "2"}),
         Parameter("load_sample(drop, column)", partial(load_sample, path, 6, "y", None, None), targets),
+        Parameter("load_sample(kinds, column)", lambda v: load_sample(path, 6, "y", kinds=v), {"no": {"a": "numeral"}}),
+        Parameter("load_sample(missing, column)", lambda v: load_sample(path, 6, "y", missing=v), {"numbers": [1]}),
         Parameter("load_sample(seed)", lambda v: load_sample(path, 6, "y", seed=v), SEEDS),
     ):
         try_all(parameter)
@@ -77,6 +88,8 @@ def test_a_malformed_argument_of_a_reader_of_new_rows_is_refused_in_a_sentence(t
         Parameter("load_rows(columns, column)", partial(load_rows, table), OBJECTS | {"text": "a", "names": ["a"]}),
         Parameter("load_rows(group, column)", lambda v: load_rows(table, columns, v), texts | {"list": ["id"]}),
         Parameter("load_rows(keep, column)", lambda v: load_rows(table, columns, None, v), texts),
+        Parameter("load_rows(sep)", lambda v: load_rows(table, columns, sep=v), TEXTS | {"two": ";;"}),
+        Parameter("load_rows(encoding)", lambda v: load_rows(table, columns, encoding=v), TEXTS | {"none": "utf-7000"}),
         Parameter("load_numbered(path, file)", lambda v: load_numbered(v, 2), paths | {"table": str(table)}),
         Parameter("load_numbered(n_features)", partial(load_numbered, table.parent / "table.svm"), COUNTS),
         Parameter("load_numbered(group)", partial(load_numbered, table.parent / "table.svm", 2), TEXTS),

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from setwise.compare.problem import Finding, Problem
 from setwise.compare.text import percent
 from setwise.core.checks import Bools, Ints, Values
-from setwise.datasets.columns import Category, Column, Date, Number, Numbers, some
+from setwise.datasets.columns import Category, Column, Date, Number, some
 from setwise.estimators.sets import as_ids
 from setwise.estimators.splits import mixed, row_keys
 
@@ -122,7 +122,7 @@ def _in_time(problem: Problem, j: int) -> Problem:
     """The problem with column j as the times of its rows, by which outer folds are made."""
     column, times = _columns(problem)[j], np.array(problem.X[:, j], dtype=np.float64)
     gaps = int(np.isnan(times).sum())
-    if gaps or not isinstance(column, Numbers | Date):
+    if gaps or not isinstance(column, Number | Date):
         held = f"gaps in {gaps:,} rows" if gaps else f"a {column.kind}"
         raise ValueError(f"--time-column must name a date or number without gaps; {column.name!r} has {held}.")
     words = f"Later rows judge: test rows of outer folds have a larger {column.name!r} than all rows trained on."
@@ -161,9 +161,9 @@ def _useless(problem: Problem, folds: int) -> list[Finding]:
         cells, name = problem.X[first, j], column.name
         cells, filled = cells[~np.isnan(cells)], rows[~np.isnan(problem.X[rows, j])]
         held = _units(problem, filled)
-        if isinstance(column, Numbers) and PANDAS.fullmatch(name):
+        if isinstance(column, Number) and PANDAS.fullmatch(name):
             found.append(_of(name, "running number", len(cells), "is an index of pandas."))
-        elif isinstance(column, Numbers) and number_rows(cells):
+        elif isinstance(column, Number) and number_rows(cells):
             found.append(_of(name, "running number", len(cells), "numbers the rows."))
         elif held < min(KNOWN, units / 2):
             groups = "" if problem.groups is None else f", in {held} groups"

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -55,6 +55,10 @@ class CommandOptions:
     drop: str | None = None
     time_column: str | None = None
     keep_column: list[str] | None = None
+    kind: Sequence[str] | None = None
+    missing: Sequence[str] | None = None
+    sep: str | None = None
+    encoding: str | None = None
     loss: str | None = None
     average: str | None = None
     base: str | None = None
@@ -77,9 +81,17 @@ class CommandOptions:
     command: str = ""
 
     @property
-    def asked(self) -> dict[str, str | None]:
-        """What the readers of files are asked for."""
-        return {"target": self.target, "group": self.group, "positive": self.positive, "drop": self.drop}
+    def asked(self) -> dict[str, Any]:
+        """What the readers of files are asked for; ValueError for a ``--kind`` without a column or a kind."""
+        kinds = {}
+        for text in self.kind or ():
+            name, _, kinds[name] = text.rpartition("=")
+            if not name:
+                raise ValueError(f"--kind must be COLUMN=KIND, as zip=category; got {text!r}.")
+        given = {
+            name: getattr(self, name) for name in ("target", "group", "positive", "drop", "missing", "sep", "encoding")
+        }
+        return {**given, "kinds": kinds or None}
 
 
 def plan_of(options: CommandOptions) -> Plan:
@@ -288,7 +300,7 @@ def compare_command(
         budget = options.time_budget
         if budget is None and options.data is not None and options.plan is None:
             budget = QUICK_BUDGET if options.quick else BUDGET
-        found = run(work, options, budget, say, kept)
+        found = run(work, options, budget, say, kept, time.perf_counter() - begin)
         files, failed = list[Path](), list[tuple[str, Exception]]()
         if options.save is not None:
             with _kept_going(failed, "the model is not saved"):
@@ -362,8 +374,12 @@ def run(
     budget: float | None,
     say: Callable[[str], None],
     kept: OpenCheckpoint | None = None,
+    spent: float = 0.0,
 ) -> list[Answer]:
-    """Plan by the sizes of the problems, say what is left out, and run every comparison."""
+    """Plan by the sizes of the problems, say what is left out, and run every comparison.
+
+    The plan is that of the whole budget; of its seconds so many are ``spent``.
+    """
     plans: list[tuple[ComparisonTask, Plan, list[str]]] = []
     # Each problem has an equal share of the budget.
     share, expected = None if budget is None else budget / len(work), 0.0
@@ -394,7 +410,8 @@ def run(
 
         place = None if kept is None else kept.part(f"problem {k}")
         tell = line.say if options.data is not None else None
-        found += compare(one.problem, one.measures, own, advance, one.test, notes, share, place, one.others, tell)
+        left = None if share is None else max(share - spent / len(work), 1e-9)
+        found += compare(one.problem, one.measures, own, advance, one.test, notes, left, place, one.others, tell)
     line.close()
     return found
 
@@ -412,7 +429,10 @@ def work_of(options: CommandOptions, plan: Plan) -> list[ComparisonTask]:
     """The problems with their measures: that of a file, or the bundled ones."""
     average = options.average or "samples"
     if options.data is None:
-        given = ("target", "group", "positive", "drop", "time_column", "keep_column", "test", "save", "memory")
+        given = (
+            "target", "group", "positive", "drop", "time_column", "keep_column", "test", "save", "memory", "plan",
+            "kind", "missing", "sep", "encoding",
+        )  # fmt: skip
         odd = [name for name in given if getattr(options, name) is not None]
         if odd:
             raise ValueError(f"--{odd[0].replace('_', '-')} is for a file; name it before the options.")
@@ -432,7 +452,9 @@ def work_of(options: CommandOptions, plan: Plan) -> list[ComparisonTask]:
         problem = read(options.data, options.asked)
     problem = audited(problem, options.keep_column or (), options.time_column, plan.folds)
     others = others and replace(others, problem=problem)
-    test = None if options.test is None else read_test(options.test, problem, options.target, options.group)
+    test = None
+    if options.test is not None:
+        test = read_test(options.test, problem, options.target, options.group, options.sep, options.encoding)
     return [ComparisonTask(problem, measures_of(options.loss or usual_loss(options), average), test, others)]
 
 

@@ -143,7 +143,7 @@ def _read(
     """What block k has of the other rows."""
     sample, problem = others.sample, others.problem
     kept, group = ~sample.holds(edges[k], edges[k + 1] - edges[k]), sample.asked.group
-    names = [*(column.name for column in problem.columns), *sample.target]
+    names = [*dict.fromkeys(column.source for column in problem.columns), *sample.target]
     part = sample.table.columns(sample.table.arrow(groups[k], names, kept))
     ids = None if group is None else sample.table.ids(groups[k], group, codes)[kept]
     held = rows_of(part, problem.columns, None, sample.target)

@@ -20,7 +20,13 @@ from setwise.datasets.new_rows import NewRows, load_numbered, load_rows
 
 
 def predict_command(
-    model: Path, data: str, out: Path | None = None, group: str | None = None, keep: str | None = None
+    model: Path,
+    data: str,
+    out: Path | None = None,
+    group: str | None = None,
+    keep: str | None = None,
+    sep: str | None = None,
+    encoding: str | None = None,
 ) -> tuple[str, list[str], str]:
     """Label the rows of a file; returns the text of the table of labels, sentences on another version and on rows that
     differ from those of the training, and one that counts the labels.
@@ -43,7 +49,7 @@ def predict_command(
     held, notes = _load(model)
     # The group is read where it matters, and where it is asked for.
     group = group or (held.group if held.joint else None)
-    rows = _read(held, model, data, group, keep)
+    rows = _read(held, model, data, group, keep, sep, encoding)
     try:
         labels, scores = held.decide(rows.X, rows.groups)
     except MemoryError:
@@ -97,11 +103,14 @@ def _load(path: Path) -> tuple[SavedModel, list[str]]:
     return held, [f"{path.name} was saved by {', and by '.join(sorted(made))}, so labels may differ."] if made else []
 
 
-def _read(held: SavedModel, model: Path, data: str, group: str | None, keep: str | None) -> NewRows:
+def _read(
+    held: SavedModel, model: Path, data: str, group: str | None, keep: str | None, sep: str | None, encoding: str | None
+) -> NewRows:
     if held.columns:
-        return load_rows(data, held.columns, group, keep)
-    if keep is not None:
-        raise ValueError(f"--keep is for tables with named columns; {model.name} reads features without names.")
+        return load_rows(data, held.columns, group, keep, sep, encoding)
+    for name, value in (("keep", keep), ("sep", sep), ("encoding", encoding)):
+        if value is not None:
+            raise ValueError(f"--{name} is for tables with named columns; {model.name} reads features without names.")
     return load_numbered(data, held.n_features, group, held.first)
 
 

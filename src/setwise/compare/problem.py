@@ -19,7 +19,7 @@ from setwise.core.batch import Sets
 from setwise.core.checks import as_array, as_count, as_kind, as_labels, as_reals, shown
 from setwise.datasets import Data, early_detection, load_rows, load_table
 from setwise.datasets.columns import Column, some, word
-from setwise.datasets.files import TABLES, TARGET_NAMES, as_names_of_columns
+from setwise.datasets.files import as_names_of_columns
 from setwise.datasets.synthetic import early_stage
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.sets import as_ids, group
@@ -340,7 +340,7 @@ def digit_traits(count: int = 6) -> Problem:
     return Problem("traits of digits", about, X, Y, None, tuple(digits), code=code)
 
 
-def read(data: str, asked: Mapping[str, str | None]) -> Problem:
+def read(data: str, asked: Mapping[str, Any]) -> Problem:
     """The problem of a file that ``load_table`` reads; ValueError or OSError in one sentence where it cannot."""
     return problem_of(load_table(data, **asked), data, "load_table", asked)
 
@@ -370,7 +370,14 @@ def problem_of(held: Data, data: str, reader: str, asked: Mapping[str, Any]) -> 
     )  # fmt: skip
 
 
-def read_test(path: str, problem: Problem, target: str | None, group: str | None) -> Problem:
+def read_test(
+    path: str,
+    problem: Problem,
+    target: str | None,
+    group: str | None,
+    sep: str | None = None,
+    encoding: str | None = None,
+) -> Problem:
     """Further rows of known labels, read as those of the problem are.
 
     Raises
@@ -379,7 +386,10 @@ def read_test(path: str, problem: Problem, target: str | None, group: str | None
     """
     name = Path(path).name
     if problem.columns:
-        return _of_columns(path, name, problem, target, group)
+        names = tuple(problem.classes) if problem.many else (target or (problem.origin or Origin()).target,)
+        found = load_rows(path, problem.columns, group, list(names), sep, encoding)
+        y = targets_of(found.kept, problem, names, f"--test {name}")
+        return Problem(name, f"Read from {name}.", found.X, y, found.groups, problem.classes, columns=problem.columns)
     held = load_table(path, target, group, None if problem.many else problem.classes[1])
     X = held.X
     if problem.places is not None and (issparse(X) or X.shape[1] == problem.width):
@@ -389,14 +399,6 @@ def read_test(path: str, problem: Problem, target: str | None, group: str | None
     if X.shape[1] != problem.X.shape[1] or tuple(held.classes) != tuple(problem.classes):
         raise ValueError(f"--test {name} must have the features and labels of {problem.name}; it has others.")
     return Problem(name, f"Read from {name}.", X, held.y, held.groups, held.classes)
-
-
-def _of_columns(path: str, name: str, problem: Problem, target: str | None, group: str | None) -> Problem:
-    """Rows of a table with named columns."""
-    names = tuple(problem.classes) if problem.many else (target or _usual_target(path),)
-    held = load_rows(path, problem.columns, group, list(names))
-    y = targets_of(held.kept, problem, names, f"--test {name}")
-    return Problem(name, f"Read from {name}.", held.X, y, held.groups, problem.classes, columns=problem.columns)
 
 
 def targets_of(kept: Mapping[str, list[str]], problem: Problem, names: Sequence[str], where: str) -> NDArray[np.int64]:
@@ -422,13 +424,3 @@ def _place(text: str, known: Sequence[str]) -> int:
         with suppress(ValueError, OverflowError):
             text = word(float(text))
     return known.index(text) if text in known else -1
-
-
-def _usual_target(path: str) -> str:
-    """The name of the target column where none was given: the only one with a usual name."""
-    suffix = Path(path).suffix.lower()
-    table = TABLES[suffix](Path(path)) if suffix in TABLES and Path(path).is_file() else None
-    found = [] if table is None else [name for name in table.names if name.lower() in TARGET_NAMES]
-    if table is not None and len(found) != 1:
-        raise ValueError(f"--test {Path(path).name} must have one target column; name it with --target.")
-    return found[0] if found else TARGET_NAMES[0]

@@ -287,8 +287,8 @@ class _OfAllRows:
             return []
         whole = seconds_text(self._clock.expects(self._costs.expected(self._whole)))
         return [
-            f"Left out when the {self._clock.budget:.0f} s were used up: {'; '.join(self.cut)}. All of the plan takes "
-            f"{whole} here (--time-budget)."
+            f"Left out as the time was used up: {'; '.join(self.cut)}. All of the plan takes {whole} here "
+            "(--time-budget)."
         ]
 
 

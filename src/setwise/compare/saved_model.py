@@ -84,7 +84,7 @@ def check_classes(classes: Any) -> None:
         )
 
 
-HOW_TO_INSTALL = "pip install skops"
+HOW_TO_INSTALL = "pip install 'setwise[compare]'"
 
 RESPONSES = ("predict_proba", "decision_function", "predict")
 
@@ -99,7 +99,7 @@ PARTS = {
     "Combination": "setwise.core.loss",
     "ConstantModel": "setwise.estimators.weak.problem",
     "Date": "setwise.datasets.columns",
-    "DecimalComma": "setwise.datasets.columns",
+    "DateParts": "setwise.estimators.table_encoder",
     "ExpectedLossRule": "setwise.estimators.selection.decision",
     "FeatureScaling": "setwise.estimators.weak.problem",
     "Interval": "setwise.estimators.weak.selection",
@@ -118,6 +118,8 @@ PARTS = {
     "TrainingRows": "setwise.compare.drift",
     "Truth": "setwise.datasets.columns",
     "WeakCandidate": "setwise.estimators.weak.selection",
+    "Word": "setwise.datasets.columns",
+    "WordWeights": "setwise.estimators.table_encoder",
 }
 """Classes of fitted models that no package exports, with their modules; in a file they are called ``setwise.NAME``.
 
@@ -294,7 +296,7 @@ def save_model(model: SavedModel, path: str | Path) -> Path:
 
     Raises
     ------
-    ValueError : if the extra ``setwise[save]`` is not installed, or if the model holds a type that
+    ValueError : if the extra ``setwise[compare]`` is not installed, or if the model holds a type that
         :func:`load_model` would refuse
     Refusal : a ValueError, for an estimator that was fitted to other features than those of new rows, to columns with
         names, or to other labels than 0 and 1, or whose weights are NaN

@@ -14,7 +14,7 @@ from setwise.compare.floor_sentences import expected, floor_gain, floor_on_test,
 from setwise.compare.plan import BASES, FIRST, PLAIN, Key, NamedLoss
 from setwise.compare.problem import Origin, Problem
 from setwise.compare.text import between, figure, grid, listed, percent, signed, threshold_text
-from setwise.datasets.columns import Date, Numbers, Truth
+from setwise.datasets.columns import Date, Number, Truth
 from setwise.estimators.selection import STRATEGIES, Strategy
 from setwise.estimators.selection.strategies import ScoreOrder
 
@@ -102,7 +102,7 @@ def labels(problem: Problem) -> str:
 
 def dates(found: Answer) -> list[str]:
     """A warning where folds are random and a column is a date; nothing where later rows judge, or further ones."""
-    names = [column.name for column in found.problem.columns if isinstance(column, Date)]
+    names = [column.name for column in found.problem.columns if isinstance(column, Date) and not column.clock]
     if not names or not np.isnan(found.rows[0].test) or found.problem.times is not None:
         return []
     one = len(names) == 1
@@ -160,13 +160,14 @@ def _range(found: Answer) -> list[str]:
 
 def _columns(problem: Problem) -> list[str]:
     """The columns of a table by their kinds."""
-    kinds: dict[str, list[str]] = {}
+    kinds: dict[str, dict[str, None]] = {}
     for column in problem.columns:
-        kinds.setdefault(KINDS[column.kind], []).append(column.name)
-    return [f"Columns: {'; '.join(f'{kind} {listed(names)}' for kind, names in kinds.items())}."] if kinds else []
+        kinds.setdefault(KINDS[column.kind], {})[column.source] = None
+    return [f"Columns: {'; '.join(f'{kind} {listed([*names])}' for kind, names in kinds.items())}."] if kinds else []
 
 
-KINDS = {"number": "numbers", "truth value": "truth values", "date": "dates (as days)", "category": "categories"}
+KINDS = {"number": "numbers", "truth value": "truth values", "date": "dates (as days)", "category": "categories",
+         "text": "text"}  # fmt: skip
 """The kinds of columns, of which there are several."""
 
 
@@ -248,7 +249,7 @@ def train_on_all(found: Answer) -> list[str]:
     """That all rows of the file train a linear model for one set, where this is what is recommended and possible."""
     problem, (base, strategy) = found.problem, found.winner.key
     one_set = problem.groups is None and not problem.many
-    plain = all(isinstance(column, Numbers | Truth) for column in problem.columns) and not problem.has_gaps
+    plain = all(isinstance(column, Number | Truth) for column in problem.columns) and not problem.has_gaps
     if found.others is None or base != FIRST or not WAYS[strategy].linear or not one_set or not plain or found.floored:
         return []
     rows = found.others.count + len(problem.y)

@@ -212,7 +212,7 @@ class ParquetBlocks:
             stamp = Stamp.of(path)
         except (OSError, ValueError):
             raise FileNotFoundError(f"X must be the path of a Parquet file; there is no {path.name!r}.") from None
-        absent = f"X is refused: to read {name} install pyarrow."
+        absent = f"X is refused: to read {name} install pyarrow: pip install 'setwise[compare]'."
         self._file = ParquetFile(stamp, absent, f"X must be a Parquet file; {name} cannot be read")
         self.names = self._features(features, others)
         self._dtype = matrix_dtype([self._number(name) for name in self.names])

@@ -4,20 +4,20 @@ Columns without a header get names when these are asked for. Missing values amon
 their meaning is unknown.
 """
 
-import math
 import os
 import re
 from abc import ABC, abstractmethod
-from bisect import bisect_left
-from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.core.attributes import cached_property
 from setwise.core.checks import as_names, as_text, shown
 from setwise.core.exceptions import BrokenPromise
 
@@ -91,19 +91,72 @@ def refuse_missing(values: NDArray[Any], what: str, place: Callable[[int], str] 
         raise ValueError(f"{what} holds {shown}; leave such rows out.")
 
 
-Cells = NDArray[Any]
-
-DAY = 86400.0
-"""The number of seconds in a day."""
-
-WHOLE = re.compile(r"\A(-?\d+)\.0*\Z")
+POINTED = re.compile(r"\A(-?\d+)\.0*\Z")
 """A whole number with a point."""
 
-CLOCKS = ("", " %H:%M", " %H:%M:%S")
-"""The times of day that may follow a date, as the formats of ``datetime.strptime``."""
 
-DAYS = ("", "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y", "%d-%b-%Y")
-"""The forms of dates, in the order in which they are tried; the empty one stands for ISO 8601."""
+@final
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """A column of text: the distinct ``values`` (k,), Python strings as objects, and the ``places`` (n,) among them."""
+
+    values: NDArray[np.object_]
+    places: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, cells: Any, strip: bool = False) -> "Texts":
+        """The column of these texts; ``strip`` takes the blanks around them away."""
+        places, values = pandas_for("to read tables").factorize(cells)
+        found = np.array(values, dtype=object)
+        if strip and any(text != text.strip() for text in found.tolist()):
+            again = cls.of(np.array([text.strip() for text in found.tolist()], dtype=object))
+            return cls(again.values, again.places[places])
+        return cls(found, places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def cells(self) -> NDArray[np.object_]:
+        """The text of each row, (n,)."""
+        return np.asarray(self.values[self.places])
+
+    @cached_property
+    def words(self) -> tuple[Any, dict[str, int]]:
+        """How often each word is in each of the distinct texts, (k, m) CSC, and the columns of the m words."""
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        counter = CountVectorizer(dtype=np.float64)
+        try:
+            found = counter.fit_transform("" if text in WORDS else text for text in self.values.tolist())
+            return found.tocsc(), counter.vocabulary_
+        # There is no word of two letters or more.
+        except ValueError:
+            return None, {}
+
+    def without(self, gaps: Collection[str]) -> list[str]:
+        """The distinct texts but for the words of a gap."""
+        return [text for text in self.values.tolist() if text not in gaps]
+
+
+Cells = NDArray[Any] | Texts
+"""What a file holds in a column: numbers or truth values, with NaN for gaps, or texts."""
+
+
+def as_texts(cells: Cells) -> Texts:
+    """The cells as texts; a missing number is the empty one."""
+    if isinstance(cells, Texts):
+        return cells
+    return Texts.of(np.array([word(cell) if cell == cell else "" for cell in cells.tolist()], dtype=object))
+
+
+def pandas_for(what: str) -> Any:
+    """The module pandas; ValueError that says how to install it, where ``what`` begins the sentence."""
+    try:
+        import pandas
+    except ImportError:
+        raise ValueError(f"{what} install pandas: pip install 'setwise[compare]'.") from None
+    return pandas
 
 
 @dataclass(frozen=True)
@@ -113,124 +166,151 @@ class Column(ABC):
     Attributes
     ----------
     name : the name in the header of the file
+    missing : words that are gaps in this column, beside those of every table
     """
 
     name: str
+    missing: tuple[str, ...] = field(default=(), kw_only=True)
 
     kind: ClassVar[str]
-    reads: ClassVar[str]
 
     def __post_init__(self) -> None:
-        as_text(self.name, "name")
+        for name, value in list(vars(self).items()):
+            if name not in ("missing", "words"):
+                as_text(value, name)
+            elif value != () or name == "words":
+                object.__setattr__(self, name, as_names(value, name))
 
-    @classmethod
-    def of(cls, name: str, words: Set[str]) -> Self | None:
-        """The column of this kind for cells with these distinct texts, none of them a gap; None if one does not fit."""
-        found = cls(name)
-        return found if all(map(found.fits, words)) else None
+    @property
+    def source(self) -> str:
+        """The column of the file that it reads."""
+        return self.name
 
-    def fits(self, text: str) -> bool:
-        """Whether a text that is no gap has the form of the column."""
-        try:
-            self.code(text)
-        except (ValueError, OverflowError):
-            return False
-        return True
+    @property
+    def reads(self) -> str:
+        """What its cells must hold, as a sentence says it."""
+        return "text"
 
     @abstractmethod
-    def code(self, text: str) -> float:
-        """The number for one text that is no gap; ValueError if it does not fit."""
+    def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
+        """The numbers for texts (k,) that are no gaps; NaN for one that does not fit."""
 
-    def number(self, value: float) -> float:
-        """The number for a cell that the file holds as a number; ValueError if it does not fit."""
-        return self.code(word(value))
-
-    def plain(self, cells: Cells) -> NDArray[np.float64] | None:
-        """The numbers for cells that need no look at each of them; None for others."""
-        return None
-
-    @final
     def codes(self, cells: Cells, file: str, place: Callable[[int], str] = row_words) -> NDArray[np.float64]:
         """The numbers (n,) for the cells (n,), with NaN for gaps.
 
-        ``cells`` holds numbers, truth values, or Python strings as objects. ``file`` is the name for the sentence, and
-        ``place`` gives the words for a row.
-        Raises ValueError naming the first row that does not fit this column.
+        ``file`` is the name for the sentence, and ``place`` gives the words for a row. Raises ValueError naming the
+        first row that does not fit this column.
         """
-        plain = self.plain(cells)
-        if plain is not None:
-            return plain
-        values = cells.tolist()
-        # Each distinct cell is turned into a number once; NaN differs from itself, so it needs no entry.
-        table: dict[Any, float] = {}
-        for cell in dict.fromkeys(value for value in values if value == value):
-            try:
-                table[cell] = self._of_cell(cell)
-            except (ValueError, OverflowError):
-                raise ValueError(
-                    f"column {self.name!r} of {file} holds {shown(cell)} in {place(values.index(cell))}, and it must "
-                    f"hold {self.reads}; mend it, or leave it out."
-                ) from None
-        return np.array([table[value] if value == value else np.nan for value in values], dtype=np.float64)
-
-    def _of_cell(self, cell: Any) -> float:
-        if isinstance(cell, str):
-            return np.nan if cell in WORDS else self.code(cell)
-        return self.number(cell)
+        if isinstance(self, Number) and not isinstance(cells, Texts):
+            numbers = [float(text) for text in self.missing if is_number(text)]
+            values, places, gap = cells, np.arange(len(cells)), np.isin(cells, numbers) | (cells != cells)
+            found = np.where(gap, np.nan, cells.astype(np.float64))
+        else:
+            texts = as_texts(cells)
+            values, places = texts.values, texts.places
+            gap = np.array([text in WORDS or text in self.missing for text in values.tolist()], dtype=np.bool_)
+            found = np.full(len(values), np.nan)
+            found[~gap] = self.of_texts(values[~gap])
+        odd = ~gap & ~np.isfinite(found)
+        if odd.any():
+            row = int(np.argmax(odd[places]))
+            raise ValueError(
+                f"column {self.name!r} of {file} holds {shown(values[places[row]])} in {place(row)}, and it must hold "
+                f"{self.reads}; mend it, or leave it out."
+            )
+        return np.asarray(found[places])
 
 
+UNIT = r"%|‰|[A-Z]{0,3}[$€£¥₹₽₺₩₪₫฿]|EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|Rs\.?"
+"""What may stand before a number as well as behind it."""
+
+WRITTEN = re.compile(
+    rf"(?P<open>\()?(?P<sign>[+-]?) ?(?P<before>{UNIT})? ?(?P<after_unit>[+-]?)"
+    r"(?P<digits>[.,]?\d(?:[\d.,' ]*\d[.,]?)?(?:[eE][+-]?\d+)?) ?"
+    rf"(?P<behind>{UNIT}|[^\W\d_][^\d\s,()+-]{{0,9}}|°[CF]?)?(?P<close>\))?"
+)
+"""A number with what people write around it: a sign, a unit, and what parts thousands; in parentheses it is below 0."""
+
+PLAIN = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "’": "'", "−": "-"})
+
+FORMS = ((".", ""), (",", ""), (".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"))
+"""What may stand for the decimal point, and between thousands."""
+
+
+@cache
+def _form(decimal: str, thousands: str) -> re.Pattern[str]:
+    """The digits of a number in a form."""
+    whole = rf"\d+|[1-9]\d{{0,2}}(?:{re.escape(thousands)}\d{{3}})+" if thousands else r"\d+"
+    point = re.escape(decimal)
+    return re.compile(rf"(?:(?:{whole})(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?")
+
+
+def written(text: str) -> tuple[str, str, str] | None:
+    """The sign, the digits and the unit of a text that is a number as people write it; None for another text."""
+    found = WRITTEN.fullmatch(text.translate(PLAIN))
+    if found is None or bool(found["open"]) != bool(found["close"]):
+        return None
+    signs, units = [found["sign"] + found["after_unit"], "-"[: bool(found["open"])]], (found["before"], found["behind"])
+    if len("".join(signs)) > 1 or all(units):
+        return None
+    return "".join(signs), found["digits"], units[0] or units[1] or ""
+
+
+@final
 @dataclass(frozen=True)
-class Numbers(Column):
-    """A column of finite numbers; each is itself."""
+class Number(Column):
+    """A column of finite numbers; each is itself.
+
+    Attributes
+    ----------
+    decimal : what stands for the decimal point, ``"."`` or ``","``
+    thousands : what may stand between thousands: nothing, a comma, a point, a blank or an apostrophe
+    unit : what stands before or behind each number, as ``"%"``, ``"$"`` or ``"kg"``; 12.5 % are 12.5
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    unit: str = ""
 
     kind: ClassVar[str] = "number"
 
-    @abstractmethod
-    def fits(self, text: str) -> bool:
-        """Whether a text is a number in the form of the column; the words of infinite ones are."""
+    @classmethod
+    def of(cls, name: str, words: Sequence[str], decimal_comma: bool = False) -> "Number | None":
+        """The form that fits all words; where comma and point may be either, ``decimal_comma`` decides."""
+        if all(map(is_number, words)):
+            return cls(name)
+        parts: list[tuple[str, str, str]] = []
+        for text in words:
+            found = written(text)
+            if found is None or (parts and found[2] != parts[0][2]):
+                return None
+            parts.append(found)
+        for decimal, thousands in sorted(FORMS, key=lambda form: form[0] == "," and not decimal_comma):
+            if all(_form(decimal, thousands).fullmatch(digits) for _, digits, _ in parts):
+                return cls(name, decimal, thousands, parts[0][2])
+        return None
 
-    @final
-    def plain(self, cells: Cells) -> NDArray[np.float64] | None:
-        if cells.dtype.kind not in "iuf":
-            return None
-        found = cells.astype(np.float64)
-        # An infinite number is refused with its row.
-        return None if np.isinf(found).any() else found
+    @property
+    def reads(self) -> str:
+        """What its cells must hold."""
+        comma = " with a decimal comma" if self.decimal == "," else ""
+        return f"finite numbers{comma}{f' in {self.unit}' if self.unit else ''}"
 
-    @final
-    def code(self, text: str) -> float:
-        if not self.fits(text):
-            raise ValueError(text)
-        return self.number(float(text.replace(",", ".")))
+    def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
+        """The numbers for texts; infinite ones for the words of these."""
+        if self.decimal == "." and not self.unit and not any("_" in text for text in texts.tolist()):
+            with suppress(ValueError):
+                return texts.astype(np.float64)
+        return np.array([self._number(text) for text in texts.tolist()], dtype=np.float64)
 
-    @final
-    def number(self, value: float) -> float:
-        out = float(value)
-        if not math.isfinite(out):
-            raise ValueError(value)
-        return out
-
-
-@final
-@dataclass(frozen=True)
-class Number(Numbers):
-    """A column of finite numbers that are written with a decimal point; each is itself."""
-
-    reads: ClassVar[str] = "finite numbers"
-
-    def fits(self, text: str) -> bool:
-        return is_number(text)
-
-
-@final
-@dataclass(frozen=True)
-class DecimalComma(Numbers):
-    """A column of finite numbers that are written with a decimal comma, as ``12,50``; each is itself."""
-
-    reads: ClassVar[str] = "finite numbers with a decimal comma"
-
-    def fits(self, text: str) -> bool:
-        return "." not in text and text.count(",") <= 1 and is_number(text.replace(",", "."))
+    def _number(self, text: str) -> float:
+        if not self.unit and self.decimal == "." and is_number(text):
+            return float(text)
+        found = written(text)
+        if found is None or found[2] != self.unit or not _form(self.decimal, self.thousands).fullmatch(found[1]):
+            return np.nan
+        digits = found[1].replace(self.thousands, "") if self.thousands else found[1]
+        return float(found[0] + digits.replace(",", "."))
 
 
 @final
@@ -239,15 +319,46 @@ class Truth(Column):
     """A column of truth values: 1 for ``true`` and 0 for ``false``, in letters of any case."""
 
     kind: ClassVar[str] = "truth value"
-    reads: ClassVar[str] = "true and false"
 
     # Zeros and ones alone are numbers, which are tried first.
     CODES: ClassVar[dict[str, float]] = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 
-    def code(self, text: str) -> float:
-        if text.lower() not in self.CODES:
-            raise ValueError(text)
-        return self.CODES[text.lower()]
+    @property
+    def reads(self) -> str:
+        """What its cells must hold."""
+        return "true and false"
+
+    def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
+        """The numbers for texts."""
+        return np.array([self.CODES.get(text.lower(), np.nan) for text in texts.tolist()], dtype=np.float64)
+
+
+DAYS = (
+    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y",
+    "%m-%d-%Y", "%d-%m-%Y", "%m-%d-%y", "%d-%m-%y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y",
+    "%B %d %Y", "%d %b %Y", "%d %B %Y", "%d. %b %Y", "%d. %B %Y", "%d/%b/%Y", "%a, %d %b %Y", "%A, %d %B %Y",
+    "%A, %B %d, %Y", "%b %Y", "%B %Y", "%m/%Y",
+)  # fmt: skip
+"""The forms of dates beside ISO 8601, in the order in which they are tried."""
+
+DIGIT = re.compile(r"\d")
+
+WHOLE = ("%a %b %d %H:%M:%S %Y", "%Y%m%d")
+"""Forms in which no time of day follows, or none can be told from a number."""
+
+CLOCK = re.compile(
+    r"(?P<gap>^|,? |[T:])(?P<hour>\d{1,2}:\d\d)(?P<second>:\d\d)?(?P<part>\.\d+)?(?P<half> ?[AaPp][Mm])?"
+    r"(?P<zone> ?(?:[A-Z]{1,4}|[+-]\d\d:?\d\d))?$"
+)
+"""The time of day at the end of a text."""
+
+
+def _clock_form(found: re.Match[str]) -> str:
+    """The format of a time of day, as pandas takes it."""
+    half, zone = found["half"] or "", found["zone"] or ""
+    form = found["gap"] + ("%I:%M" if half else "%H:%M") + (":%S" if found["second"] else "")
+    form += (".%f" if found["part"] else "") + half[:-2] + ("%p" if half else "")
+    return form + (" " * zone.startswith(" ") + ("%z" if zone.strip()[0] in "+-" else "%Z") if zone else "")
 
 
 @final
@@ -255,34 +366,53 @@ class Truth(Column):
 class Date(Column):
     """A column of dates, with or without a time of day; the number is the days since the first of January 1970.
 
+    A column of times alone holds the part of the day that is over.
+
     Attributes
     ----------
-    form : the format of ``datetime.strptime``; the empty one stands for ISO 8601. A time without a zone counts as UTC
+    form : the format for ``pandas.to_datetime``; the empty one stands for ISO 8601. A time without a zone counts as UTC
     """
 
     form: str = ""
 
     kind: ClassVar[str] = "date"
-    reads: ClassVar[str] = "dates of one form"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        as_text(self.form, "form")
 
     @classmethod
-    def of(cls, name: str, words: Set[str]) -> "Date | None":
-        for form in [day and day + clock for day in DAYS for clock in CLOCKS]:
+    def of(cls, name: str, words: Sequence[str]) -> "Date | None":
+        """The first form that fits all words."""
+        # The common case, words without digits, costs nothing.
+        if DIGIT.search(words[0]) is None:
+            return None
+        texts = np.array(words, dtype=object)
+        clock = CLOCK.search(words[0])
+        time = "" if clock is None else _clock_form(clock)
+        days = ("",) if clock is not None and clock.start() == 0 else DAYS
+        for form in ("", *(day + time for day in days if day + time), *WHOLE):
             found = cls(name, form)
-            if all(map(found.fits, words)):
+            if not np.isnan(found.of_texts(texts[:1])[0]) and not np.isnan(found.of_texts(texts)).any():
                 return found
         return None
 
-    def code(self, text: str) -> float:
+    @property
+    def reads(self) -> str:
+        """What its cells must hold."""
+        return f"dates of one form, {self.form or 'ISO 8601'}"
+
+    @property
+    def clock(self) -> bool:
+        """Whether it holds times of day alone."""
+        return bool(self.form) and "%Y" not in self.form and "%y" not in self.form
+
+    def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
+        """The numbers for texts."""
+        pandas = pandas_for("to read dates")
         # A whole number is a date in ISO 8601 too, but hardly in a table.
-        if text.isdigit():
-            raise ValueError(text)
-        found = datetime.strptime(text, self.form) if self.form else datetime.fromisoformat(text)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() / DAY
+        kept = texts if self.form else [None if text.isdigit() else text for text in texts.tolist()]
+        found = pandas.to_datetime(
+            pandas.Series(kept, dtype=object), format=self.form or "ISO8601", utc=True, errors="coerce"
+        )
+        days = (found.dt.tz_localize(None).to_numpy() - np.datetime64(0, "s")) / np.timedelta64(1, "D")
+        return np.asarray(days % 1.0 if self.clock else days, dtype=np.float64)
 
 
 @final
@@ -295,43 +425,136 @@ class Category(Column):
     words : the distinct words, sorted; that of a whole number has no point, so that ``1.0`` is ``1``
     """
 
-    words: tuple[str, ...]
+    words: tuple[str, ...] = ()
 
     kind: ClassVar[str] = "category"
-    reads: ClassVar[str] = "text"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "words", as_names(self.words, "words"))
 
     @classmethod
-    def of(cls, name: str, words: Set[str]) -> "Category":
-        return cls(name, tuple(sorted({WHOLE.sub(r"\1", text) for text in words})))
+    def of(cls, name: str, words: Collection[str], missing: tuple[str, ...]) -> "Category":
+        """The category of these words."""
+        return cls(name, tuple(sorted({POINTED.sub(r"\1", text) for text in words})), missing=missing)
 
-    def code(self, text: str) -> float:
-        for spelled in (text, WHOLE.sub(r"\1", text)):
-            place = bisect_left(self.words, spelled)
-            if place < len(self.words) and self.words[place] == spelled:
-                return float(place)
-        return float(len(self.words))
-
-
-KINDS: tuple[type[Column], ...] = (Number, DecimalComma, Truth, Date, Category)
-"""The kinds in the order in which they are tried; the last one takes any text."""
+    def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
+        """The numbers for texts."""
+        places = {text: float(place) for place, text in enumerate(self.words)}
+        known = [places.get(text, places.get(POINTED.sub(r"\1", text), len(places))) for text in texts.tolist()]
+        return np.array(known, dtype=np.float64)
 
 
-def column_of(name: str, cells: Cells, decimal_comma: bool = False) -> Column | None:
-    """The column for the cells of a file: the first of ``KINDS`` that fits them all; None if all are gaps.
+LEAST_ROWS, MOST_WORDS, MOST_CELLS = 5, 300, 20_000_000
+"""A word of a text is a feature if so many rows hold it. There are so many words at most, the most frequent ones, and
+they take so many numbers in all rows, but 20 words in any case."""
 
-    Numbers with a decimal comma are looked for where ``decimal_comma`` says that a comma does not part cells.
+
+@final
+@dataclass(frozen=True)
+class Word(Column):
+    """How often a word is in the cells of a column of text.
+
+    Attributes
+    ----------
+    text : the name of the column of text
+    word : the word in small letters
     """
-    if cells.dtype.kind == "b":
+
+    text: str = ""
+    word: str = ""
+
+    kind: ClassVar[str] = "text"
+
+    @classmethod
+    def all_of(cls, name: str, cells: Texts) -> "tuple[Word, ...]":
+        """The most frequent words of a column of text, sorted."""
+        counts, words = cells.words
+        if not words:
+            return ()
+        rows = np.bincount(cells.places, minlength=len(cells.values)) @ (counts > 0)
+        most = int(np.clip(MOST_CELLS // len(cells), 20, MOST_WORDS))
+        frequent = sorted(
+            (word for word, j in words.items() if rows[j] >= LEAST_ROWS), key=lambda w: (-rows[words[w]], w)
+        )
+        return tuple(cls(f"{name}: {word}", text=name, word=word) for word in sorted(frequent[:most]))
+
+    @property
+    def source(self) -> str:
+        """The column of text."""
+        return self.text
+
+    def codes(self, cells: Cells, file: str, place: Callable[[int], str] = row_words) -> NDArray[np.float64]:
+        """How often the word is in each cell; never in a gap."""
+        texts = as_texts(cells)
+        counts, words = texts.words
+        if self.word not in words:
+            return np.zeros(len(texts))
+        return np.asarray(counts[:, [words[self.word]]].toarray().ravel()[texts.places])
+
+    def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
+        """How often the word is in each text."""
+        return self.codes(Texts(texts, np.arange(len(texts))), "")
+
+
+ABSENT = frozenset(
+    {"-", "--", "---", ".", "..", "*", "x", "n/k", "nk", "n.k.", "n.a.", "na", "n/a", "none", "nil", "null", "unknown",
+     "not known", "unk", "missing", "not available", "tbd", "tba", "undefined", "undisclosed", "k.a.", "unbekannt"}
+)  # fmt: skip
+"""Words in small letters that stand for a gap where they stand among numbers or dates."""
+
+FEW = 0.1
+"""The largest share of the distinct values of a column that a single word may be, if it is a gap among numbers."""
+
+KINDS = ("number", "category", "date", "text", "id")
+"""The kinds that may be asked for."""
+
+
+def column_of(
+    name: str, cells: Cells, decimal_comma: bool = False, missing: Sequence[str] = (), kind: str | None = None
+) -> Column | None:
+    """The column for the cells of a file: the first kind that fits them all; None if all are gaps.
+
+    Parameters
+    ----------
+    name : the name of the column
+    cells : what the file holds
+    decimal_comma : whether a comma between three digits and others is rather a decimal one
+    missing : further words for gaps
+    kind : the kind that is asked for, one of :data:`KINDS`; None looks for it
+    """
+    gaps = tuple(dict.fromkeys(missing))
+    if not isinstance(cells, Texts) and kind in (None, "number"):
+        if cells.dtype.kind == "b":
+            return Truth(name, missing=gaps)
+        column = Number(name, missing=gaps)
+        return None if np.isnan(column.codes(cells, "")).all() else column
+    words = as_texts(cells).without({*WORDS, *gaps})
+    if not words:
+        return None
+    if kind in ("category", "text"):
+        return Category.of(name, words, gaps)
+    found = _fitting(name, words, decimal_comma, kind)
+    # A word among numbers or dates has no digits, as the codes of a category have.
+    strays = () if found or kind else tuple(text for text in words if DIGIT.search(text) is None)
+    few = len(strays) == 1 <= FEW * len(words)
+    if 0 < len(strays) < len(words) and (few or all(text.lower() in ABSENT for text in strays)):
+        found = _fitting(name, [text for text in words if text not in strays], decimal_comma, kind)
+    if found is not None:
+        return replace(found, missing=(*gaps, *strays))
+    if kind is not None:
+        return Number(name, missing=gaps) if kind == "number" else Date(name, missing=gaps)
+    return Category.of(name, words, gaps)
+
+
+def _fitting(name: str, words: Sequence[str], decimal_comma: bool, kind: str | None) -> Column | None:
+    """The column of numbers, truth values or dates that fits all words, of one kind where that is asked for."""
+    found = None if kind == "date" else Number.of(name, words, decimal_comma)
+    if found is None and kind is None and all(text.lower() in Truth.CODES for text in words):
         return Truth(name)
-    if cells.dtype.kind != "O":
-        return Number(name) if (cells == cells).any() else None
-    words = set(cells.tolist()) - WORDS
-    kinds = [kind for kind in KINDS if decimal_comma or kind is not DecimalComma]
-    return next(found for kind in kinds if (found := kind.of(name, words)) is not None) if words else None
+    return found if found or kind == "number" else Date.of(name, words)
+
+
+def is_prose(cells: Texts) -> bool:
+    """Whether it is text of many words: four on average, and other words in most rows."""
+    known = cells.without(WORDS)
+    return 2 * len(known) > len(cells) and sum(len(text.split()) for text in known) >= 4 * len(known)
 
 
 def is_number(text: str) -> bool:

@@ -3,17 +3,17 @@
 Targets become 0 and 1: a column of two labels, or a label matrix.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checks import as_names, as_text, shown
+from setwise.core.checks import as_choice, as_mapping, as_names, as_text, shown
 from setwise.core.files import visible_errors
-from setwise.datasets.columns import Column, FeatureNames, refuse_missing, some, word
+from setwise.datasets.columns import KINDS, Column, FeatureNames, refuse_missing, some, word
 from setwise.datasets.formats import read_npz, read_svmlight
 from setwise.datasets.tables import LIKE_AN_ID, Columns, left_out, raw_features, read_csv, read_parquet
 
@@ -101,13 +101,20 @@ class Data:
 @final
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a file; ``raw`` allows text and gaps among the features."""
+    """What is asked of a file; ``raw`` allows text and gaps among the features, with ``kinds`` and words for gaps.
+
+    ``sep`` and ``encoding`` say how a text table is written.
+    """
 
     target: tuple[str, ...] | None
     group: str | None
     positive: str | None
     drop: tuple[str, ...]
     raw: bool
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    sep: str | None = None
+    encoding: str | None = None
 
 
 @visible_errors()
@@ -155,7 +162,7 @@ def load(
     >>> data.X.shape, data.y.tolist(), data.groups.tolist()
     ((3, 1), [0, 1, 0], ['mon', 'mon', 'tue'])
     """
-    return _load(path, target, group, positive, drop, raw=False)
+    return _load(path, request(target, group, positive, drop, False))
 
 
 @visible_errors()
@@ -165,11 +172,16 @@ def load_table(
     group: str | None = None,
     positive: str | None = None,
     drop: str | Sequence[str] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    missing: str | Sequence[str] | None = None,
+    sep: str | None = None,
+    encoding: str | None = None,
 ) -> Data:
     r"""Read a file as :func:`load` does, but with words, dates, truth values and gaps among the features of a table.
 
     Each column is turned into numbers by its kind, see :mod:`setwise.datasets.columns`: a date is its days since 1970,
-    a truth value is 0 or 1, a word is its place among the sorted words of the column, and a gap is NaN. So ``X`` is fit
+    a truth value is 0 or 1, a word is its place among the sorted words of the column, and a gap is NaN. A column of
+    long texts becomes a column for each of its frequent words, which says how often the word is there. So ``X`` is fit
     for splits into folds, and :class:`setwise.estimators.TableEncoder` prepares it for a model. Columns that hold
     nothing, one value only, or text of which no value occurs twice are left out. Files without named columns are read
     as by :func:`load`.
@@ -178,6 +190,11 @@ def load_table(
     ----------
     path : the path of a local file
     target, group, positive, drop : as in :func:`load`
+    kinds : the kinds of some columns by name: ``"number"``, ``"category"``, ``"date"``, ``"text"``, or ``"id"`` for one
+        that is left out; the others are looked for
+    missing : further words for gaps among features, a text or a list
+    sep : what parts the cells of a text table, as ``";"``; None looks for it
+    encoding : the encoding of a text table, as ``"cp1252"``; None looks for it
 
     Returns
     -------
@@ -186,7 +203,7 @@ def load_table(
 
     Raises
     ------
-    TypeError : if path is no path, or a name no text
+    TypeError : if path is no path, a name no text, or kinds no mapping
     ValueError, OSError : with one sentence that says what is wrong and where
 
     Examples
@@ -200,28 +217,41 @@ def load_table(
     >>> [column.kind for column in data.columns]
     ['category', 'number']
     """
-    return _load(path, target, group, positive, drop, raw=True)
+    return _load(path, request(target, group, positive, drop, True, kinds, missing, sep, encoding))
 
 
-def _load(path: Any, target: Any, group: Any, positive: Any, drop: Any, raw: bool) -> Data:
-    """The content of a file, from arguments that are not checked yet."""
-    path, asked = as_existing(path), request(target, group, positive, drop, raw)
+def _load(path: Any, asked: Request) -> Data:
+    """The content of a file, whose path is not checked yet."""
+    path = as_existing(path)
     suffix, known = path.suffix.lower(), sorted([*TABLES, ".npz", *SVMLIGHT])
     if suffix not in known:
         raise ValueError(f"{path.name} must end in one of {', '.join(known)}; got {path.suffix or 'no ending'!r}.")
     if suffix in TABLES:
-        return of_columns(TABLES[suffix](path), asked)
-    if asked.drop:
-        raise ValueError(f"drop is for tables with named columns; {path.name} has none.")
+        return of_columns(TABLES[suffix](path, asked.sep, asked.encoding), asked)
+    for name in ("drop", "kinds", "missing", "sep", "encoding"):
+        if getattr(asked, name):
+            raise ValueError(f"{name} is for tables with named columns; {path.name} has none.")
     return _npz(path, asked) if suffix == ".npz" else _svmlight(path, asked)
 
 
-def request(target: Any, group: Any, positive: Any, drop: Any, raw: bool) -> Request:
+def request(
+    target: Any, group: Any, positive: Any, drop: Any, raw: bool,
+    kinds: Any = None, missing: Any = None, sep: Any = None, encoding: Any = None,
+) -> Request:  # fmt: skip
     """What is asked of a file, from arguments that are not checked yet."""
-    for name, value in (("group", group), ("positive", positive)):
+    for name, value in (("group", group), ("positive", positive), ("sep", sep), ("encoding", encoding)):
         if value is not None:
             as_text(value, name)
-    return Request(as_names_of_columns(target, "target"), group, positive, as_names_of_columns(drop, "drop") or (), raw)
+    # A shell hands the two letters of a tab over as they are written.
+    sep = "\t" if sep == "\\t" else sep
+    if sep is not None and len(sep) != 1:
+        raise ValueError(f"sep must be one character, as ';'; got {shown(sep)}.")
+    kinds = {} if kinds is None else as_mapping(kinds, "kinds", f"one of {', '.join(KINDS)}")
+    for name, kind in kinds.items():
+        as_choice(kind, f"kinds[{name!r}]", KINDS)
+    words = () if missing is None else (missing,) if isinstance(missing, str) else as_names(missing, "missing")
+    names, left_out = as_names_of_columns(target, "target"), as_names_of_columns(drop, "drop") or ()
+    return Request(names, group, positive, left_out, raw, kinds, words, sep, encoding)
 
 
 def as_existing(path: Any) -> Path:
@@ -251,17 +281,18 @@ def as_names_of_columns(names: str | Sequence[str] | None, what: str) -> tuple[s
 
 def of_columns(table: Columns, asked: Request) -> Data:
     """What is asked of a table with named columns."""
-    if not asked.raw:
-        table.refuse_nameless()
     path, (target, others) = table.path, parts_of(table, asked)
     # Every column that is not named otherwise is a feature.
     names = tuple(n for n in table.names if n not in target and n not in others)
-    X, columns, notes = raw_features(table, names) if asked.raw and names else (None, (), ())
+    X, columns, notes = (
+        raw_features(table, names, asked.kinds, asked.missing) if asked.raw and names else (None, (), ())
+    )
+    notes = (*table.notes, *notes)
     features = tuple(column.name for column in columns) if asked.raw else names
     if not features:
         raise ValueError(" ".join([f"{path.name} has no column left for features.", *notes]))
     X = table.numbers(names) if X is None else X
-    ids = tuple(name for name in names if left_out(name, LIKE_AN_ID) in notes)
+    ids = tuple(name for name in names if asked.kinds.get(name) == "id" or left_out(name, LIKE_AN_ID) in notes)
     groups = None if asked.group is None else table.ids(asked.group)
     # Several targets make a label matrix, whose rows are the sets.
     if len(target) > 1:
@@ -276,10 +307,11 @@ def parts_of(table: Columns, asked: Request) -> tuple[tuple[str, ...], tuple[str
     """The names of the target columns, and of the others that are no features: those to drop, and that of the group."""
     target, group = asked.target or _default_target(table.names), asked.group
     others = (*asked.drop, *(() if group is None else (group,)))
-    table.require((*target, *others))
-    for name in asked.drop:
-        if name in target or name == group:
-            raise ValueError(f"drop names column {name!r}, which is the target or the group.")
+    table.require((*target, *others, *asked.kinds))
+    for what, names in (("drop", asked.drop), ("kinds", asked.kinds)):
+        for name in names:
+            if name in target or name == group:
+                raise ValueError(f"{what} names column {name!r}, which is the target or the group.")
     if group in target:
         raise ValueError(f"column {group!r} cannot be the target and the group at once.")
     return target, others
@@ -321,7 +353,11 @@ def _svmlight(path: Path, asked: Request) -> Data:
     return Data(X, numbers, groups, classes, FeatureNames(range(first, first + X.shape[1])))
 
 
-TABLES: dict[str, Callable[[Path], Columns]] = {".csv": read_csv, ".tsv": read_csv, ".parquet": read_parquet}
+TABLES: dict[str, Callable[[Path, str | None, str | None], Columns]] = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".parquet": read_parquet,
+}
 """The readers of tables with named columns, by the suffixes of files."""
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".dat")

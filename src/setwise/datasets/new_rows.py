@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, final
 
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 from setwise.core.checks import as_count, as_kind, as_text, shown
 from setwise.core.files import visible_errors
 from setwise.datasets.blocks import room_for
-from setwise.datasets.columns import Column, word
-from setwise.datasets.files import SVMLIGHT, TABLES, as_existing, as_names_of_columns
+from setwise.datasets.columns import Column, as_texts
+from setwise.datasets.files import SVMLIGHT, TABLES, as_existing, as_names_of_columns, request
 from setwise.datasets.formats import read_npz_rows, read_svmlight
 from setwise.datasets.tables import Columns
 
@@ -46,7 +47,12 @@ class NewRows:
 
 @visible_errors()
 def load_rows(
-    path: str | Path, columns: Sequence[Column], group: str | None = None, keep: str | Sequence[str] | None = None
+    path: str | Path,
+    columns: Sequence[Column],
+    group: str | None = None,
+    keep: str | Sequence[str] | None = None,
+    sep: str | None = None,
+    encoding: str | None = None,
 ) -> NewRows:
     r"""Read the columns of a table with which a model was trained; others are ignored, in whatever order they are.
 
@@ -58,6 +64,7 @@ def load_rows(
     columns : the columns from :func:`setwise.datasets.load_table`
     group : the name of the column of set ids, or None
     keep : names of columns to return as text, as a list or joined by commas
+    sep, encoding : as in :func:`setwise.datasets.load_table`
 
     Returns
     -------
@@ -85,23 +92,27 @@ def load_rows(
         raise TypeError(f"columns must be a list of columns, as load_table gives them; got {shown(columns)}.")
     for column in columns:
         as_kind(column, "columns", Column, "those of load_table(path)")
-    wanted = as_names_of_columns(keep, "keep") or ()
-    if group is not None:
-        as_text(group, "group")
+    wanted, asked = (
+        as_names_of_columns(keep, "keep") or (),
+        request(None, group, None, None, True, None, None, sep, encoding),
+    )
     if path.suffix.lower() not in TABLES:
         raise ValueError(f"path must end in one of {', '.join(TABLES)}, since the columns have names; got {path.name}.")
-    return rows_of(TABLES[path.suffix.lower()](path), columns, group, wanted)
+    return rows_of(TABLES[path.suffix.lower()](path, asked.sep, asked.encoding), columns, group, wanted)
 
 
 def rows_of(table: Columns, columns: Sequence[Column], group: str | None, wanted: Sequence[str]) -> NewRows:
     """The rows of a table as :func:`load_rows` reads them, with the columns ``wanted`` as text."""
-    table.require([column.name for column in columns], ", which the model reads")
+    table.require([column.source for column in columns], ", which the model reads")
     table.require([name for name in (*wanted, group) if name is not None])
     X = room_for(table.rows, len(columns), np.dtype(np.float64))
-    for j, column in enumerate(columns):
-        X[:, j] = column.codes(table.cells(column.name), table.path.name, table.place)
+    # The words of a text are columns that stand together.
+    for source, read in groupby(enumerate(columns), lambda pair: pair[1].source):
+        cells = table.cells(source)
+        for j, column in read:
+            X[:, j] = column.codes(cells, table.path.name, table.place)
     # A missing number is the empty text.
-    kept = {name: [word(cell) if cell == cell else "" for cell in table.cells(name).tolist()] for name in wanted}
+    kept = {name: as_texts(table.cells(name)).cells.tolist() for name in wanted}
     return NewRows(X, None if group is None else table.ids(group), kept)
 
 

@@ -3,7 +3,7 @@
 The table itself never is in memory.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -19,7 +19,7 @@ from setwise.core.pages import LARGE_FILES
 from setwise.datasets.columns import WORDS
 from setwise.datasets.files import Data, Request, as_existing, of_columns, parts_of, refuse_group, request
 from setwise.datasets.parquet import NUMBERS, is_of
-from setwise.datasets.tables import Columns, of_arrow, table_file
+from setwise.datasets.tables import Columns, of_arrow, refuse_text_form, table_file
 
 
 @final
@@ -131,6 +131,8 @@ def load_sample(
     positive: str | None = None,
     drop: str | Sequence[str] | None = None,
     seed: int = 0,
+    kinds: Mapping[str, str] | None = None,
+    missing: str | Sequence[str] | None = None,
 ) -> Data:
     """Read random rows of a Parquet table as :func:`load_table` reads all of them; memory is proportional to the rows.
 
@@ -143,6 +145,7 @@ def load_sample(
     rows : at most so many rows
     target, group, positive, drop : as in :func:`load`
     seed : the seed of the draw, an int from 0 on
+    kinds, missing : as in :func:`load_table`
 
     Returns
     -------
@@ -152,7 +155,7 @@ def load_sample(
     Raises
     ------
     Refusal : if rows are too few for the first set that is drawn
-    TypeError : if path is no path, a name no text, or rows or seed no whole number
+    TypeError : if path is no path, a name no text, kinds no mapping, or rows or seed no whole number
     ValueError, OSError : with one sentence that says what is wrong and where; also without PyArrow
 
     Examples
@@ -166,7 +169,7 @@ def load_sample(
     >>> data.X.shape, bool((data.X[:, 0] % 2 == data.y).all())
     ((10, 1), True)
     """
-    asked, seed = request(target, group, positive, drop, True), as_count(seed, "seed", low=0)
+    asked, seed = request(target, group, positive, drop, True, kinds, missing), as_count(seed, "seed", low=0)
     return drawn(ParquetTable(as_existing(path)), asked, lambda sets: as_count(rows, "rows"), seed)[0]
 
 
@@ -175,6 +178,7 @@ def drawn(table: ParquetTable, asked: Request, room: Callable[[int], int], seed:
 
     ``room`` tells for a number of sets how many rows the part may have.
     """
+    refuse_text_form(table.path, asked.sep, asked.encoding)
     target, _ = parts_of(table.head, asked)
     if len(target) > 1:
         refuse_group(asked)

@@ -1,42 +1,58 @@
 """Tables with named columns, CSV with a header or Parquet: numbers, dates, words and truth values, with gaps."""
 
+import codecs
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
-from typing import Any, NoReturn, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.checks import shown
 from setwise.datasets.columns import (
+    FEW,
     WORDS,
     Category,
+    Cells,
     Column,
     Date,
-    DecimalComma,
+    Number,
     Stamp,
+    Texts,
+    Word,
+    as_texts,
     column_of,
     is_number,
+    is_prose,
+    pandas_for,
     refuse_missing,
     row_words,
     some,
+    written,
 )
 from setwise.datasets.parquet import NUMBERS, ParquetFile, is_of
 
 EXACT = 2.0**53
 """From this size on, different whole numbers become equal in float64."""
 
-SEPARATORS = ",;\t"
-"""What may part the cells of a text table; the first of equally frequent ones is taken."""
+SEPARATORS = ",;\t|"
+"""What may part the cells of a text table; the one that parts the header and the first row into most cells is taken."""
 
-LONGEST_HEADER = 1000
-"""The most lines of a header, whose quoted names may hold ends of lines."""
+SEP_LINE = re.compile(r'"?sep=(.?)"?\s*')
+"""The line by which some programs name the separator."""
+
+HEAD = 1000
+"""So many lines are looked at for the header; quoted names may hold ends of lines."""
+
+NAMELESS = "Unnamed: {}"
+"""What a column without a name is called, from its place from 0 on, as pandas calls it."""
 
 
 @final
@@ -44,31 +60,25 @@ LONGEST_HEADER = 1000
 class Columns:
     """The columns of a table by name, all with ``rows`` cells, as the file holds them.
 
-    ``cells(name)`` is a column as an array of numbers, of truth values, or of Python strings as objects. One column
-    may have no name, which is then the empty one. ``decimal_comma`` tells whether numbers may be written with a comma,
-    since it does not part the cells. ``place`` gives the words for a row in sentences.
+    ``cells(name)`` is a column as an array of numbers, of truth values, or as texts. ``decimal_comma`` tells whether a
+    comma in a number is rather a decimal one, since it does not part the cells. ``place`` gives the words for a row in
+    sentences, and ``notes`` are sentences on how the file was read.
     """
 
     path: Path
     names: tuple[str, ...]
     rows: int
-    cells: Callable[[str], NDArray[Any]]
+    cells: Callable[[str], Cells]
     decimal_comma: bool = False
     place: Callable[[int], str] = row_words
+    notes: tuple[str, ...] = ()
 
     def require(self, names: Sequence[str], what: str = "") -> None:
         """Raise ValueError if a named column is missing; ``what`` follows its name in the sentence."""
         for name in names:
             if name not in self.names:
-                raise ValueError(f"{self.path.name} has no column {name!r}{what}; it has {some(self.names)}.")
-
-    def refuse_nameless(self) -> None:
-        """Raise ValueError if a column has no name."""
-        if "" in self.names:
-            raise ValueError(
-                f"column {self.names.index('') + 1} of {self.path.name} has no name; name it, or leave it out where it "
-                "numbers rows."
-            )
+                aside = "" if len(self.names) > 1 else " If another character parts its cells, name it by --sep."
+                raise ValueError(f"{self.path.name} has no column {name!r}{what}; it has {some(self.names)}.{aside}")
 
     def numbers(self, names: Sequence[str]) -> NDArray[np.float64]:
         """The named columns as a matrix, (n, len(names)) float64.
@@ -77,122 +87,242 @@ class Columns:
         """
         out = np.empty((self.rows, len(names)))
         for j, name in enumerate(names):
-            column = _parsed(self.cells(name))
-            # A column that is still text holds a cell that is no number; find the first one.
-            if column.dtype.kind == "O":
-                row = next(i for i, text in enumerate(column) if not is_number(text))
-                self._refuse(name, row, shown(column[row]) if column[row] else "nothing")
-            out[:, j] = column
-            if not np.isfinite(out[:, j]).all():
-                self._refuse(name, int(np.argmin(np.isfinite(out[:, j]))), "a missing value, NaN or inf")
+            out[:, j] = Number(name).codes(self.cells(name), self.path.name, self.place)
+            gaps = np.isnan(out[:, j])
+            if gaps.any():
+                where = self.place(int(np.argmax(gaps)))
+                raise ValueError(f"{self.what(name)} holds no number in {where}; fill it, or leave it out.")
         return out
 
     def labels(self, name: str) -> NDArray[Any]:
         """A column of labels, as numbers if float64 tells them apart; ValueError if a label is missing."""
-        column = self.ids(name)
-        parsed = _parsed(column)
-        refuse_missing(parsed, self.what(name), self.place)
-        return column if parsed.dtype.kind == "f" and (np.abs(parsed) >= EXACT).any() else parsed
+        cells, found = self.cells(name), self.ids(name)
+        if not isinstance(cells, Texts) or not all(map(is_number, cells.values.tolist())):
+            return found
+        numbers = cells.values.astype(np.float64)[cells.places]
+        refuse_missing(numbers, self.what(name), self.place)
+        return found if (np.abs(numbers) >= EXACT).any() else numbers
 
     def ids(self, name: str) -> NDArray[Any]:
         """A column as the file holds it, so that different ids stay different; ValueError if a value is missing."""
-        column = self.cells(name)
-        refuse_missing(column, self.what(name), self.place)
-        return column
+        cells = self.cells(name)
+        found = cells.cells if isinstance(cells, Texts) else cells
+        refuse_missing(found, self.what(name), self.place)
+        return found
 
     def what(self, name: str) -> str:
         """The words for a column in a sentence."""
         return f"column {name!r} of {self.path.name}"
 
-    def _refuse(self, name: str, row: int, what: str) -> NoReturn:
-        advice = "encode it as numbers, fill it, or leave it out"
-        raise ValueError(f"{self.what(name)} holds {what} in {self.place(row)}; {advice}.")
 
+@final
+@dataclass(frozen=True)
+class TextForm:
+    """How a text table is written.
 
-def read_csv(path: Path) -> Columns:
-    """Read a text table whose first line names the columns.
-
-    The separator of a ``.tsv`` file is the tab; otherwise it is the comma, semicolon or tab that occurs most often in
-    the header, outside of quoted names.
+    Attributes
+    ----------
+    encoding, separator : as Python and pandas call them
+    header : the number of records up to the names of the columns, with these
+    names : the names; behind the last one there may be an empty one, which rows need not have
+    notes : sentences on what is not usual
     """
-    try:
-        # Spreadsheets write a byte order mark, which utf-8-sig removes; csv asks for newline="".
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            separator = "\t" if path.suffix.lower() == ".tsv" else _separator(file)
-            file.seek(0)
-            rows = (row for row in csv.reader(file, delimiter=separator, strict=True) if row)
-            return _filled(path, rows, separator)
-    except UnicodeDecodeError as error:
-        odd = f"byte 0x{error.object[error.start]:02x}"
-        raise ValueError(
-            f"{path.name} is not text in UTF-8, as its {odd} shows; save it in UTF-8, as CSV UTF-8 of spreadsheets."
-        ) from None
-    except csv.Error as error:
-        raise ValueError(f"{path.name} is not a text table in UTF-8: {error}.") from None
+
+    encoding: str
+    separator: str
+    header: int
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, path: Path, sep: str | None, encoding: str | None) -> "TextForm":
+        """The form of a file: what is given, and what its first lines show."""
+        encoding, notes = _encoding(path, encoding)
+        with path.open(encoding=encoding, newline="") as file:
+            head = list(islice(file, HEAD))
+
+        def cells_of(part: str) -> tuple[bool, int]:
+            # The first row has about as many cells as the header.
+            _, names, first = _header(head, part)
+            return not first or abs(len(first) - len(names)) <= 1, len(names)
+
+        told = SEP_LINE.fullmatch(head[0]) if head else None
+        usual = "\t" if path.suffix.lower() == ".tsv" else None
+        separator = sep or (told[1] if told else usual) or max(SEPARATORS, key=cells_of)
+        header, names, first = _header(head, separator)
+        if not names:
+            raise ValueError(f"{path.name} must have a line of column names and at least one row.")
+        if any(line.startswith("#") for line in head[: header - 1]):
+            notes.append(f"The lines before the header of {path.name} that begin with # are left out.")
+        # A separator may end each row.
+        more = len(first) == len(names) + 1 and not first[-1].strip()
+        return cls(encoding, separator, header, (*names, *([""] if more else [])), tuple(notes))
+
+    def records(self, path: Path) -> Iterator[tuple[int, list[str]]]:
+        """The rows as the module csv reads them, each with the number of the line on which it begins."""
+        with path.open(encoding=self.encoding, newline="") as file:
+            reader, before = csv.reader(file, delimiter=self.separator, skipinitialspace=True), 0
+            for number, cells in enumerate(reader):
+                if number >= self.header and not _blank(cells):
+                    yield before + 1, cells
+                before = reader.line_num
+
+    def place(self, path: Path, comments: Collection[int], row: int) -> str:
+        """The words for a row, with its line in the file, as an editor shows it; blank lines and comments are none."""
+        try:
+            kept = (line for i, (line, _) in enumerate(self.records(path)) if i not in comments)
+            return f"{row_words(row)} (line {next(islice(kept, row, None))})"
+        except (csv.Error, StopIteration):
+            return row_words(row)
 
 
-def _separator(lines: Iterable[str]) -> str:
-    """The separator that occurs most often in the header, which is the first line that is not blank.
+def _encoding(path: Path, asked: str | None) -> tuple[str, list[str]]:
+    """The encoding of a file, all of which it can read, and a sentence where it is not the usual one."""
+    with path.open("rb") as file:
+        wide = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    # A byte order mark is no part of the first name.
+    usual = "utf-8-sig" if asked is not None and codecs.lookup(asked).name == "utf-8" else asked
+    for encoding in (usual,) if usual is not None else ("utf-16",) if wide else ("utf-8-sig", "cp1252", "latin-1"):
+        with suppress(UnicodeError), path.open(encoding=encoding, newline="") as file:
+            if any("\0" in part for part in iter(partial(file.read, 1 << 20), "")):
+                raise ValueError(
+                    f"{path.name} is no text, for it holds NUL; if it is UTF-16, write --encoding utf-16-le."
+                )
+            guess = f"{path.name} is not UTF-8 and is read in {encoding}, a guess; --encoding names another one."
+            said = [f"{path.name} is read in UTF-16, as its first bytes say."] if wide else [guess]
+            return encoding, [] if asked or encoding == "utf-8-sig" else said
+    raise ValueError(f"{path.name} is not text in {usual or 'UTF-16'}; name another encoding.")
 
-    A quoted name may hold separators and ends of lines. It begins with a quote at the start of a field.
-    """
-    found, state = Counter[str](), "start"
-    for line in islice(lines, LONGEST_HEADER):
-        state = "quoted" if state == "quoted" else "start"
-        for char in line:
-            if char == '"' and state != "plain":
-                # Two quotes inside a quoted name are one.
-                state = "closed" if state == "quoted" else "quoted"
-            elif state != "quoted":
-                state = "start" if char in SEPARATORS else "plain"
-                found[char] += 1
-        if state != "quoted" and line.strip():
+
+def _blank(cells: Sequence[str]) -> bool:
+    return not cells or (len(cells) == 1 and not cells[0].strip())
+
+
+def _header(lines: Iterable[str], separator: str) -> tuple[int, list[str], list[str]]:
+    """How many records there are up to the header, its names, and the first row behind it."""
+    found: list[tuple[int, list[str]]] = []
+    comment: tuple[int, list[str]] = (0, [])
+    for number, cells in enumerate(csv.reader(lines, delimiter=separator, skipinitialspace=True), 1):
+        row = (number, [name.strip() for name in cells])
+        if _blank(cells) or (number == 1 and SEP_LINE.fullmatch(separator.join(cells).strip())):
+            continue
+        if not found and cells[0].startswith("#"):
+            comment = (number, [row[1][0].lstrip("# "), *row[1][1:]])
+            continue
+        # Names may stand in a comment: those above are names, and these are numbers.
+        if not found and len(comment[1]) == len(cells) and all(map(is_number, cells)):
+            found.append(comment)
+        found.append(row)
+        if len(found) > 1:
             break
-    return max(SEPARATORS, key=found.__getitem__)
+    found += [(0, [])] * (2 - len(found))
+    return found[0][0], found[0][1], found[1][1]
 
 
-def _filled(path: Path, rows: Iterator[list[str]], separator: str) -> Columns:
-    """The columns of the rows of text; the first row holds the names."""
-    names = tuple(name.strip() for name in next(rows, []))
-    _check_names(names, path)
-    columns: list[list[str]] = [[] for _ in names]
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(names):
-            place = _row_and_line(path, separator, number - 1)
-            raise ValueError(f"{place} of {path.name} has {len(row)} fields and the header has {len(names)}.")
-        for column, text in zip(columns, row, strict=True):
-            column.append(text.strip())
-    if not columns or not columns[0]:
+def read_csv(path: Path, sep: str | None = None, encoding: str | None = None) -> Columns:
+    """Read a text table whose first line names the columns, by pandas.
+
+    The separator of a ``.tsv`` file is the tab; otherwise it is the comma, semicolon, tab or bar that parts the header
+    and the first row into most cells. ``sep`` and ``encoding`` name others.
+    """
+    pandas = pandas_for(f"to read {path.name}")
+    try:
+        form = TextForm.of(path, sep, encoding)
+        with path.open(encoding=form.encoding, newline="") as file:
+            header = csv.reader(iter(file.readline, ""), delimiter=form.separator, skipinitialspace=True)
+            for _ in range(form.header):
+                next(header)
+            frame = pandas.read_csv(
+                file, sep=form.separator, header=None, names=range(len(form.names)), index_col=False, dtype=str,
+                na_filter=False, skipinitialspace=True,
+            )  # fmt: skip
+    except LookupError:
+        raise ValueError(f"encoding must be one that Python knows, as 'cp1252'; got {encoding!r}.") from None
+    except pandas.errors.EmptyDataError:
+        raise ValueError(f"{path.name} must have a line of column names and at least one row.") from None
+    except (pandas.errors.ParserError, csv.Error) as error:
+        why = " ".join(str(error).split()).rstrip(".")
+        if "EOF inside string" in why:
+            why = "a quoted cell does not end"
+        else:
+            _refuse_ragged(path, form, ())
+        raise ValueError(f"{path.name} is not a text table: {why}.") from None
+    return _columns(path, form, frame)
+
+
+def _columns(path: Path, form: TextForm, frame: Any) -> Columns:
+    """The columns of what pandas has read."""
+    comments: set[int] = set()
+    if len(frame.columns) > 1:
+        marked = np.flatnonzero(frame[0].str.startswith("#"))
+        comments = set(marked[(frame.iloc[marked, 1:] == "").all(axis=1)].tolist())
+        frame = frame.drop(index=[*comments]) if comments else frame
+    # pandas fills up a row that is too short.
+    if (frame.iloc[:, -1] == "").any():
+        _refuse_ragged(path, form, comments)
+    if not len(frame):
         raise ValueError(f"{path.name} must have a line of column names and at least one row.")
-    # An array of fixed-width text would give each cell the size of the longest one.
-    cells = {name: np.array(column, dtype=object) for name, column in zip(names, columns, strict=True)}
+    numbering = [j for j, name in enumerate(form.names) if not name and _counts(frame[j].tolist())]
+    # A separator too many makes a column of nothing.
+    kept = [j for j, name in enumerate(form.names) if name or not (j in numbering or (frame[j] == "").all())]
+    given = [form.names[j] or NAMELESS.format(j) for j in kept]
+    names: list[str] = []
+    for name in given:
+        # The second of two equal names gets a number, as pandas does it.
+        others = (f"{name}.{k}" for k in count(1) if f"{name}.{k}" not in {*given, *names})
+        names.append(next(others) if name in names else name)
+    notes = [*form.notes, *(f"Column {j + 1} has no name and numbers the rows: it is left out." for j in numbering)]
+    notes += [
+        f"Column {j + 1} has no name and is called {NAMELESS.format(j)!r} here." for j in kept if not form.names[j]
+    ]
+    twice = [(old, new) for old, new in zip(given, names, strict=True) if old != new]
+    notes += [f"Column {old!r} is there twice; the later one is called {new!r} here." for old, new in twice]
+    if comments:
+        notes.append(f"{len(comments)} lines of {path.name} that begin with # are left out.")
+    places = dict(zip(names, kept, strict=True))
     return Columns(
-        path, names, len(columns[0]), cells.__getitem__, separator != ",", partial(_row_and_line, path, separator)
-    )
+        path, tuple(names), len(frame), lambda name: Texts.of(frame[places[name]], strip=True),
+        form.separator != ",", partial(form.place, path, comments), tuple(notes),
+    )  # fmt: skip
 
 
-def _row_and_line(path: Path, separator: str, row: int) -> str:
-    """The words for a row, with its line in the file, which an editor shows; blank lines are no rows."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader, before, count = csv.reader(file, delimiter=separator), 0, -1
-        for cells in reader:
-            count += bool(cells)
-            if count == row + 1:
-                break
-            before = reader.line_num
-    return f"{row_words(row)} (line {before + 1})"
+def _counts(cells: Sequence[str]) -> bool:
+    """Whether they count the rows, from 0 or 1 on."""
+    return any(cells == [str(i) for i in range(first, first + len(cells))] for first in (0, 1))
 
 
-def read_parquet(path: Path) -> Columns:
-    """Read a Parquet table; this needs pyarrow."""
+def _refuse_ragged(path: Path, form: TextForm, comments: Collection[int]) -> None:
+    """Raise ValueError naming the first row that has not as many cells as there are names."""
+    width, row = len(form.names), 0
+    right = {width, width - 1} if form.names and not form.names[-1] else {width}
+    for number, (line, cells) in enumerate(form.records(path)):
+        if number in comments:
+            continue
+        if len(cells) not in right:
+            raise ValueError(
+                f"{row_words(row)} (line {line}) of {path.name} has {len(cells)} fields and the header has {width}: "
+                f"name each column, and quote cells that hold {form.separator!r}."
+            )
+        row += 1
+
+
+def read_parquet(path: Path, sep: str | None = None, encoding: str | None = None) -> Columns:
+    """Read a Parquet table; this needs pyarrow. ``sep`` and ``encoding`` are those of text tables."""
+    refuse_text_form(path, sep, encoding)
     with table_file(path).opened() as file:
         table = file.read()
     return of_arrow(table, tuple(table.column_names), path)
 
 
+def refuse_text_form(path: Path, sep: str | None, encoding: str | None) -> None:
+    """Raise ValueError where it is said how a table that is no text is written."""
+    if sep is not None or encoding is not None:
+        raise ValueError(f"sep and encoding are for text tables; {path.name} is a Parquet table.")
+
+
 def table_file(path: Path) -> ParquetFile:
     """The file of a Parquet table, which has rows, and columns of different names."""
-    absent = f"to read {path.name} install pyarrow, or save the table as CSV."
+    absent = f"to read {path.name} install pyarrow: pip install 'setwise[compare]'."
     file = ParquetFile(Stamp.of(path), absent, f"{path.name} is not a Parquet table")
     _check_names(file.schema.names, path)
     if not sum(file.sizes) or not file.schema.names:
@@ -206,13 +336,13 @@ def of_arrow(table: Any, names: tuple[str, ...], path: Path) -> Columns:
     return Columns(path, names, table.num_rows, lambda name: _values(table.column(name), name, path))
 
 
-def _values(column: Any, name: str, path: Path) -> NDArray[Any]:
-    """A column of Parquet as an array; a missing number is NaN, and a missing text is the empty one."""
+def _values(column: Any, name: str, path: Path) -> Cells:
+    """A column of Parquet; a missing number is NaN, and a missing text is the empty one."""
     import pyarrow as pa
 
     kind = column.type
     if is_of(kind, "null"):
-        return np.full(len(column), "", dtype=object)
+        return Texts.of(np.full(len(column), "", dtype=object))
     # Truth values with gaps would become objects; as whole numbers with gaps they become floats with NaN.
     if is_of(kind, "boolean") and column.null_count:
         column, kind = column.cast(pa.int8()), pa.int8()
@@ -220,39 +350,20 @@ def _values(column: Any, name: str, path: Path) -> NDArray[Any]:
         return np.asarray(column.to_numpy())
     try:
         # Dates and decimals become text, which keeps all their digits.
-        texts = column.cast(pa.string()).to_pylist()
+        texts = column.cast(pa.string()).fill_null("").to_numpy()
     except pa.ArrowException:
         raise ValueError(
             f"column {name!r} of {path.name} has the type {kind}, neither numbers nor text; leave it out."
         ) from None
-    return np.array(["" if text is None else text for text in texts], dtype=object)
+    return Texts.of(texts)
 
 
 def _check_names(names: Sequence[str], path: Path) -> None:
-    """Raise ValueError if a name occurs twice, or if two columns have no name."""
+    """Raise ValueError if a name occurs twice."""
     if len(set(names)) < len(names):
         name = Counter(names).most_common(1)[0][0]
         raise ValueError(f"{path.name} has two columns {f'called {name!r}' if name else 'without a name'}.")
 
-
-def _parsed(column: NDArray[Any]) -> NDArray[Any]:
-    """The column as float64 if all its cells are numbers, otherwise as it is; ``1_000`` is no number in a table."""
-    if column.dtype.kind != "O" or any("_" in text for text in column):
-        return column
-    try:
-        return column.astype(np.float64)
-    except ValueError:
-        return column
-
-
-MOSTLY = 0.9
-"""The share of numbers among the distinct values from which on a column of text is worth a sentence."""
-
-GROUPED = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+(,\d+)?|[1-9]\d{0,2}(,\d{3})+(\.\d+)?|\d+,\d+)")
-"""Numbers as 1.234,50 or 1,234.50, with a sign between thousands, and numbers as 12,50."""
-
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-"""What may be thousands, or a number with a decimal comma."""
 
 LIKE_AN_ID = "it is text of which no value occurs twice, as an id is"
 """Why a column is left out whose words say nothing about other rows."""
@@ -260,34 +371,38 @@ LIKE_AN_ID = "it is text of which no value occurs twice, as an id is"
 Raw = tuple[NDArray[np.float64], tuple[Column, ...], tuple[str, ...]]
 
 
-def raw_features(table: Columns, names: Sequence[str]) -> Raw:
+def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str], missing: Sequence[str]) -> Raw:
     """The named columns as numbers (n, d) with NaN for gaps, their d kinds, and sentences on what was left out.
 
     Left out are columns that hold nothing, the same value in every row, or text of which no value occurs twice, as ids
-    do; and the column without a name, if it numbers the rows.
+    do. ``kinds`` names the kinds of some columns, and ``missing``
+    further words for gaps.
     """
     kept: list[Column] = []
     codes: list[NDArray[np.float64]] = []
     notes: list[str] = []
     for name in names:
-        cells = table.cells(name)
-        column = column_of(name, cells, table.decimal_comma)
+        cells, kind = table.cells(name), kinds.get(name)
+        column = None if kind == "id" else column_of(name, cells, table.decimal_comma, missing, kind)
         if column is None:
-            notes += [left_out(name, "it holds nothing")] if name else []
+            notes.append(left_out(name, "it is an id" if kind == "id" else "it holds nothing"))
+            continue
+        prose = kind == "text" or (kind is None and isinstance(column, Category) and is_prose(as_texts(cells)))
+        words = Word.all_of(name, as_texts(cells)) if prose else ()
+        if words or kind == "text":
+            kept += words
+            codes += [one.codes(cells, table.path.name) for one in words]
+            notes.append(f"Column {name!r} is read as text: {len(words)} words of it are features.")
             continue
         found = column.codes(cells, table.path.name, table.place)
-        if not name:
-            _refuse_unless_numbered(table, found)
-            continue
-        why = _useless(column, found)
-        if why:
-            notes.append(left_out(name, why))
-            # What looks like an id may be numbers that were not read as such.
-            notes += _doubts(column, cells) if isinstance(column, Category) else []
-            continue
-        notes += _doubts(column, cells)
-        kept.append(column)
-        codes.append(found)
+        why = _useless(column, found) if kind is None else ""
+        notes += [left_out(name, why)] if why else []
+        # What looks like an id may be numbers that were not read as such.
+        if kind is None and (not why or isinstance(column, Category)):
+            notes += _doubts(column, cells, missing)
+        if not why:
+            kept.append(column)
+            codes.append(found)
     return np.column_stack(codes) if codes else np.empty((table.rows, 0)), tuple(kept), tuple(notes)
 
 
@@ -307,35 +422,57 @@ def _useless(column: Column, codes: NDArray[np.float64]) -> str:
     return ""
 
 
-def _refuse_unless_numbered(table: Columns, codes: NDArray[np.float64]) -> None:
-    """Raise ValueError unless the column without a name counts the rows from 0 or 1 on."""
-    counts = np.arange(float(len(codes)))
-    if not any(np.array_equal(codes, counts + first) for first in (0.0, 1.0)):
-        table.refuse_nameless()
+THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
+"""What may be thousands, or a number with a decimal comma."""
 
 
-def _doubts(column: Column, cells: NDArray[np.object_]) -> list[str]:
+def _doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
     """Sentences on a column that may be read in another way."""
-    if isinstance(column, Date) and column.form.startswith("%m"):
-        other = Date(column.name, column.form.translate(str.maketrans("md", "dm")))
-        if all(map(other.fits, set(cells.tolist()) - WORDS)):
-            return [f"Column {column.name!r} is read as month before day: no date in it tells the order."]
-    if isinstance(column, DecimalComma):
+    if not isinstance(cells, Texts):
+        return []
+    name, notes = repr(column.name), []
+    gaps = [text for text in column.missing if text not in missing]
+    if gaps:
+        what = "dates" if isinstance(column, Date) else "numbers"
+        notes.append(f"Column {name} is read as {what}, and {some(gaps)} in it as a gap.")
+    words = cells.without({*WORDS, *column.missing})
+    if isinstance(column, Date) and column.form.startswith("%m") and "%d" in column.form:
+        other = replace(column, form=column.form.translate(str.maketrans("md", "dm")))
+        if not np.isnan(other.of_texts(np.array(words, dtype=object))).any():
+            aside = "If days come first, write them as 2024-12-31."
+            notes.append(f"Column {name} is read as month before day: no date in it tells the order. {aside}")
+    if isinstance(column, Number) and "," in (column.decimal, column.thousands):
+        parted = [found[1] for text in sorted(words) if (found := written(text)) is not None and "," in found[1]]
         # Of three digits behind each comma nobody can tell.
-        parted = [text for text in sorted(set(cells.tolist()) - WORDS) if "," in text]
-        aside = f" If the comma of {shown(parted[0])} parts thousands, take it out."
-        return [
-            f"Column {column.name!r} is read as numbers with a decimal comma."
-            + (aside if all(map(THOUSANDS.fullmatch, parted)) else "")
-        ]
+        doubtful = all(map(THOUSANDS.fullmatch, parted))
+        if column.decimal == ",":
+            aside = f" If the comma of {shown(parted[0])} parts thousands, take it out." if doubtful else ""
+            notes.append(f"Column {name} is read as numbers with a decimal comma.{aside}")
+        elif doubtful:
+            aside = f"If the comma of {shown(parted[0])} is a decimal one, write a point."
+            notes.append(f"Column {name} is read as numbers with commas between thousands. {aside}")
     if isinstance(column, Category):
-        strays = [text for text in column.words if not is_number(text) and not GROUPED.fullmatch(text)]
-        if not strays:
-            odd = next(text for text in column.words if not is_number(text))
+        # A thousand of the words show what they are.
+        notes += _stray_words(name, column.words[:: max(1, len(words) // 1000)])
+    return notes
+
+
+def _stray_words(name: str, words: Sequence[str]) -> list[str]:
+    """A sentence on a column of text that may be one of numbers or dates."""
+    date, begin = Date.of(name, [words[len(words) // 2]]), f"Column {name} is read as text: it holds"
+    if date is not None:
+        odd_ones = np.isnan(date.of_texts(np.array(words, dtype=object)))
+        strays = [words[i] for i in np.flatnonzero(odd_ones).tolist()]
+    else:
+        read = [Number.of(name, [text]) for text in words]
+        strays = [text for text, column in zip(words, read, strict=True) if column is None]
+        if not strays and not any(column.unit[:1].isalpha() for column in read if column is not None):
+            odd = next((text for text in words if not is_number(text)), words[0])
             return [
-                f"Column {column.name!r} is read as text: it holds {shown(odd)}. If that is a number, write it with a "
-                "decimal point, and with nothing between thousands."
+                f"{begin} {shown(odd)}. If that is a number, write it with a decimal point, with nothing between "
+                "thousands, and with the same unit as the others."
             ]
-        if len(strays) <= (1.0 - MOSTLY) * len(column.words):
-            return [f"Column {column.name!r} is read as text: it holds {shown(strays[0])} among its numbers."]
+    if 0 < len(strays) <= FEW * len(words):
+        what = "numbers" if date is None else "dates"
+        return [f"{begin} {shown(strays[0])} among its {what}. If that is a gap, write --missing {strays[0]}."]
     return []

@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from setwise.core.checks import LARGEST_COUNT, as_choice, as_count, as_kind, as_number, shown
-from setwise.datasets.columns import Category, Column
+from setwise.datasets.columns import Category, Column, Date, Word
 from setwise.estimators.base import with_parameters
 
 LARGEST_TREE = 254
@@ -38,6 +39,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     its own where training rows have gaps, and a category becomes one column of 0 and 1 for each of its words. Rare
     words share one column, a gap has its own, and an unseen word is 0 in all of them. For trees numbers stay as they
     are, gaps are NaN, and a category is one column of places; rare words share one, and an unseen word is NaN.
+
+    A date is a number of days, with its hour and weekday besides: for linear models the hour is a point on a circle and
+    each weekday a column of 0 and 1, for trees they are two numbers. What is the same in all training rows is left out.
+    The words of a text are weighed by TF-IDF.
 
     Source: this library; the parts are those of scikit-learn.
 
@@ -115,7 +120,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         rare = as_count(self.min_frequency, "min_frequency")
         least = as_count(self.min_values, "min_values")
         X = self._checked(X, reset=True)
-        encoder = _encoder(self.form, self.columns, density, min_frequency=rare, max_categories=largest)
+        encoder = _encoder(self.form, self.columns, density, X, min_frequency=rare, max_categories=largest)
         encoder.set_output(transform="default")
         # The mean of a column whose training rows are all gaps is NaN; the imputer makes it 0.
         with np.errstate(invalid="ignore"):
@@ -152,7 +157,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return found
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The names of the k features: ``age``, ``age is missing``, ``city = Rome``, ``city is rare``.
+        """The names of the k features: ``age``, ``age is missing``, ``city = Rome``, ``city is rare``, ``day: hour``.
 
         Parameters
         ----------
@@ -226,12 +231,69 @@ def _as_columns(columns: Any) -> Sequence[Column]:
 
 
 def _split(columns: Sequence[Column]) -> tuple[list[int], list[int]]:
-    """The places of what is a number by nature, and those of the categories."""
+    """The places of what is a number by nature, and those of the categories; words of texts are neither."""
     is_category = [isinstance(column, Category) for column in columns]
-    return [i for i, yes in enumerate(is_category) if not yes], [i for i, yes in enumerate(is_category) if yes]
+    numbers = [i for i, column in enumerate(columns) if not isinstance(column, Category | Word)]
+    return numbers, [i for i, yes in enumerate(is_category) if yes]
 
 
-def _encoder(form: str, columns: Sequence[Column], density: float, **words: int) -> ColumnTransformer:
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+@with_parameters
+class DateParts(TransformerMixin, BaseEstimator):
+    """The hour and the weekday of dates that are days since 1970; what is the same in all training rows is left out.
+
+    Parameters
+    ----------
+    form : ``"linear"`` or ``"trees"``, as for :class:`TableEncoder`
+
+    Attributes
+    ----------
+    kept_ : (k,) the places of the features that are not left out, those of the first date first
+    """
+
+    form: str = "linear"
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what differs among rows of dates, (n, d)."""
+        known = [column[~np.isnan(column)] for column in self._parts(X).T]
+        self.kept_ = np.flatnonzero([column.size > 0 and column.min() < column.max() for column in known])
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """The features of rows of dates; for linear models a gap is 0 in all of them."""
+        parts = self._parts(X)[:, self.kept_]
+        return np.nan_to_num(parts) if self.form == "linear" else parts
+
+    def get_feature_names_out(self, input_features: Sequence[str]) -> NDArray[np.object_]:
+        """The names of the features of dates with these names."""
+        linear = ("hour (sin)", "hour (cos)", *(f"weekday = {day}" for day in DAYS))
+        parts = linear if self.form == "linear" else ("hour", "weekday")
+        names = np.array([f"{name}: {part}" for name in input_features for part in parts], dtype=object)
+        return np.asarray(names[self.kept_])
+
+    def _parts(self, X: Any) -> NDArray[np.float64]:
+        """All features, (n, k), of which each date has the same number."""
+        days = np.asarray(X, dtype=np.float64)
+        # The first of January 1970 was a Thursday.
+        hour, weekday = days % 1.0 * 24.0, (np.floor(days) + 3.0) % 7.0
+        if self.form == "trees":
+            return np.stack([hour, weekday], axis=2).reshape(len(days), -1)
+        angle, each = (
+            hour * np.pi / 12.0,
+            np.where(np.isnan(weekday)[..., None], np.nan, weekday[..., None] == range(7)),
+        )
+        return np.concatenate([np.stack([np.sin(angle), np.cos(angle)], axis=2), each], axis=2).reshape(len(days), -1)
+
+
+class WordWeights(TfidfTransformer, auto_wrap_output_keys=("transform",)):  # type: ignore[call-arg]
+    """TF-IDF of the words of a text, with the method ``set_output`` that a ``ColumnTransformer`` asks of its parts."""
+
+
+def _encoder(
+    form: str, columns: Sequence[Column], density: float, X: NDArray[np.float64], **words: int
+) -> ColumnTransformer:
     """The encoder of a form, not fitted; ``words`` say which of them are rare, and how many places there are."""
     if form == "linear":
         # The scale comes first, so that the indicators of gaps stay 0 and 1. A column without a value becomes 0.
@@ -242,7 +304,14 @@ def _encoder(form: str, columns: Sequence[Column], density: float, **words: int)
         of_numbers, density = "passthrough", 0.0
         of_words = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan, **words)
     numbers, categories = _split(columns)
-    steps = [("numbers", of_numbers, numbers), ("categories", of_words, categories)]
+    dates = [place for place, column in enumerate(columns) if isinstance(column, Date)]
+    # A part of no features would end the work of scikit-learn.
+    dates = dates if dates and DateParts(form).fit(X[:, dates]).kept_.size else []
+    # Places of categories are known without the rows, so that what depends on them comes last.
+    steps = [("numbers", of_numbers, numbers), ("categories", of_words, categories), ("dates", DateParts(form), dates)]
+    for text in dict.fromkeys(column.text for column in columns if isinstance(column, Word)):
+        words_of = [i for i, column in enumerate(columns) if isinstance(column, Word) and column.text == text]
+        steps.append((f"words of {text}".replace("__", "_"), WordWeights(), words_of))
     return ColumnTransformer([step for step in steps if step[2]], sparse_threshold=density)
 
 
@@ -271,6 +340,9 @@ def _names(part: Any, columns: Sequence[Column]) -> Iterator[str]:
             yield from (_word_name(column, code) for code in codes if not _holds(rare, code))
             if rare is not None:
                 yield f"{column.name} is rare"
+        return
+    if isinstance(part, DateParts):
+        yield from part.get_feature_names_out([column.name for column in columns])
         return
     yield from (column.name for column in columns)
     if isinstance(part, Pipeline) and part["fill"].indicator_.features_.size:

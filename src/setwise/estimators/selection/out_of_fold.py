@@ -377,8 +377,10 @@ def _without_empty_columns(
     Boosted trees of scikit-learn refuse such columns. Raises the error where it has another cause, and names the column
     where that has few values, or where the model is ``kept`` for new rows.
     """
-    held = _values_held(X)
-    for most in (0, FEW - 1):
+    counts = _values_held(X)
+    held = {place: count for place, count in counts.items() if count < len(X)}
+    # Of a table without any value, or of a few rows, the error itself says more.
+    for most in () if not any(counts.values()) else (0,) if len(X) <= FEW else (0, FEW - 1):
         places = sorted((place for place in held if held[place] <= most), key=lambda place: held[place])
         try:
             model = clone(source.estimator).fit(_constant(X, places), y, **params) if places else None

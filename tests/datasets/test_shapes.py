@@ -1,0 +1,324 @@
+"""Columns and files as people have them: what a column says of the label is used, or a sentence says what to write."""
+
+import csv
+import random
+import sys
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from setwise.datasets import load, load_rows, load_table
+from setwise.datasets.columns import Category, Date, Number, Word, as_texts
+from setwise.datasets.tables import read_csv
+from setwise.estimators import TableEncoder
+
+
+def day(v, form):
+    return (datetime(2019, 1, 1) + timedelta(days=int(900 * v))).strftime(form)
+
+
+def clock(v, form):
+    return datetime(2020, 1, 1, int(24 * v), int(1440 * v) % 60).strftime(form)
+
+
+def parted(v, thousands, decimal=".", digits=2):
+    return f"{1e6 * v:,.{digits}f}".replace(",", "_").replace(".", decimal).replace("_", thousands)
+
+
+def gap(word, v):
+    return word if v < 0.02 else f"{100 * v:.1f}"
+
+
+CELLS = {
+    "numbers": lambda v: f"{v:.4f}",
+    "percent": lambda v: f"{100 * v:.2f}%",
+    "percent behind a blank": lambda v: f"{100 * v:.2f} %",
+    "dollars and thousands": lambda v: f"${1e4 * v:,.2f}",
+    "an amount and its currency": lambda v: f"{500 * v:.2f} EUR",
+    "a currency in front": lambda v: f"€ {100 * v:.0f}",
+    "a unit": lambda v: f"{90 * v:.0f} kg",
+    "thousands by commas": lambda v: parted(v, ",", digits=0),
+    "thousands by points": lambda v: parted(v, ".", ","),
+    "thousands by blanks": lambda v: parted(v, " "),
+    "thousands by narrow blanks": lambda v: parted(v, "\u202f", ","),
+    "thousands by apostrophes": lambda v: parted(v, "'"),
+    "parentheses below 0": lambda v: f"({100 * (0.5 - v):.2f})" if v < 0.5 else f"{100 * (v - 0.5):.2f}",
+    "a minus of typesetters": lambda v: f"\u2212{100 * v:.1f}",
+    "decimal commas": lambda v: f"{9 * v:.3f}".replace(".", ","),
+    "n/k among numbers": lambda v: gap("n/k", v),
+    "a dash among numbers": lambda v: gap("-", v),
+    "unknown among numbers": lambda v: gap("unknown", v),
+    "any word among numbers": lambda v: gap("pending", v),
+    "dates of months, days and two digits": lambda v: day(v, "%m/%d/%y"),
+    "dates of days, months and two digits": lambda v: day(v, "%d.%m.%y"),
+    "dates with names of months": lambda v: day(v, "%b %d, %Y"),
+    "dates with names of months behind": lambda v: day(v, "%d %B %Y"),
+    "moments in UTC": lambda v: day(v, "%Y-%m-%d 10:00 UTC"),
+    "moments with zones": lambda v: day(v, "%Y-%m-%dT10:00:00+02:00"),
+    "moments of mails": lambda v: day(v, "%a, %d %b %Y 10:00:00 GMT"),
+    "moments of servers": lambda v: day(v, "%d/%b/%Y:10:00:00 +0000"),
+    "months": lambda v: day(v, "%Y-%m"),
+    "clocks": lambda v: clock(v, "%H:%M"),
+    "clocks of twelve hours": lambda v: clock(v, "%I:%M %p"),
+    "hours of moments": lambda v: day((7919 * v) % 1, "%Y-%m-%d ") + clock(v, "%H:%M:%S"),
+    "weekdays of dates": lambda v: day((int(128 * (v * 97 % 1)) * 7 + int(7 * v)) / 900 + 1e-4, "%Y-%m-%d"),
+    "truth values": lambda v: "TRUE" if v > 0.5 else "False",
+    "words": lambda v: ["red", "green", "blue", "cyan"][int(4 * v)],
+    "codes of numbers and letters": lambda v: f"V{int(9 * v)}" if v > 0.5 else f"{int(90 * v)}",
+}
+
+FILES = {
+    "semicolons": {"sep": ";"},
+    "tabs": {"sep": "\t"},
+    "bars": {"sep": "|"},
+    "a line sep=;": {"sep": ";", "above": "sep=;\n"},
+    "a line sep=^": {"sep": "^", "above": "sep=^\n"},
+    "a comma too many in the header": {"header": "x,y,"},
+    "a comma too many in each line": {"header": "x,y,", "behind": ","},
+    "a comma too many in each row": {"behind": ","},
+    "comments above": {"above": "# made by hand, in May\n# n=300\n"},
+    "names in a comment": {"header": "# x,y"},
+    "comments between": {"between": "# second part\n"},
+    "blank lines": {"above": "\n\n", "between": "\n\n"},
+    "UTF-16": {"encoding": "utf-16"},
+    "a byte order mark": {"encoding": "utf-8-sig"},
+    "cp1252": {"header": "größe,y", "encoding": "cp1252"},
+    "no name": {"header": ",y"},
+    "two columns of one name": {"header": "y,x,x,y2", "more": True},
+    "names on two lines": {"header": '"x\nof rows",y'},
+    "ends of lines of Windows": {"end": "\r\n"},
+    "ends of lines of old": {"end": "\r"},
+}
+
+
+def write(
+    path, cells, y, sep=",", header="x,y", above="", between="", behind="", encoding="utf-8", end="\n", more=False
+):
+    rows = [f'"{cell}"{sep}{label}{behind}' for cell, label in zip(cells, y, strict=True)]
+    if more:
+        rows = [f"{label},{row},0" for row, label in zip(rows, y, strict=True)]
+    rows[20:20] = [between.strip("\n")] if between else []
+    text = above + "\n".join([header.replace(",", sep) if sep != "," else header, *rows]) + "\n"
+    path.write_bytes(text.replace("\n", end).encode(encoding))
+    return path
+
+
+def hits(tmp_path, cell, drop=None, **form):
+    """The share of new rows that a tree of the training rows labels right, and what was said of the file."""
+    v = np.random.default_rng(0).random(600)
+    y = np.where(v > 0.5, 1, 0) if cell != CELLS["weekdays of dates"] else np.where((7 * v).astype(int) > 3, 1, 0)
+    cells = [cell(one) for one in v]
+    old = write(tmp_path / "old.csv", cells[:400], y[:400], **form)
+    new = write(tmp_path / "new.csv", cells[400:], y[400:], **form)
+    data = load_table(old, "y", drop=drop)
+    encoder = TableEncoder(data.columns, "trees").fit(data.X)
+    tree = DecisionTreeClassifier(random_state=0).fit(encoder.transform(data.X), data.y)
+    found = tree.predict(encoder.transform(load_rows(new, data.columns).X))
+    return np.mean(found == y[400:]), data
+
+
+@pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
+def test_what_a_column_says_is_used(tmp_path, cell):
+    assert hits(tmp_path, cell)[0] > 0.95
+
+
+@pytest.mark.parametrize("form", FILES.values(), ids=FILES)
+def test_a_file_is_read_however_it_is_written(tmp_path, form):
+    share, data = hits(tmp_path, CELLS["numbers"], drop="y2" if form.get("more") else None, **form)
+    assert share > 0.95
+    assert len(data.columns) == 1 if not form.get("more") else data.features == ("x", "x.1")
+
+
+SAID = {
+    "cp1252": (
+        {"header": "größe,y", "encoding": "cp1252"},
+        "old.csv is not UTF-8 and is read in cp1252, a guess; --enc",
+    ),
+    "UTF-16": ({"encoding": "utf-16"}, "old.csv is read in UTF-16, as its first bytes say."),
+    "comments": ({"above": "# by hand\n"}, "The lines before the header of old.csv that begin with # are left out."),
+    "comments between": ({"between": "# 2\n"}, "1 lines of old.csv that begin with # are left out."),
+    "no name": ({"header": ",y"}, "Column 1 has no name and is called 'Unnamed: 0' here."),
+    "one name": (
+        {"header": "y,x,x,y2", "more": True},
+        "Column 'x' is there twice; the later one is called 'x.1' here.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("form", "says"), SAID.values(), ids=SAID)
+def test_what_is_not_usual_is_said(tmp_path, form, says):
+    _, data = hits(tmp_path, CELLS["numbers"], drop="y2" if form.get("more") else None, **form)
+    assert any(note.startswith(says) for note in data.notes), data.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "x y\n1 0\n2 1\n",
+            "t.csv has no column 'y'; it has 'x y'. If another character parts its cells, name it by --sep",
+        ),
+        ("x,y\n1,0\n2,1,7\n", "row 2 .line 3. of t.csv has 3 fields and the header has 2"),
+        ("# a\n\nx,y\n1,0\n# b\n2\n", "row 2 .line 6. of t.csv has 1 fields and the header has 2"),
+        ("x,y\n1,0\n# b, c, d\n2,1\n", "row 2 .line 3. of t.csv has 3 fields and the header has 2"),
+        ('x,y\n1,0\n"2,1\n', "t.csv is not a text table: a quoted cell does not end"),
+        ("x,y\n", "t.csv must have a line of column names and at least one row"),
+        ("\n\n", "t.csv must have a line of column names and at least one row"),
+        ("# a\n", "t.csv must have a line of column names and at least one row"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, text, says):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(ValueError, match=says):
+        load_table(tmp_path / "t.csv", "y")
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (["$5", "€3"] * 20, "read as text: it holds '$5'. If that is a number, write it with a decimal"),
+        (["5", "3%"] * 20, "read as text: it holds '3%'. If that is a number"),
+        (["1,5", "2.5"] * 20, "read as text: it holds '1,5'. If that is a number"),
+        ([*map(str, range(19)), "soon"] * 2, "read as numbers, and 'soon' in it as a gap"),
+        ([*map(str, range(18)), "soon", "late"] * 2, "holds 'late' among its numbers. If that is a gap, write --"),
+        (
+            [*(f"2020-01-{i:02}" for i in range(1, 20)), "0000-00-00"] * 2,
+            "is read as text: it holds '0000-00-00' among its dates. If that is a gap, write --missing 0000-00-00.",
+        ),
+        (["01/02/2020", "03/04/2020"] * 20, "read as month before day: no date in it tells the order"),
+        (["1,234", "2,500"] * 20, "read as numbers with commas between thousands. If the comma of '1,234' is"),
+    ],
+)  # fmt: skip
+def test_what_may_be_meant_otherwise_is_said(tmp_path, cells, says):
+    data = load_table(write(tmp_path / "t.csv", cells, [0, 1, 1, 0] * 10), "y")
+    assert says in " ".join(data.notes), data.notes
+
+
+def test_kinds_and_words_for_gaps_are_asked_for(tmp_path):
+    rows = "".join(f"0{i % 5}123,2024010{i % 7 + 1},{-999 if i % 4 else i},n{i % 3},{i % 2}\n" for i in range(40))
+    path = tmp_path / "t.csv"
+    path.write_text("zip,day,age,who,y\n" + rows)
+    assert [column.kind for column in load_table(path, "y").columns] == ["number", "number", "number", "category"]
+    kinds = {"zip": "category", "day": "date", "who": "id"}
+    data = load_table(path, "y", kinds=kinds, missing="-999")
+    zips = tuple(f"0{i}123" for i in range(5))
+    assert data.columns == (
+        Category("zip", zips, missing=("-999",)), Date("day", "%Y%m%d", missing=("-999",)),
+        Number("age", missing=("-999",)),
+    )  # fmt: skip
+    assert np.isnan(data.X[:, 2]).tolist() == [i % 4 > 0 for i in range(40)]
+    assert data.X[0, 1] == 19723
+    assert data.ids == ("who",)
+    assert data.notes == ("Column 'who' is left out: it is an id.",)
+    np.testing.assert_array_equal(load_rows(path, data.columns).X, data.X)
+    # the same of numbers
+    pandas = pytest.importorskip("pandas")
+    pandas.read_csv(path, dtype={"zip": str}).to_parquet(tmp_path / "t.parquet")
+    np.testing.assert_array_equal(load_table(tmp_path / "t.parquet", "y", kinds=kinds, missing="-999").X, data.X)
+    with pytest.raises(ValueError, match="column 'who' of t.csv holds 'n0' in row 1 .line 2., and it must hold finite"):
+        load_table(path, "y", kinds={"who": "number"})
+    with pytest.raises(ValueError, match="column 'who' of t.csv holds 'n0' in row 1 .line 2., and it must hold dates"):
+        load_table(path, "y", kinds={"who": "date"})
+    for given in ({"kinds": kinds}, {"missing": "-1"}, {"sep": ";"}, {"encoding": "utf-8"}):
+        np.savez(tmp_path / "t.npz", X=np.eye(3), y=[0, 1, 1])
+        with pytest.raises(ValueError, match=f"{next(iter(given))} is for tables with named columns"):
+            load_table(tmp_path / "t.npz", "y", **given)
+
+
+def test_words_of_a_text_are_features(tmp_path):
+    rng = np.random.default_rng(0)
+    common = ["delivery", "box", "came", "on", "the", "day", "and", "colour", "was", "size"]
+    good = rng.random(300) < 0.5
+    texts = [" ".join([*rng.permutation(common)[:6], "great" if yes else "broken"]) for yes in good]
+    texts = ["" if i % 50 == 0 else f"{text}. Order {i}!" for i, text in enumerate(texts)]
+    data = load_table(write(tmp_path / "t.csv", texts, good.astype(int)), "y")
+    assert data.notes == ("Column 'x' is read as text: 13 words of it are features.",)
+    assert data.features == tuple(f"x: {word}" for word in sorted([*common, "great", "broken", "order"]))
+    assert data.columns[0] == Word("x: and", text="x", word="and")
+    for form in ("linear", "trees"):
+        encoder = TableEncoder(data.columns, form).fit(data.X)
+        assert encoder.get_feature_names_out().tolist() == list(data.features)
+        model = LogisticRegression(C=100.0).fit(encoder.transform(data.X), data.y)
+        new = write(tmp_path / "new.csv", ["A GREAT thing", "broken, again", "nothing known", ""], [0] * 4)
+        X = load_rows(new, data.columns).X
+        scores = model.decision_function(encoder.transform(X))
+        assert scores[0] > 1.0 > -1.0 > scores[1]
+        np.testing.assert_array_equal(X[2:], 0.0)
+        np.testing.assert_allclose((encoder.transform(data.X) ** 2).sum(axis=1), [i % 50 > 0 for i in range(300)])
+    # as a category, and a text of few words where that is asked for
+    assert load_table(tmp_path / "t.csv", "y", kinds={"x": "category"}).columns[0].kind == "category"
+    few = write(
+        tmp_path / "few.csv", [f"red {'car' if yes else 'bike'} {i}" for i, yes in enumerate(good)], good.astype(int)
+    )
+    assert load_table(few, "y", kinds={"x": "text"}).features == ("x: bike", "x: car", "x: red")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cells_are_those_that_the_module_csv_has_written(tmp_path, seed):
+    draw, path = random.Random(seed), tmp_path / "t.csv"
+    kinds = ["", "a", "b c", "x,y", "1;2", "p|q", 'say "hi"', "two\nlines", "1.5", "é", "  s ", "'", "\t", " "]
+    for _ in range(50):
+        names = [f"c{i}" for i in range(draw.randint(2, 5))]
+        rows = [[draw.choice(kinds) for _ in names] for _ in range(draw.randint(1, 8))]
+        style = {"delimiter": draw.choice(",;\t|"), "lineterminator": draw.choice(["\n", "\r\n"])}
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, quoting=draw.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]), **style)
+            writer.writerows([names, *rows])
+        table = read_csv(path)
+        found = [as_texts(table.cells(name)).cells.tolist() for name in table.names]
+        assert table.names == tuple(names)
+        assert [list(row) for row in zip(*found, strict=True)] == [[cell.strip() for cell in row] for row in rows]
+
+
+def test_types_of_parquet_are_read(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import write_table
+
+    begin = datetime(2024, 1, 1)
+    moments = [begin + timedelta(hours=7 * i) for i in range(40)]
+    columns = {
+        "moment": pa.array(moments),
+        "zone": pa.array(moments, pa.timestamp("us", tz="Europe/Berlin")),
+        "day": pa.array([one.date() for one in moments]),
+        "clock": pa.array([one.time() for one in moments]),
+        "decimal": pa.array([f"{i}.25" for i in range(40)]).cast(pa.decimal128(10, 2)),
+        "words": pa.array(["a", "b", None, "c"] * 10).dictionary_encode(),
+        "paid": pa.array(["$1,200.50", "$7.00"] * 20),
+        "count": pa.array([None, *range(39)]),
+        "truth": pa.array([True, None, False, True] * 10),
+        "y": pa.array([0, 1] * 20),
+    }
+    write_table(pa.table(columns), tmp_path / "t.parquet")
+    data = load_table(tmp_path / "t.parquet", "y")
+    kinds = ["date"] * 4 + ["number", "category", "number", "number", "number"]
+    assert [column.kind for column in data.columns] == kinds
+    hours = np.arange(40) * 7 / 24
+    np.testing.assert_allclose(data.X[:, :4].T, [19723 + hours, 19723 + hours, 19723 + hours // 1, hours % 1])
+    np.testing.assert_array_equal(data.X[:2, 4:], [[0.25, 0, 1200.5, np.nan, 1], [1.25, 1, 7, 0, np.nan]])
+    np.testing.assert_array_equal(load_rows(tmp_path / "t.parquet", data.columns).X, data.X)
+
+
+def test_separators_and_encodings_are_asked_for(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("größe y\n1 0\n2 1\n".encode("cp850"))
+    data = load_table(path, "y", sep=" ", encoding="cp850")
+    assert data.features == ("größe",)
+    assert load_rows(path, data.columns, sep=" ", encoding="cp850").X.tolist() == [[1.0], [2.0]]
+    path.write_text("x,a,b\ty\n1\t0\n2\t1\n")
+    assert load_table(path, "y", sep="\\t").features == ("x,a,b",)
+    path.write_text("größe,y\n1,0\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="t.csv is not text in ascii; name another encoding"):
+        load_table(path, "y", encoding="ascii")
+
+
+def test_without_pandas_a_sentence_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    write(tmp_path / "t.csv", ["1", "2"], [0, 1])
+    for read in (load, load_table):
+        with pytest.raises(ValueError, match=r"^to read t.csv install pandas: pip install 'setwise\[compare\]'.$"):
+            read(tmp_path / "t.csv", "y")
+    (tmp_path / "t.svm").write_text("0 1:2\n1 1:3\n")
+    assert load(tmp_path / "t.svm").X.shape == (2, 1)

@@ -410,8 +410,8 @@ def run(
 
         place = None if kept is None else kept.part(f"problem {k}")
         tell = line.say if options.data is not None else None
-        left = None if share is None else max(share - spent / len(work), 1e-9)
-        found += compare(one.problem, one.measures, own, advance, one.test, notes, left, place, one.others, tell)
+        rest = None if share is None else max(share - spent / len(work), 1e-9)
+        found += compare(one.problem, one.measures, own, advance, one.test, notes, rest, place, one.others, tell)
     line.close()
     return found
 

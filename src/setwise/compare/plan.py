@@ -185,7 +185,7 @@ class LogisticRegressionModel(BaseModel):
     name: ClassVar[str] = "linear"
     title: ClassVar[str] = "logistic regression"
     form: ClassVar[str] = "linear"
-    cost: ClassVar[tuple[float, float]] = (0.005, 3.5e-7)
+    cost: ClassVar[tuple[float, float]] = (0.01, 8e-7)
 
     def constants(self, grid: tuple[float, ...]) -> tuple[float | None, ...]:
         return grid

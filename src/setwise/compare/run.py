@@ -248,7 +248,8 @@ class _OfAllRows:
                 advance("", 1)
                 continue
             source = self._fits.add(base, constant)
-            if source.seconds:
+            # The first fits start processes too, and those of a checkpoint take no time.
+            if made and source.seconds:
                 self._clock.done(usual, source.seconds)
             made.setdefault(base.name, []).append(constant)
             if say is not None and len(made[base.name]) == 1:

@@ -334,7 +334,7 @@ def test_the_plan_of_a_report_is_repeated_exactly(files, tmp_path, capsys):
     assert "Left out as the time was used up: " in shown
     (one,) = results(tmp_path / "r")
     assert one["plan"]["grid"] == [1.0]
-    assert (one["plan"]["folds"], one["plan"]["outer"]) == (3, 0)
+    assert (one["plan"]["folds"], one["plan"]["outer"]) == (5, 0)
     plan = ("--plan", tmp_path / "r" / "results.json")
     assert run(*words, *plan, "--out", tmp_path / "again", "--save", tmp_path / "again.skops") == 0
     (other,) = results(tmp_path / "again")

@@ -33,7 +33,13 @@ def test_no_worker_outlives_the_command(number, code, tmp_path):
     np.savez(tmp_path / "t.npz", X=rng.normal(size=(20_000, 20)), y=rng.integers(0, 2, 20_000))
     words = [sys.executable, "-m", "setwise", "compare", tmp_path / "t.npz", "--n-jobs", "2", "--out", tmp_path / "r"]
     process = subprocess.Popen(
-        words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+        words,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # What is started in the background by a shell ignores Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  (no threads run here)
     )
 
     def workers():
@@ -43,7 +49,7 @@ def test_no_worker_outlives_the_command(number, code, tmp_path):
         assert waited(lambda: len(workers()) == 2, 90)
         time.sleep(1.0)
         process.send_signal(number)
-        said = process.communicate(timeout=60)[1]
+        said = process.communicate(timeout=120)[1]
         assert process.returncode == code
         assert waited(lambda: not session(process.pid), 30), session(process.pid)
         assert number == 9 or said.endswith("setwise: interrupted, nothing was written.\n")

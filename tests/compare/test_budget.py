@@ -25,12 +25,12 @@ def test_ever_more_is_left_out_and_named():
     seen = []
     for share in (0.99, 0.5, 0.2, 0.1, 0.02, 0.005):
         plan, (note,) = within(PLAN, COSTS, share * whole)
-        seen.append((len(plan.grid), -len(plan.skipped), plan.folds, len(plan.bases)))
+        seen.append((len(plan.grid), -len(plan.skipped), 5 if plan.outer is None else plan.outer, len(plan.bases)))
         assert COSTS.expected(plan) <= share * whole or len(plan.grid) == 1
         assert "All of it takes" in note
         for words, done in (
             ("values of C", plan.grid != PLAN.grid),
-            ("2 of 5 outer folds", plan.folds == 3),
+            ("all outer folds", plan.outer == 0),
             ("random forest", "forest" not in plan.bases or ("forest", "class_weight") in plan.skipped),
             ("weighted positives", any(base in plan.bases for base, name in plan.skipped if name == "class_weight")),
         ):
@@ -38,7 +38,7 @@ def test_ever_more_is_left_out_and_named():
         assert not any(name in ALWAYS for _, name in plan.skipped)
         assert {"linear", "boosted"} <= set(plan.bases)
     assert seen[0][0] == len(QUICK_GRID)
-    assert seen[-1][::2] == (1, 3)
+    assert seen[-1][::2] == (1, 0)
     assert seen[-1][3] == 2
     assert seen == sorted(seen, reverse=True)
 

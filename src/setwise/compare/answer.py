@@ -205,7 +205,7 @@ class Answer:
         without them, and where the reference is kept
     floored : how the floors are kept; None without floors
     others : what is reached on the rows of the file that are not in the sample; None where there are none
-    repeated : whether the choice was repeated in outer folds, which then judge; if the budget had no room for three of
+    repeated : whether the choice was repeated in outer folds, which then judge; if the budget had no room for four of
         them, the folds inside judge, which the choice has seen
     test_differs : sentences on how the rows of ``--test`` differ from the others
     notes : sentences on what was left out, and why

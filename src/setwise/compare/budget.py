@@ -7,7 +7,7 @@ from typing import final
 
 from scipy.sparse import issparse
 
-from setwise.compare.plan import BASES, FIRST, LEAST_FOLDS, QUICK_GRID, Key, NamedLoss, Plan
+from setwise.compare.plan import BASES, FIRST, QUICK_GRID, Key, NamedLoss, Plan
 from setwise.compare.problem import Problem
 from setwise.compare.sentences import foreign, strategy_title
 from setwise.compare.text import listed, seconds_text
@@ -73,14 +73,15 @@ class Costs:
 
     def expected(self, plan: Plan) -> float:
         """Of a plan: each of k outer folds repeats the choice on ``1 - 1/k`` of the rows."""
-        return plan.folds * self.all_rows(plan)
+        outer = plan.folds if plan.outer is None else plan.outer
+        return (1.0 + outer * (1.0 - 1.0 / plan.folds)) * self.all_rows(plan)
 
 
 def within(plan: Plan, costs: Costs, budget: float) -> tuple[Plan, list[str]]:
     """The plan that fits into ``budget`` seconds on a usual machine, and a sentence on what is left out.
 
     Given up are values of C down to three; then, the most expensive first, base models but for the reference and one
-    other, and strategies over single base models; then outer folds down to three, and at last all values of C but one.
+    other, and strategies over single base models; then the outer folds, and at last all values of C but one.
     """
     whole_time, gone, given = costs.expected(plan), list[Key](), plan
 
@@ -94,12 +95,13 @@ def within(plan: Plan, costs: Costs, budget: float) -> tuple[Plan, list[str]]:
         base, strategy = gone[-1]
         bases = plan.bases if strategy else tuple(one for one in plan.bases if one != base)
         plan = replace(plan, bases=bases, skipped=plan.skipped | {gone[-1]} if strategy else plan.skipped)
-    if late() and plan.folds > LEAST_FOLDS:
-        plan = replace(plan, folds=LEAST_FOLDS)
+    if late():
+        plan = replace(plan, outer=0)
     if late():
         plan = replace(plan, grid=(plan.grid[len(plan.grid) // 2],))
-    fewer = (("outer folds", plan.folds, given.folds), ("values of C", len(plan.grid), len(given.grid)))
-    notes = [*left_out(gone), *(f"{whole - left} of {whole} {what}" for what, left, whole in fewer if left < whole)]
+    notes = [*left_out(gone), *(["all outer folds"] if plan.outer == 0 else [])]
+    if len(plan.grid) < len(given.grid):
+        notes.append(f"{len(given.grid) - len(plan.grid)} of {len(given.grid)} values of C")
     if not notes:
         return plan, []
     return plan, [

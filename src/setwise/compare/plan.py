@@ -267,8 +267,8 @@ REFERENCE: Key = (FIRST, "threshold")
 PLAIN: Key = (FIRST, "as_it_is")
 """Logistic regression at 0.5."""
 
-LEAST_FOLDS = 3
-"""With fewer outer folds hardly any gain is sure."""
+LEAST_FOLDS = 4
+"""With fewer outer folds hardly any gain is sure, so that the folds inside judge."""
 
 
 @final

@@ -62,7 +62,7 @@ def compare(
 
     A budget cuts the end of this list: what takes too long on all rows for two thirds of the outer folds to have room
     is left out, apart from logistic regression and the next base model, and no outer fold is begun that would not end
-    in time. With fewer than three of them the folds inside judge, which the choice has seen; the answer says so.
+    in time. With fewer than four of them the folds inside judge, which the choice has seen; the answer says so.
 
     Parameters
     ----------
@@ -116,10 +116,11 @@ def compare(
     judges = choice.made(measures, advance, say)
     plan = choice.plan
     keep_plan(checkpoint, plan)
-    done = folds[: plan.outer]
+    done, least = folds[: plan.outer], min(LEAST_FOLDS, len(folds))
     for k, (train, held_out) in enumerate(done, 1):
         begin = clock.passed
-        if not clock.has(choice.of_fold, END):
+        # Fewer than the least number of outer folds say nothing.
+        if not clock.has(max(1, least - k + 1) * choice.of_fold, END):
             choice.cut.append(f"{len(done) - k + 1} of {len(folds)} outer folds")
             break
         # What a rule under floors has reached is not kept.
@@ -221,7 +222,8 @@ class _OfAllRows:
         self.plan, self.cut, self.of_fold = plan, list[str](), 0.0
         self._whole, self._gone = plan, list[Key]()
         # Two thirds of the outer folds shall have room beside the choice on all rows.
-        self._share = 1.0 / (1.0 + (1.0 - 1.0 / plan.folds) * -(-2 * plan.folds // 3))
+        outer = -(-2 * (plan.folds if plan.outer is None else plan.outer) // 3)
+        self._share = END / (1.0 + (1.0 - 1.0 / plan.folds) * outer)
 
     def made(self, measures: Sequence[NamedLoss], advance: Advance, say: Say | None) -> list["_MeasureRecord"]:
         """Fit, choose for each measure, and settle what outer folds repeat."""

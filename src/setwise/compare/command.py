@@ -412,6 +412,9 @@ def run(
         tell = line.say if options.data is not None else None
         rest = None if share is None else max(share - spent / len(work), 1e-9)
         found += compare(one.problem, one.measures, own, advance, one.test, notes, rest, place, one.others, tell)
+    if line.done < line.total:
+        # What the budget has cut is not done by anybody.
+        line.advance("done", line.total - line.done)
     line.close()
     return found
 

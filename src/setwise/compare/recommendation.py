@@ -14,6 +14,7 @@ from setwise.compare.answer import Recommendation, ThresholdRange
 from setwise.compare.fits import SEED, Advance, BaseResponses, Fits
 from setwise.compare.plan import BASES, FIRST, PLAIN, Key, NamedLoss, Plan, order_of
 from setwise.compare.problem import Problem
+from setwise.compare.sentences import strategy_title
 from setwise.compare.sentences import way as words
 from setwise.compare.source import source
 from setwise.core.checks import Bools, Values
@@ -138,7 +139,7 @@ def _over_each_base(
         strategies = [strategy for strategy in plan.tried(base) if strategy.name not in known]
 
         def progress(name: str, strategy: str, title: str = responses.name) -> None:
-            advance(f"{where}: {title}, {strategy.replace('_', ' ')}", 1)
+            advance(f"{where}: {title}, {strategy_title(strategy)}", 1)
 
         found = choose(
             {base: responses}, task, strategies, reference=reference, seed=SEED, progress=progress, admits=admits
@@ -150,7 +151,7 @@ def _over_each_base(
         own[base] = found.chosen.strategy
     # Logistic regression at 0.5 has a constant of its own but under floors, and says what the threshold is worth.
     if plan.floor is None:
-        advance(f"{where}: {sources.plain.name}, {PLAIN[1].replace('_', ' ')}", 1)
+        advance(f"{where}: {sources.plain.name}, {strategy_title(PLAIN[1])}", 1)
     labels[PLAIN] = sources.plain.response().labels
     candidates.insert(1, Candidate(*PLAIN))
     return candidates, labels, own

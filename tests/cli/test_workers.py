@@ -14,7 +14,9 @@ from setwise.cli import main
 
 def session(leader):
     """The processes that were started under a process, and that still run, with their commands."""
-    shown = subprocess.run(["ps", "-eo", "pid=,sess=,stat=,args="], capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(
+        ["ps", "-ww", "-eo", "pid=,sess=,stat=,args="], capture_output=True, text=True, check=True
+    ).stdout
     rows = [line.split(None, 3) for line in shown.splitlines()]
     return {int(pid): args for pid, its, state, args in rows if its == str(leader) and state[0] != "Z"}
 

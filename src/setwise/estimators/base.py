@@ -305,8 +305,9 @@ def end_with(parent: int) -> None:
             time.sleep(0.5)
         os._exit(1)
 
-    # The parent of a worker of joblib may have ended before the first job.
-    if os.getppid() == parent or current_process().name.startswith("LokyProcess"):
+    # A worker may share out work that it then does itself. The parent of one may have ended before the first job.
+    worker = os.getppid() == parent or current_process().name.startswith("LokyProcess")
+    if worker and os.getpid() != parent:
         threading.Thread(target=watch, name="end_with", daemon=True).start()
 
 

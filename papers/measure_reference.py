@@ -20,7 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from papers.experiment import Advance
 from papers.measure_protocol import FOLDS, GRID
 from setwise.compare.answer import PairedDifference
-from setwise.core.checks import Bools, Floats, Values, as_reals
+from setwise.compare.audit import twin_blocks
+from setwise.core.checks import Bools, Floats, Ints, Values, as_reals
 from setwise.core.loss import Loss
 from setwise.decisions import best_threshold
 
@@ -33,11 +34,35 @@ Folds = Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
 @final
 @dataclass(frozen=True, eq=False)
 class DataTable:
-    """A table of numbers (n, d), NaN where it has gaps, and its labels (n,)."""
+    """A table of numbers (n, d), NaN where it has gaps, its labels (n,), and the block of each row (n,).
+
+    Equal rows are in one block, which no split parts.
+    """
 
     name: str
     X: NDArray[np.float64]
     y: Bools
+    blocks: Ints
+
+    @classmethod
+    def of(cls, name: str, X: NDArray[np.float64], y: Bools) -> "DataTable":
+        """The table, with its blocks."""
+        blocks = twin_blocks(X, y.astype(np.int64))
+        return cls(name, X, y, np.arange(len(y)) if blocks is None else blocks)
+
+    def take(self, rows: Ints) -> "DataTable":
+        """Some of the rows."""
+        return DataTable(self.name, self.X[rows], self.y[rows], self.blocks[rows])
+
+    def splits(self, splitter: Any) -> Folds:
+        """The training and test rows of a splitter of scikit-learn, which splits blocks by the labels of first rows."""
+        first, ids = np.unique(self.blocks, return_index=True, return_inverse=True)[1:]
+        # Blocks come in the order of the table: one without equal rows is split as by the splitter itself.
+        order = np.argsort(first)
+        rows = np.split(np.argsort(ids, kind="stable"), np.cumsum(np.bincount(ids))[:-1])
+        blocks, y = [rows[i] for i in order], self.y[first[order]]
+        pairs = [[np.concatenate([blocks[i] for i in part]) for part in pair] for pair in splitter.split(y, y)]
+        return [(train, test) for train, test in pairs]
 
 
 class NamedData(Protocol):
@@ -87,7 +112,7 @@ def read_table(path: Path) -> DataTable:
     values, codes = np.unique([row[-1] for row in rows[1:]], return_inverse=True)
     if rows[0][-1].strip('"') != "Class" or len(values) != 2:
         raise ValueError(f"{path.name} must end with a column Class of two values; got {rows[0][-1]}.")
-    return DataTable(path.stem, cells.astype(np.float64), codes == np.argmin(np.bincount(codes)))
+    return DataTable.of(path.stem, cells.astype(np.float64), codes == np.argmin(np.bincount(codes)))
 
 
 def read_label(path: Path, label: str) -> DataTable:
@@ -95,7 +120,7 @@ def read_label(path: Path, label: str) -> DataTable:
     with np.load(path, allow_pickle=False) as held:
         X = dense(held)
         y = held["Y"][:, held["label_names"].tolist().index(label)] == 1
-    return DataTable(f"{path.stem} {label}", X, y)
+    return DataTable.of(f"{path.stem} {label}", X, y)
 
 
 def dense(held: Any) -> NDArray[np.float64]:
@@ -119,9 +144,9 @@ def boosted(seed: int) -> Any:
     return HistGradientBoostingClassifier(random_state=seed)
 
 
-def inner_folds(y: Bools, seed: int) -> Folds:
+def inner_folds(part: DataTable, seed: int) -> Folds:
     """The stratified folds of a training part."""
-    return list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(y, y))
+    return part.splits(StratifiedKFold(FOLDS, shuffle=True, random_state=seed))
 
 
 def scores_of(fitted: Any, X: Any) -> Floats:

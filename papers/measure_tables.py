@@ -103,13 +103,9 @@ def run(settings: Settings, advance: Advance) -> Outcome:
 def one_split(table: DataTable, k: int, splits: int, measures: Sequence[str]) -> Split:
     """Everything on split ``k`` of a table."""
     drawn = StratifiedShuffleSplit(splits, test_size=TEST_SHARE, random_state=SEED)
-    train, test = list(drawn.split(table.y, table.y))[k]
-    part, held = (
-        DataTable(table.name, table.X[train], table.y[train]),
-        DataTable(table.name, table.X[test], table.y[test]),
-    )
+    part, held = map(table.take, table.splits(drawn)[k])
     losses = [as_loss(name) for name in measures]
-    folds = inner_folds(part.y, k)
+    folds = inner_folds(part, k)
     tuned = {base: references(base, part, folds, losses, k) for base in BASES}
     rows = [_by_choice(tuned[base], part, held, folds, losses, k) for base in BASES]
     rows.append(_by_surrogate(tuned["linear"], part, held, folds, losses))
@@ -188,7 +184,7 @@ def all_tables(settings: Settings) -> Iterator[DataTable]:
     if settings.quick:
         for problem in (digits(), breast_cancer()):
             rows = slice(QUICK_ROWS)
-            yield DataTable(problem.name, np.asarray(problem.X[rows], dtype=np.float64), problem.y[rows] == 1)
+            yield DataTable.of(problem.name, np.asarray(problem.X[rows], dtype=np.float64), problem.y[rows] == 1)
         return
     need = partial(need_data, settings, NAME, source="the collection", folders=("imbalanced", "multilabel"))
     for path in need([f"{name}.csv" for name in TABLES]):

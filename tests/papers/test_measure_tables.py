@@ -3,8 +3,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedShuffleSplit
 
 from papers import find, measure_labels, measure_tables
 from papers.experiment import Settings
@@ -21,7 +23,7 @@ def table(n=240, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
     X[::17, 1] = np.nan
-    return DataTable("made up", X, X[:, 0] + 0.7 * rng.normal(size=n) > 0.8)
+    return DataTable.of("made up", X, X[:, 0] + 0.7 * rng.normal(size=n) > 0.8)
 
 
 @pytest.mark.slow
@@ -39,7 +41,7 @@ def test_the_quick_version_runs_and_says_what_the_protocol_asks(name):
 
 def test_the_reference_is_the_best_of_all_cut_points_over_the_grid():
     made, loss = table(), as_loss("f1")
-    folds = inner_folds(made.y, 0)
+    folds = inner_folds(made, 0)
     (tuned,) = references("linear", made, folds, [loss], 0)
     fitted, held = tuned.model, np.empty(len(made.y))
     for train, test in folds:
@@ -50,9 +52,9 @@ def test_the_reference_is_the_best_of_all_cut_points_over_the_grid():
 
 def test_the_choice_of_the_experiment_is_that_of_the_estimator():
     made, fresh, loss = table(), table(seed=1), as_loss("jaccard")
-    folds = inner_folds(made.y, 3)
-    made = DataTable(made.name, np.nan_to_num(made.X), made.y)
-    fresh = DataTable(fresh.name, np.nan_to_num(fresh.X), fresh.y)
+    folds = inner_folds(made, 3)
+    made = DataTable.of(made.name, np.nan_to_num(made.X), made.y)
+    fresh = DataTable.of(fresh.name, np.nan_to_num(fresh.X), fresh.y)
     base = LogisticRegression().fit(made.X, made.y)
     (cell,) = measure_tables._by_choice(
         [ThresholdClassifier(LogisticRegression(), base, 0.3)], made, fresh, folds, [loss], 3
@@ -129,3 +131,16 @@ def test_holm_by_hand():
     assert holm([]).shape == (0,)
     with pytest.raises(ValueError, match="p_values must be numbers"):
         holm([0.5, 1.5])
+
+
+def test_splits_keep_equal_rows_together_and_leave_other_tables_as_they_are():
+    made = table()
+    splitter = StratifiedShuffleSplit(3, test_size=1 / 3, random_state=0)
+    for (train, test), (usual, unseen) in zip(made.splits(splitter), splitter.split(made.y, made.y), strict=True):
+        assert_array_equal(train, usual)
+        assert_array_equal(test, unseen)
+    rows = np.arange(60).repeat(3)
+    often = DataTable.of("three times", made.X[rows], made.y[rows])
+    for train, test in often.splits(splitter):
+        assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(180))
+        assert not set(rows[train]) & set(rows[test])

@@ -197,7 +197,8 @@ def _add_compare(commands: Any) -> None:
     )  # fmt: skip
     add.add_argument(
         "--base", metavar="NAME[,NAME]",
-        help="base models: linear, forest, boosted (default: all; with --quick linear and boosted)",
+        help="base models: linear, forest, boosted, lightgbm, xgboost, catboost, or module:object for a classifier of "
+        "yours (default: all that are installed; with --quick linear and boosted)",
     )  # fmt: skip
     add.add_argument("--strategies", metavar="NAME[,NAME]", help="ways to get labels from a base model (default: all)")
     floor = "a floor that the threshold must keep on the rows at hand; see --confidence"

@@ -69,7 +69,10 @@ def test_version_and_help(capsys):
         (("compare", "--time-budget", "0"), "--time-budget must be a number of seconds above 0; got 0.0."),
         (("compare", "--time-budget", "soon"), "invalid float value: 'soon'"),
         (("compare", "--n-jobs", "0"), "--n-jobs must be a number of processes, or -1 for all processors; got 0."),
-        (("compare", "--base", "linear,deep"), "--base: there is no base model 'deep'; use linear, forest, boosted."),
+        (
+            ("compare", "--base", "linear,deep"),
+            "--base: there is no base model 'deep'; use linear, forest, boosted, ",
+        ),
         (("compare", "--strategies", "nope"), "--strategies: there is no strategy 'nope'; use "),
         (("compare", "--confidence", "0.9"), "--confidence is that of a floor; give --recall-at-least or"),
         (("compare", "--recall-at-least", "1.5"), "least must be"),

@@ -8,9 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from joblib import Parallel, delayed
 
-from setwise import MeasureClassifier
 from setwise.cli import main
 
 
@@ -67,16 +65,3 @@ def test_the_handler_of_sigterm_is_put_back(capsys):
     before = signal.getsignal(signal.SIGTERM)
     assert main(["list"]) == 0
     assert signal.getsignal(signal.SIGTERM) is before
-
-
-def fitted(seed):
-    rng = np.random.default_rng(seed)
-    X, y = rng.normal(size=(90, 2)), rng.integers(0, 2, 90)
-    model = MeasureClassifier(loss="f1", strategies=["threshold"], cv=3, random_state=0).fit(X, y)
-    # As long as a worker needs to see that its parent is another one.
-    time.sleep(1.0)
-    return model.best_threshold_
-
-
-def test_a_worker_that_does_its_own_work_stays():
-    assert Parallel(n_jobs=2)(delayed(fitted)(seed) for seed in range(3)) == [fitted(seed) for seed in range(3)]

@@ -22,8 +22,8 @@ def test_defaults_are_left_out_and_imports_are_public():
 
 
 def test_code_is_given_for_some_parameters():
-    assert source(LogisticRegression(), C="1")[0] == "LogisticRegression(C=1)"
-    assert source(TableEncoder((), "trees"), columns="data.columns") == (
+    assert source(LogisticRegression(), {"C": "1"})[0] == "LogisticRegression(C=1)"
+    assert source(TableEncoder((), "trees"), {"columns": "data.columns"}) == (
         'TableEncoder(data.columns, "trees")', ["from setwise.estimators import TableEncoder"],
     )  # fmt: skip
-    assert source(TableEncoder(sparse_threshold=0.3), columns="c")[0] == "TableEncoder(c, sparse_threshold=0.3)"
+    assert source(TableEncoder(sparse_threshold=0.3), {"columns": "c"})[0] == "TableEncoder(c, sparse_threshold=0.3)"

@@ -7,7 +7,7 @@ from typing import final
 
 from scipy.sparse import issparse
 
-from setwise.compare.plan import BASES, FIRST, QUICK_GRID, Key, NamedLoss, Plan
+from setwise.compare.plan import FIRST, QUICK_GRID, Key, NamedLoss, Plan, base_model
 from setwise.compare.problem import Problem
 from setwise.compare.sentences import foreign, strategy_title
 from setwise.compare.text import listed, seconds_text
@@ -56,13 +56,13 @@ class Costs:
 
     def fits(self, base: str, plan: Plan) -> float:
         """Of a base model with one constant: a fit for each inner fold, and one on all rows."""
-        return (plan.inner + 1) / CORES * self.labels * BASES[base].seconds(self.rows * self.columns)
+        return (plan.inner + 1) / CORES * self.labels * base_model(base).seconds(self.rows * self.columns)
 
     def step(self, key: Key, plan: Plan) -> float:
         """Of a strategy over a base model with its further fits; where it has no name, of the base model by itself."""
         base, name = key
         if not name:
-            return len(BASES[base].constants(plan.grid)) * self.fits(base, plan)
+            return len(base_model(base).constants(plan.grid)) * self.fits(base, plan)
         if name in self.free:
             return 0.0
         return FITS.get(name, 0.0) * self.fits(base, plan) + SECONDS.get(name, OTHERS) * self.rows * self.labels
@@ -117,11 +117,13 @@ def left_out(keys: Sequence[Key]) -> list[str]:
     for base, strategy in keys:
         # Strategies over a base model that is left out need no words of their own.
         if strategy and base not in bases:
-            over.setdefault(strategy_title(strategy), []).append(BASES[base].title)
+            over.setdefault(strategy_title(strategy), []).append(base_model(base).title)
     alike: dict[str, list[str]] = {}
     for title, names in over.items():
         alike.setdefault(listed(sorted(names)), []).append(title)
-    return [BASES[base].title for base in bases] + [f"{listed(titles)} over {names}" for names, titles in alike.items()]
+    return [base_model(base).title for base in bases] + [
+        f"{listed(titles)} over {names}" for names, titles in alike.items()
+    ]
 
 
 def _steps(plan: Plan) -> list[Key]:

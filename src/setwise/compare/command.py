@@ -4,6 +4,8 @@ Of a large Parquet file it reads a part that a budget of memory has room for.
 """
 
 import contextlib
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +13,7 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import effective_n_jobs, parallel_config
 
 from setwise.compare.answer import Answer
 from setwise.compare.audit import audited
@@ -20,12 +22,12 @@ from setwise.compare.checkpoint import open_for_comparison, read_plan
 from setwise.compare.drift import TrainingRows
 from setwise.compare.memory import WORDS, MemoryAllowance, refuse_too_large
 from setwise.compare.other_rows import OtherRows
-from setwise.compare.plan import BASES, GRID, QUICK_GRID, NamedLoss, Plan
+from setwise.compare.plan import BASES, GRID, QUICK_GRID, NamedLoss, Plan, base_model
 from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
 from setwise.compare.report import earlier, section, summary, write_report
 from setwise.compare.run import check_size, compare
-from setwise.compare.saved_model import SavedModel, as_saved_path, require_skops, save_model
+from setwise.compare.saved_model import SavedModel, as_saved_path, refuse_unsaved, require_skops, save_model
 from setwise.compare.sentences import foreign
 from setwise.compare.text import listed, seconds_text
 from setwise.core.checkpoint import OpenCheckpoint
@@ -34,6 +36,7 @@ from setwise.datasets.blocks import Budget
 from setwise.datasets.files import as_existing, parts_of, request
 from setwise.datasets.sampling import ParquetTable, drawn
 from setwise.estimators import MeasureClassifier
+from setwise.estimators.base import end_with
 from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.splits import block_folds
@@ -104,7 +107,10 @@ def plan_of(options: CommandOptions) -> Plan:
         raise ValueError(f"--n-jobs must be a number of processes, or -1 for all processors; got {options.n_jobs}.")
     if options.time_budget is not None and not options.time_budget > 0:
         raise ValueError(f"--time-budget must be a number of seconds above 0; got {options.time_budget}.")
-    bases = ("linear", "boosted") if options.quick else tuple(BASES)
+    bases = ("linear", "boosted") if options.quick else tuple(name for name in BASES if BASES[name].is_installed)
+    if ":" in (options.base or ""):
+        # Modules of the user stand in the folder where the command is called, as for "python -m".
+        sys.path.insert(0, os.getcwd())
     # Weighted fits cost the most and seldom gain anything over a threshold.
     strategies = tuple(name for name in STRATEGIES if not options.quick or name != "class_weight")
     return Plan(
@@ -152,13 +158,14 @@ def usual_loss(options: CommandOptions) -> str:
 def _names(
     text: str | None, known: Mapping[str, object], option: str, what: str, default: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """The names in a text that joins them by commas; ValueError for one that is unknown."""
+    """The names in a text that joins them by commas; ValueError for one that is unknown and is no ``module:object``."""
     if text is None:
         return default
-    names = tuple(dict.fromkeys(name.strip().lower() for name in text.split(",")))
+    names = tuple(dict.fromkeys(one.strip() if ":" in one else one.strip().lower() for one in text.split(",")))
     for name in names:
-        if name not in known:
-            raise ValueError(f"{option}: there is no {what} {name!r}; use {', '.join(known)}.")
+        if name not in known and not (":" in name and known is BASES):
+            own = ", or module:object" if known is BASES else ""
+            raise ValueError(f"{option}: there is no {what} {name!r}; use {', '.join(known)}{own}.")
     return names
 
 
@@ -242,7 +249,7 @@ def saved_model(found: Answer, group: str | None) -> SavedModel:
 
 def _fitted_anew(found: Answer) -> MeasureClassifier:
     problem, winner, plan = found.problem, found.winner, found.plan
-    base = BASES[winner.key[0]].build(problem, winner.constant, plan.seed)
+    base = base_model(winner.key[0]).build(problem, winner.constant, plan.seed)
     cv = plan.inner if problem.blocks is None else block_folds(plan.inner, problem.y, problem.blocks)
     model = MeasureClassifier(
         base, found.measured.loss, [winner.key[1]], cv, average=found.measured.average, n_jobs=plan.n_jobs
@@ -295,8 +302,12 @@ def compare_command(
         check(one, plan, options)
     if options.save is not None:
         check_place(options.save)
+        for base in plan.models(work[0].problem):
+            if ":" in base.name:
+                refuse_unsaved(base, work[0].problem, options.save.name)
     kept = open_for_comparison(options, [one.problem for one in work])
-    with _made(options.out), _written(kept):
+    workers = parallel_config("loky", initializer=end_with, initargs=(os.getpid(),))
+    with _made(options.out), _written(kept), workers:
         budget = options.time_budget
         if budget is None and options.data is not None and options.plan is None:
             budget = QUICK_BUDGET if options.quick else BUDGET

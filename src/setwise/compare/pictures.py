@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from setwise.compare.answer import Answer, ThresholdRange
 from setwise.compare.floor_sentences import lower
-from setwise.compare.plan import BASES
+from setwise.compare.plan import base_model
 from setwise.compare.sentences import breaks, strategy_title, ways_by_strategy
 from setwise.compare.text import figure as as_text
 from setwise.compare.text import signed, threshold_text
@@ -92,14 +92,14 @@ def ways(found: Answer) -> Figure:
         values = [found.measured.shown(row.mean) for row in rows]
         errors = [found.paired(row.outer, np.zeros(len(row.outer))).error for row in rows]
         axes.errorbar(values, places, xerr=errors, fmt=MARKERS[j % len(MARKERS)], color=CYCLE[j % len(CYCLE)],
-                      markersize=5.5, linewidth=1.2, label=BASES[base].title)  # fmt: skip
+                      markersize=5.5, linewidth=1.2, label=base_model(base).title)  # fmt: skip
     winner = found.row(found.winner.key)
     spot = (found.measured.shown(winner.mean), strategies.index(winner.strategy) + shift[bases.index(winner.base)])
     axes.plot(*spot, "o", markersize=13, markerfacecolor="none", markeredgecolor=BLACK, label="recommended")
     for row in found.rows:
         if breaks(found, row):
             place = strategies.index(row.strategy) + shift[bases.index(row.base)]
-            _broken(axes, found.measured.shown(row.mean), place, BASES[row.base].title)
+            _broken(axes, found.measured.shown(row.mean), place, base_model(row.base).title)
     axes.set_ylim(-0.6, len(strategies) - 0.4)
     axes.set_yticks(range(len(strategies)), [strategy_title(strategy) for strategy in strategies])
     axes.invert_yaxis()

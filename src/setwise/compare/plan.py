@@ -1,21 +1,27 @@
 """The plan of a comparison: folds, constants, base models, strategies and measures.
 
-Base models are logistic regression, the reference, a random forest, and boosted trees. Losses of a ranking read the
-order of the scores, in which no threshold and no decision occurs.
+Base models are logistic regression, the reference, a random forest, boosted trees, those of LightGBM, XGBoost and
+CatBoost where they are installed, and classifiers of the user. Losses of a ranking read the order of the scores, in
+which no threshold and no decision occurs.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, final
 
 from scipy.sparse import issparse
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from setwise.compare.problem import Problem
+from setwise.compare.source import Code
 from setwise.compare.text import listed
 from setwise.core.checks import as_choice, as_count, as_kind, as_number, as_text, shown
 from setwise.core.loss import Loss
@@ -146,12 +152,19 @@ class BaseModel(ABC):
     title : the name in sentences
     form : the form in which :class:`setwise.estimators.TableEncoder` prepares a raw table for it
     cost : the seconds of a fit on a usual processor, at least and for each cell of the table
+    package : what must be installed for it beside setwise, or ""
     """
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-    form: ClassVar[str] = "trees"
-    cost: ClassVar[tuple[float, float]] = (0.1, 2e-5)
+    name: str
+    title: str
+    form: str = "trees"
+    cost: tuple[float, float] = (0.1, 2e-5)
+    package: str = ""
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether its package is there."""
+        return not self.package or find_spec(self.package) is not None
 
     def refuses(self, problem: Problem) -> str | None:
         """Why the model does not fit the table, in a sentence; None if it does."""
@@ -169,44 +182,53 @@ class BaseModel(ABC):
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
         """The classifier, not yet fitted; what it learns of the table it learns in ``fit``."""
 
+    def code(self) -> Code | None:
+        """The code of the classifier itself; None where its parameters say it."""
+        return None
+
 
 def over_table(problem: Problem, trees: Any, **given: Any) -> Any:
     """Trees over the table of a problem, which is prepared for them where it is a raw one."""
     return array_pipeline(TableEncoder(problem.columns, "trees", **given), trees) if problem.columns else trees
 
 
-@final
-class LogisticRegressionModel(BaseModel):
-    """Logistic regression on standardized features, with its C from a grid; gaps become medians and words indicators.
+def over_numbers(problem: Problem, model: Any, sparse: float = 0.0) -> Any:
+    """A model over standardized features; gaps become medians and words indicators.
 
     Sparse features are divided by their largest absolute value instead, so that they stay sparse.
     """
+    if problem.columns:
+        return array_pipeline(TableEncoder(problem.columns, sparse_threshold=sparse), model)
+    if issparse(problem.X):
+        return array_pipeline(MaxAbsScaler(), model)
+    if problem.has_gaps:
+        return array_pipeline(StandardScaler(), SimpleImputer(strategy="median", add_indicator=True), model)
+    return array_pipeline(StandardScaler(), model)
 
-    name: ClassVar[str] = "linear"
-    title: ClassVar[str] = "logistic regression"
-    form: ClassVar[str] = "linear"
-    cost: ClassVar[tuple[float, float]] = (0.01, 8e-7)
+
+def words_of(problem: Problem) -> list[int]:
+    """The places of words among the features for trees."""
+    return tree_categories(problem.columns) if problem.columns else []
+
+
+@final
+class LogisticRegressionModel(BaseModel):
+    """Logistic regression on standardized features, with its C from a grid."""
+
+    name, title, form, cost = "linear", "logistic regression", "linear", (0.01, 8e-7)
 
     def constants(self, grid: tuple[float, ...]) -> tuple[float | None, ...]:
         return grid
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        model = LogisticRegression(C=constant or 1.0, max_iter=1000)
-        if problem.columns:
-            return array_pipeline(TableEncoder(problem.columns, sparse_threshold=SPARSE), model)
-        if issparse(problem.X):
-            return array_pipeline(MaxAbsScaler(), model)
-        if problem.has_gaps:
-            return array_pipeline(StandardScaler(), SimpleImputer(strategy="median", add_indicator=True), model)
-        return array_pipeline(StandardScaler(), model)
+        return over_numbers(problem, LogisticRegression(C=constant or 1.0, max_iter=1000), SPARSE)
 
 
 @final
 class RandomForestModel(BaseModel):
     """A random forest of 100 trees, whose probabilities are the mean of its trees."""
 
-    name: ClassVar[str] = "forest"
-    title: ClassVar[str] = "random forest"
+    name, title = "forest", "random forest"
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
         return over_table(problem, RandomForestClassifier(random_state=seed))
@@ -216,24 +238,122 @@ class RandomForestModel(BaseModel):
 class BoostedTreesModel(BaseModel):
     """Boosted trees, ``HistGradientBoostingClassifier`` of scikit-learn with its defaults."""
 
-    name: ClassVar[str] = "boosted"
-    title: ClassVar[str] = "boosted trees"
-    cost: ClassVar[tuple[float, float]] = (0.1, 5e-7)
+    name, title, cost = "boosted", "boosted trees", (0.1, 5e-7)
 
     def refuses(self, problem: Problem) -> str | None:
         return "boosted trees read no sparse table" if issparse(problem.X) else None
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        words = tree_categories(problem.columns) if problem.columns else []
+        words = words_of(problem)
         given = {"categorical_features": words} if words else {}
         trees = HistGradientBoostingClassifier(**given, random_state=seed)
         return over_table(problem, trees, min_values=trees.min_samples_leaf)
 
 
+BOOSTING = {"n_estimators": 200, "learning_rate": 0.05, "n_jobs": 1}
+"""Smaller steps than the packages' own, as boosting without held-out rows does not stop early. Folds share processors.
+"""
+
+
+@final
+class LightGBMModel(BaseModel):
+    """Boosted trees of LightGBM, 200 with the learning rate .05; the same bits on every number of processors."""
+
+    name, title, cost, package = "lightgbm", "LightGBM", (0.1, 1.5e-6), "lightgbm"
+
+    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
+        words = words_of(problem)
+        # Under its usual name LightGBM refuses the parameter, and says that fit takes it.
+        given = {"categorical_column": words} if words else {}
+        same = {"deterministic": True, "force_row_wise": True, "verbose": -1}
+        trees = import_module("lightgbm").LGBMClassifier(**BOOSTING, **same, **given, random_state=seed)
+        return over_table(problem, trees)
+
+
+@final
+class XGBoostModel(BaseModel):
+    """Boosted trees of XGBoost, 200 with the learning rate .05, over numbers and indicators of words."""
+
+    name, title, form, cost, package = "xgboost", "XGBoost", "linear", (0.1, 3e-6), "xgboost"
+
+    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
+        return over_numbers(problem, import_module("xgboost").XGBClassifier(**BOOSTING, random_state=seed), SPARSE)
+
+
+@final
+class CatBoostModel(BaseModel):
+    """Boosted trees of CatBoost, 200, over numbers and indicators of words."""
+
+    name, title, form, cost, package = "catboost", "CatBoost", "linear", (0.3, 4e-6), "catboost"
+
+    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
+        trees = import_module("catboost").CatBoostClassifier(
+            iterations=200, random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False
+        )
+        return over_numbers(problem, trees, SPARSE)
+
+
+@final
+class OwnModel(BaseModel):
+    """A classifier of the user over standardized numbers, with indicators of words.
+
+    Parameters
+    ----------
+    name : ``"module:object"``, where the object is a classifier, or a class or function that makes one
+
+    Raises
+    ------
+    ValueError : in one sentence, where it cannot be imported or is no classifier
+    """
+
+    form, cost = "linear", (0.1, 5e-6)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._home, _, self._path = name.partition(":")
+        try:
+            held = import_module(self._home)
+            for part in self._path.split("."):
+                held = getattr(held, part)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ValueError(f"the base model {name!r} must be module:object; {error}.") from None
+        self._called = isinstance(held, type) or not hasattr(held, "fit")
+        self._estimator: Any = held() if self._called and callable(held) else held
+        if not all(hasattr(self._estimator, method) for method in ("fit", "predict", "get_params")):
+            raise ValueError(f"the base model {name!r} must be a classifier of scikit-learn; got {shown(held)}.")
+        self.title = type(self._estimator).__name__
+
+    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
+        model = clone(self._estimator)
+        if model.get_params().get("random_state", 0) is None:
+            model.set_params(random_state=seed)
+        return over_numbers(problem, model)
+
+    def code(self) -> Code:
+        top = self._path.partition(".")[0]
+        return f"{self._path}{'()' if self._called else ''}", [f"from {self._home} import {top}"]
+
+
 BASES: dict[str, BaseModel] = {
-    base.name: base for base in (LogisticRegressionModel(), RandomForestModel(), BoostedTreesModel())
-}
+    base.name: base
+    for base in (
+        LogisticRegressionModel(), RandomForestModel(), BoostedTreesModel(), LightGBMModel(), XGBoostModel(),
+        CatBoostModel(),
+    )
+}  # fmt: skip
 """The base models by their names; the first one is the reference."""
+
+
+@cache
+def base_model(name: str) -> BaseModel:
+    """The base model of a name, or of ``module:object``; ValueError in one sentence where there is none."""
+    if ":" in name:
+        return OwnModel(name)
+    if name not in BASES:
+        raise ValueError(f"there is no base model {name!r}; use {', '.join(BASES)}, or module:object.")
+    if not BASES[name].is_installed:
+        raise ValueError(f"the base model {name!r} is not installed; pip install {BASES[name].package}.")
+    return BASES[name]
 
 
 def shared_words(problem: Problem, bases: Iterable[BaseModel]) -> list[str]:
@@ -281,7 +401,7 @@ class Plan:
     folds : the number of outer folds, 2 or more, in each of which the whole choice is repeated
     inner : the number of folds, 3 or more, inside a training part, by which strategies are tuned and judged
     grid : the constants C of logistic regression, above 0
-    bases, strategies : the names of the base models and of the strategies
+    bases, strategies : the names of the base models and of the strategies; ``"module:object"`` is a classifier of yours
     seed : the seed of the outer folds and of the trees
     n_jobs : the number of processes; -1 takes all processors
     skipped : pairs of base model and strategy that do not fit into the budget
@@ -304,7 +424,7 @@ class Plan:
     folds: int = 5
     inner: int = 5
     grid: tuple[float, ...] = GRID
-    bases: tuple[str, ...] = tuple(BASES)
+    bases: tuple[str, ...] = ("linear", "forest", "boosted")
     strategies: tuple[str, ...] = tuple(STRATEGIES)
     seed: int = 0
     n_jobs: int = 1
@@ -322,10 +442,13 @@ class Plan:
             raise ValueError(f"grid must be a tuple of constants C; got {shown(self.grid)}.")
         for c in self.grid:
             as_number(c, "a constant of grid", low=0.0, open_low=True)
-        for name, known in (("bases", BASES), ("strategies", STRATEGIES)):
+        own = [one for one in self.bases if ":" in str(one)] if isinstance(self.bases, tuple) else []
+        for name, known in (("bases", [*BASES, *own]), ("strategies", list(STRATEGIES))):
             held = getattr(self, name)
             if not isinstance(held, tuple) or not all(isinstance(one, str) and one in known for one in held):
                 raise ValueError(f"{name} must be a tuple of names among {', '.join(known)}; got {shown(held)}.")
+        for base in self.bases:
+            base_model(base)
         if isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, int) or self.n_jobs == 0:
             raise ValueError(f"n_jobs must be a number of processes, or -1 for all; got {shown(self.n_jobs)}.")
         if not isinstance(self.skipped, frozenset):
@@ -335,7 +458,7 @@ class Plan:
 
     def models(self, problem: Problem) -> tuple[BaseModel, ...]:
         """The base models that fit the table; the reference is always among them, and comes first."""
-        named = [BASES[name] for name in dict.fromkeys((FIRST, *self.bases))]
+        named = [base_model(name) for name in dict.fromkeys((FIRST, *self.bases))]
         return tuple(base for base in named if base.refuses(problem) is None)
 
     def tried(self, base: str) -> tuple[Strategy, ...]:

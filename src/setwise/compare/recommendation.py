@@ -12,7 +12,7 @@ import numpy as np
 
 from setwise.compare.answer import Recommendation, ThresholdRange
 from setwise.compare.fits import SEED, Advance, BaseResponses, Fits
-from setwise.compare.plan import BASES, FIRST, PLAIN, Key, NamedLoss, Plan, order_of
+from setwise.compare.plan import FIRST, PLAIN, Key, NamedLoss, Plan, base_model, order_of
 from setwise.compare.problem import Problem
 from setwise.compare.sentences import strategy_title
 from setwise.compare.sentences import way as words
@@ -163,9 +163,11 @@ LONG = 100
 
 def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedLoss, plan: Plan) -> str:
     """Lines of Python that fit the base model with the strategy, for the X, y and groups of the problem."""
-    model = BASES[key[0]].build(problem, constant, plan.seed)
+    base = base_model(key[0])
+    model = base.build(problem, constant, plan.seed)
     # The constant is what was chosen, also where it is the default.
-    expression, imports = source(model, C=f"{constant or 1.0:g}", columns="data.columns")
+    texts = {"C": f"{constant or 1.0:g}", "columns": "data.columns"}
+    expression, imports = source(model, texts, base.code())
     lines = list(problem.code)
     if measured.orders:
         lines += ["", f"model = {expression}", "model.fit(X, y)"]

@@ -16,7 +16,7 @@ from setwise import __version__
 from setwise.compare import sentences as words
 from setwise.compare.answer import Answer, CandidateResult, OtherRowsReport
 from setwise.compare.checkpoint import plan_fields
-from setwise.compare.plan import BASES
+from setwise.compare.plan import base_model
 from setwise.compare.text import wrap
 from setwise.core import pages
 from setwise.core.files import HIDDEN, in_line, rights_at, visible
@@ -299,7 +299,7 @@ def _table(found: Answer) -> str:
     """The table of strategies and base models as HTML."""
     bases, ways = words.ways_by_strategy(found)
     return _html_table(
-        [BASES[base].title for base in bases],
+        [base_model(base).title for base in bases],
         {words.strategy_title(name): [_cell(found, row) for row in rows] for name, rows in ways.items()},
     )
 

@@ -19,8 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 
 import setwise
 from setwise.compare.drift import TrainingRows
+from setwise.compare.plan import BaseModel
+from setwise.compare.problem import Problem
 from setwise.compare.source import PACKAGES, package_of
-from setwise.compare.trust import check_content, is_known, not_numbers
+from setwise.compare.stored_booster import with_stored_boosters
+from setwise.compare.trust import check_content, is_known, not_numbers, reachable
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_text, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.files import in_line, written_whole
@@ -114,6 +117,7 @@ PARTS = {
     "PairBasis": "setwise.models.kernel_features",
     "RowBasis": "setwise.models.kernel_features",
     "SigmoidCalibration": "setwise.estimators.selection.base_models",
+    "StoredBooster": "setwise.compare.stored_booster",
     "ThresholdRule": "setwise.estimators.selection.strategies",
     "TrainingRows": "setwise.compare.drift",
     "Truth": "setwise.datasets.columns",
@@ -317,17 +321,46 @@ def save_model(model: SavedModel, path: str | Path) -> Path:
     """
     model, path = as_kind(model, "model", SavedModel, "SavedModel(estimator, classes, loss)"), as_saved_path(path)
     name = in_line(path.name)
-    skops = require_skops(f"to save {name}")
+    model = replace(model, estimator=_stored(model.estimator, name))
     model._check_fitted(name)
     # An interruption leaves no half of a file behind, and no file that could not be loaded.
     with written_whole(path) as part:
-        try:
-            data = skops.dumps(model)
-        except TypeError as error:
-            raise ValueError(f"{name} cannot be saved: {error}") from None
-        _refuse_unknown(skops, data, name)
-        part.write_bytes(_renamed(BytesIO(data), _package_of))
+        part.write_bytes(_renamed(BytesIO(as_data(model, name)), _package_of))
     return path
+
+
+def _stored(estimator: Any, name: str) -> Any:
+    """The estimator with the trees of other packages as text."""
+    try:
+        return with_stored_boosters(estimator, reachable(estimator))
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be saved: {error}.") from None
+
+
+def as_data(held: Any, name: str) -> bytes:
+    """What skops writes of an object; ValueError for one that :func:`load_model` would refuse. ``name`` is the file."""
+    skops = require_skops(f"to save {name}")
+    try:
+        data = bytes(skops.dumps(held))
+    except TypeError as error:
+        raise ValueError(f"{name} cannot be saved: {error}") from None
+    _refuse_unknown(skops, data, name)
+    return data
+
+
+def refuse_unsaved(base: BaseModel, problem: Problem, name: str) -> None:
+    """Raise ValueError for a base model that could not be saved as data; some rows are fitted to know."""
+    y = problem.y.reshape(len(problem.y), -1)[:, 0]
+    rows = np.sort(np.concatenate([np.flatnonzero(y == label)[:TRIED] for label in (0, 1)]))
+    fitted = base.build(problem, None, 0).fit(problem.X[rows], y[rows])
+    try:
+        as_data(_stored(fitted, name), name)
+    except ValueError as error:
+        raise ValueError(f"--save and --base {base.name} do not go together: {error}") from None
+
+
+TRIED = 50
+"""Rows with each label to which a base model is fitted to know whether it can be saved."""
 
 
 def load_model(path: str | Path) -> SavedModel:

@@ -11,7 +11,7 @@ import numpy as np
 from setwise.compare.answer import Answer, CandidateResult, PairedDifference
 from setwise.compare.fits import rows_of
 from setwise.compare.floor_sentences import expected, floor_gain, floor_on_test, floor_reference
-from setwise.compare.plan import BASES, FIRST, PLAIN, Key, NamedLoss
+from setwise.compare.plan import FIRST, PLAIN, Key, NamedLoss, base_model
 from setwise.compare.problem import Origin, Problem
 from setwise.compare.text import between, figure, grid, listed, percent, signed, threshold_text
 from setwise.datasets.columns import Date, Number, Truth
@@ -30,7 +30,7 @@ def strategy_title(strategy: str) -> str:
 def way(key: Key) -> str:
     """The words for a way, as ``boosted trees with a tuned threshold``."""
     base, strategy = key
-    return f"{BASES[base].title} {WAYS[strategy].phrase or f'with {strategy_title(strategy)}'}"
+    return f"{base_model(base).title} {WAYS[strategy].phrase or f'with {strategy_title(strategy)}'}"
 
 
 MOST_LABELS = 6
@@ -138,7 +138,7 @@ def details(found: Answer) -> list[str]:
         # The upper end of the grid is worth a word; the lower end is nearly a constant model.
         end = ", the largest that was tried" if len(constants) > 1 and winner.constant == max(constants) else ""
         tried = ", ".join(f"{c:g}" for c in constants)
-        sentences.append(f"C of {BASES[winner.key[0]].title}: {winner.constant:g}, from {tried}{end}.")
+        sentences.append(f"C of {base_model(winner.key[0]).title}: {winner.constant:g}, from {tried}{end}.")
     if winner.coefficients:
         sentences.append(coefficients_text(winner.coefficients))
     return [*sentences, *_columns(found.problem), *_saved(found), *found.problem.notes, *found.notes]
@@ -286,7 +286,7 @@ def what_to_do(found: Answer) -> list[str]:
 
 
 def _verdict(found: Answer) -> list[str]:
-    first = BASES[found.reference.base].title
+    first = base_model(found.reference.base).title
     if found.changes:
         return [f"Change to {_recommended(found)}."]
     sentences = [f"Stay with {first}, and order rows by its probability."]
@@ -426,7 +426,7 @@ def _chosen_by(found: Answer, folds: int) -> list[str]:
     same = sum(key[0] == base for key in found.choices)
     if base != found.reference.base and 2 * same > whole:
         kind = f"{folds or 'none'} of them decided as is recommended"
-        return [f"{same} of {whole} outer folds chose {BASES[base].title}, and {kind}."]
+        return [f"{same} of {whole} outer folds chose {base_model(base).title}, and {kind}."]
     if folds:
         return [f"Only {folds} of {whole} outer folds chose {words}, so the gain is mostly that of other ways."]
     return [
@@ -475,7 +475,7 @@ def _recommended(found: Answer) -> str:
     """The recommended way with its threshold and its weights."""
     text, winner = way(found.winner.key), found.winner
     if found.measured.orders:
-        return f"{BASES[winner.key[0]].title}, and order rows by their scores"
+        return f"{base_model(winner.key[0]).title}, and order rows by their scores"
     if winner.weight != 1.0:
         text += f", with a weight of {winner.weight:.2g} for each positive row"
     if winner.threshold is None:
@@ -517,7 +517,7 @@ def table(found: Answer, bold: bool = False) -> str:
     bases, ways = ways_by_strategy(found)
     cells = [[_in_brackets(found, row) for row in rows] for rows in ways.values()]
     marks = np.array([[(base, strategy) == found.winner.key for base in bases] for strategy in ways])
-    return grid([strategy_title(name) for name in ways], [BASES[base].title for base in bases], cells, marks, bold)
+    return grid([strategy_title(name) for name in ways], [base_model(base).title for base in bases], cells, marks, bold)
 
 
 def legend(found: Answer, best: str) -> str:

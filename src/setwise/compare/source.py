@@ -1,8 +1,9 @@
 """Code that makes an object anew."""
 
+from collections.abc import Mapping
 from dataclasses import is_dataclass
 from importlib import import_module
-from inspect import signature
+from inspect import Parameter, signature
 from itertools import takewhile
 from typing import Any
 
@@ -16,7 +17,11 @@ PACKAGES = (
 """The packages that users import from."""
 
 
-def source(held: Any, **texts: str) -> tuple[str, list[str]]:
+Code = tuple[str, list[str]]
+"""An expression, and the import lines that it needs."""
+
+
+def source(held: Any, texts: Mapping[str, str] | None = None, last: Code | None = None) -> Code:
     """``Name(parameter=value)`` without parameters that have their defaults, and the import lines that it needs.
 
     A dataclass names all its parameters, as its ``repr`` does; an estimator names those behind one that is left out.
@@ -24,24 +29,32 @@ def source(held: Any, **texts: str) -> tuple[str, list[str]]:
     Parameters
     ----------
     held : a dataclass, an estimator, or a pipeline of estimators
-    texts : the code of some parameters by their names, which is printed whatever their values are
+    texts : the code of some parameters by their names, which is printed whatever their values are; None for none
+    last : the code of the last step of a pipeline; None where its parameters say it
     """
     if isinstance(held, Pipeline):
-        steps = [source(step, **texts) for _, step in held.steps]
+        *others, (_, end) = held.steps
+        steps = [*(source(step, texts) for _, step in others), last or source(end, texts)]
         lines = ["from sklearn.pipeline import make_pipeline", *(line for _, needed in steps for line in needed)]
         return f"make_pipeline({', '.join(text for text, _ in steps)})", lines
-    kind, given = type(held), list[str]()
-    named = is_dataclass(held)
-    for name, parameter in signature(kind).parameters.items():
-        value = getattr(held, name)
+    kind, given, texts = type(held), list[str](), texts or {}
+    parameters, named = dict(signature(kind).parameters), is_dataclass(held)
+    values = held.get_params(deep=False) if hasattr(held, "get_params") else vars(held)
+    if any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values()):
+        # Other packages gather parameters; a new object has their defaults.
+        usual = kind().get_params(deep=False)
+        parameters = {name: Parameter(name, Parameter.KEYWORD_ONLY, default=usual.get(name)) for name in values}
+    for name, parameter in parameters.items():
+        value = values.get(name)
         if name not in texts and (value is parameter.default or value == parameter.default):
             named = True
             continue
         named |= parameter.kind is parameter.KEYWORD_ONLY
         text = texts.get(name) or (f'"{value}"' if isinstance(value, str) else repr(value))
         given.append(f"{name}={text}" if named else text)
-    public = takewhile(lambda part: not part.startswith("_"), kind.__module__.split("."))
-    home = package_of(kind) or ".".join(public)
+    public = list(takewhile(lambda part: not part.startswith("_"), kind.__module__.split(".")))
+    is_at_top = getattr(import_module(public[0]), kind.__name__, None) is kind
+    home = package_of(kind) or ".".join(public[:1] if is_at_top else public)
     return f"{kind.__name__}({', '.join(given)})", [f"from {home} import {kind.__name__}"]
 
 

@@ -19,6 +19,7 @@ from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
+from setwise.compare.stored_booster import StoredBooster, fits_together
 from setwise.estimators.selection.out_of_fold import ColumnScaling
 from setwise.estimators.selection.strategies import Rule
 
@@ -88,7 +89,7 @@ def check_content(root: object) -> None:
 
     scikit-learn follows the nodes of trees without a check of their bounds.
     """
-    for found in _reachable(root):
+    for found in reachable(root):
         try:
             if issparse(found):
                 found.check_format(full_check=True)
@@ -107,7 +108,7 @@ def not_numbers(root: object) -> str:
     With such numbers most estimators label all rows alike, and say nothing. What only transforms may hold NaN, as the
     mean of a column of gaps.
     """
-    for found in _reachable(root):
+    for found in reachable(root):
         for name, value in _read_by_predict(found).items():
             for part in value if isinstance(value, list | tuple) else [value]:
                 numbers = _as_numbers(part.data if issparse(part) else part)
@@ -140,7 +141,7 @@ def _read_by_predict(found: object) -> dict[str, Any]:
     return {name: value for name, value in vars(found).items() if (name in OWN if own else name not in REPORTS)}
 
 
-def _reachable(root: object) -> Iterator[Any]:
+def reachable(root: object) -> Iterator[Any]:
     """The object and everything inside its attributes, containers and arrays, each once."""
     stack: list[Any] = [root]
     seen: dict[int, Any] = {}
@@ -239,5 +240,6 @@ _CHECKS: dict[type, tuple[str, Callable[[Any], bool]]] = {
     BaseForest: ("estimators_", _forest),
     BaseGradientBoosting: ("estimators_", _boosted),
     BaseHistGradientBoosting: ("_predictors", _hist_boosted),
+    StoredBooster: ("", fits_together),
 }
 """For each kind of object an attribute that it has once it can predict, and whether its parts fit together."""

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, is_dataclass
 from functools import cache
-from multiprocessing import current_process
 from numbers import Integral, Real
 from types import FrameType
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, final
@@ -293,9 +292,8 @@ def threads(n_jobs: int | None) -> int:
     return int(effective_n_jobs(n_jobs))
 
 
-@cache
 def end_with(parent: int) -> None:
-    """End this process soon after the process ``parent`` ends, if it is a worker of that; its work is for nobody then.
+    """End this process soon after the process ``parent`` ends, whose worker it is; its work is for nobody then.
 
     Workers of joblib run on otherwise where their parent is killed.
     """
@@ -305,10 +303,7 @@ def end_with(parent: int) -> None:
             time.sleep(0.5)
         os._exit(1)
 
-    # A worker may share out work that it then does itself. The parent of one may have ended before the first job.
-    worker = os.getppid() == parent or current_process().name.startswith("LokyProcess")
-    if worker and os.getpid() != parent:
-        threading.Thread(target=watch, name="end_with", daemon=True).start()
+    threading.Thread(target=watch, name="end_with", daemon=True).start()
 
 
 _LIMITING = threading.RLock()

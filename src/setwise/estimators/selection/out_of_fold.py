@@ -3,7 +3,6 @@
 Responses are kept in a checkpoint as plain arrays. Beside them strategies may read dense tables of numbers.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import InitVar, dataclass
@@ -22,7 +21,7 @@ from setwise.core.checkpoint import OpenCheckpoint, fingerprint, opened
 from setwise.core.checks import Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import HOW_THE_CHOICE_IS_MADE
-from setwise.estimators.base import base_threads, end_with
+from setwise.estimators.base import base_threads
 from setwise.estimators.checkpoints import described, of_rows, table_parts
 from setwise.estimators.selection.base_models import Response, respond
 from setwise.estimators.selection.strategies import Base, Evidence
@@ -339,14 +338,9 @@ _Job = tuple[OutOfFoldBase, float, Ints, Ints | None]
 
 
 def _fits(jobs: Sequence[_Job], n_jobs: int | None) -> list[Any]:
-    """What :func:`_fit` returns for each job, in processes that end with this one."""
-    found: list[Any] = Parallel(n_jobs=n_jobs)(delayed(_fit_of)(os.getpid(), *job) for job in jobs)
+    """What :func:`_fit` returns for each job."""
+    found: list[Any] = Parallel(n_jobs=n_jobs)(delayed(_fit)(*job) for job in jobs)
     return found
-
-
-def _fit_of(parent: int, *job: Any) -> Any:
-    end_with(parent)
-    return _fit(*job)
 
 
 def _fit(source: OutOfFoldBase, weight: float, train: Ints, test: Ints | None) -> Any:

@@ -1,0 +1,274 @@
+"""Boosted trees of LightGBM, XGBoost and CatBoost in a saved model: as the text in which their package writes them."""
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+
+@final
+class StoredBooster(ClassifierMixin, BaseEstimator):
+    """Fitted boosted trees of another package for two classes, as text, which that package reads to predict.
+
+    Parameters
+    ----------
+    package : ``"lightgbm"``, ``"xgboost"`` or ``"catboost"``
+    text : what the package wrote; "" for trees that are not fitted
+
+    Attributes
+    ----------
+    classes_ : the classes, (2,)
+    n_features_in_ : the number of features
+    """
+
+    def __init__(self, package: str, text: str) -> None:
+        self.package, self.text = package, text
+
+    @classmethod
+    def of(cls, trees: Any) -> "StoredBooster":
+        """The text of a classifier of one of the packages; ValueError where it is not one of trees for two classes."""
+        package = _package(trees)
+        if getattr(trees, "n_features_in_", None) is None:
+            return cls(package, "")
+        found = cls(package, FORMATS[package].write(trees))
+        found.classes_, found.n_features_in_ = np.asarray(trees.classes_), int(trees.n_features_in_)
+        if not fits_together(found):
+            raise ValueError(f"{type(trees).__name__} is written only as boosted trees for two classes, without more")
+        return found
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Raise TypeError; fit the classifier of the package, and save that."""
+        raise TypeError(f"StoredBooster only predicts; fit the classifier of {self.package} itself.")
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probabilities of both classes, (n, 2)."""
+        check_is_fitted(self)
+        return np.asarray(_reader(self.package, self.text)(X), dtype=np.float64)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The more probable class of each row, (n,)."""
+        best = np.argmax(self.predict_proba(X), axis=1)
+        return np.asarray(self.classes_[best])
+
+
+@lru_cache(maxsize=64)
+def _reader(package: str, text: str) -> Callable[[Any], Any]:
+    try:
+        return FORMATS[package].read(text)
+    except ImportError:
+        raise ValueError(f"the model holds trees of {package}, which reads them; pip install {package}.") from None
+
+
+def with_stored_boosters(root: Any, inside: Iterable[Any]) -> Any:
+    """A copy of an object in which trees of other packages are a :class:`StoredBooster`; itself where it has none.
+
+    ``inside`` are the objects that it holds.
+    """
+    packages = {known.classifier: package for package, known in FORMATS.items()}
+    found = [one for one in inside if packages.get(type(one).__name__, "") == _package(one)]
+    return deepcopy(root, {id(one): StoredBooster.of(one) for one in found}) if found else root
+
+
+def _package(held: Any) -> str:
+    return type(held).__module__.partition(".")[0]
+
+
+def fits_together(held: StoredBooster) -> bool:
+    """Whether the trees of a text are trees, and read no features, leaves and words that are not there.
+
+    The packages follow nodes without a check of their bounds.
+    """
+    if held.package not in FORMATS or not isinstance(held.text, str):
+        return False
+    width = vars(held).get("n_features_in_")
+    if not held.text:
+        return width is None
+    return FORMATS[held.package].fits(held.text, int(width or 0))
+
+
+def _children_fit(children: Any, inner: int, leaves: int) -> bool:
+    """Whether each node but the root is the child of one node; children are inner nodes, or leaves as ``-1 - leaf``."""
+    nodes = np.sort(np.asarray(children, dtype=np.int64))
+    return bool(np.array_equal(nodes, [*range(-leaves, 0), *range(1, inner)]))
+
+
+def _write_lightgbm(trees: Any) -> str:
+    return str(trees.booster_.model_to_string())
+
+
+def _read_lightgbm(text: str) -> Callable[[Any], Any]:
+    booster = import_module("lightgbm").Booster(model_str=text)
+
+    def predict(X: Any) -> Any:
+        ones = booster.predict(X, num_threads=1)
+        return np.column_stack([1.0 - ones, ones])
+
+    return predict
+
+
+def _lightgbm_fits(text: str, width: int) -> bool:
+    head, *blocks = re.split(r"^(?=Tree=\d+$)", text.partition("end of trees")[0], flags=re.MULTILINE)
+    about = _lines(head)
+    if about is None or about.get("objective", "").split(" ")[0] != "binary" or about.get("num_class") != "1":
+        return False
+    sizes = [len(block.encode()) for block in blocks]
+    if about.get("max_feature_idx") != str(width - 1) or [*map(int, about["tree_sizes"].split())] != sizes:
+        return False
+    return all((tree := _lines(block)) is not None and _lightgbm_tree_fits(tree, width) for block in blocks)
+
+
+def _lines(text: str) -> dict[str, str] | None:
+    """The lines ``name=value`` of a text; None where a name stands twice."""
+    pairs = [line.partition("=")[::2] for line in text.splitlines() if "=" in line]
+    return dict(pairs) if len(dict(pairs)) == len(pairs) else None
+
+
+def _lightgbm_tree_fits(tree: Mapping[str, str], width: int) -> bool:
+    leaves, sets = int(tree["num_leaves"]), int(tree["num_cat"])
+    if tree.get("is_linear", "0") != "0" or len(tree["leaf_value"].split()) != leaves:
+        return False
+    if leaves == 1:
+        return True
+    feature, kind, left, right = (
+        np.array(tree[name].split(), dtype=np.int64)
+        for name in ("split_feature", "decision_type", "left_child", "right_child")
+    )
+    threshold = np.array(tree["threshold"].split(), dtype=np.float64)
+    if {len(one) for one in (feature, kind, left, right, threshold)} != {leaves - 1}:
+        return False
+    # The lowest bit of a kind says that the threshold is the number of a set of words.
+    numbers = threshold[kind % 2 == 1]
+    if len(numbers):
+        edges = np.array(tree["cat_boundaries"].split(), dtype=np.int64)
+        bits = len(tree["cat_threshold"].split())
+        if len(edges) != sets + 1 or edges[0] != 0 or edges[-1] != bits or (np.diff(edges) < 0).any():
+            return False
+    named = bool(np.isin(numbers, range(sets)).all())
+    return named and _inside(feature, width) and _children_fit([*left, *right], leaves - 1, leaves)
+
+
+def _inside(places: Any, size: int) -> bool:
+    return bool(((places >= 0) & (places < size)).all())
+
+
+def _write_xgboost(trees: Any) -> str:
+    return bytes(trees.get_booster().save_raw("json")).decode()
+
+
+def _read_xgboost(text: str) -> Callable[[Any], Any]:
+    package = import_module("xgboost")
+    booster = package.Booster({"nthread": 1})
+    booster.load_model(bytearray(text.encode()))
+
+    def predict(X: Any) -> Any:
+        ones = booster.inplace_predict(X, validate_features=False)
+        return np.column_stack([1.0 - ones, ones])
+
+    return predict
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; ValueError where a name stands twice, of which readers take another one each."""
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a name stands twice")
+    return dict(pairs)
+
+
+def _xgboost_fits(text: str, width: int) -> bool:
+    learner = json.loads(text, object_pairs_hook=_once)["learner"]
+    about, booster = learner["learner_model_param"], learner["gradient_booster"]
+    if learner["objective"]["name"] != "binary:logistic" or booster["name"] != "gbtree":
+        return False
+    model = booster["model"]
+    if int(about["num_feature"]) != width or set(model["tree_info"]) - {0} or about["num_target"] != "1":
+        return False
+    return len(model["tree_info"]) == len(model["trees"]) and all(_xgboost_tree_fits(t, width) for t in model["trees"])
+
+
+def _xgboost_tree_fits(tree: Mapping[str, Any], width: int) -> bool:
+    names = ("left_children", "right_children", "split_indices", "split_type", "default_left")
+    left, right, feature, kind, _ = columns = [np.array(tree[name], dtype=np.int64) for name in names]
+    about, n = tree["tree_param"], len(left)
+    same = {len(one) for one in columns} | {len(tree["split_conditions"]), len(tree["base_weights"])}
+    if same != {n} or int(about["num_nodes"]) != n or int(about["size_leaf_vector"]) > 1 or n == 0:
+        return False
+    inner = left != -1
+    children = np.sort(np.concatenate([left[inner], right[inner]]))
+    if not np.array_equal(children, range(1, n)) or (right[~inner] != -1).any() or not _inside(feature, width):
+        return False
+    nodes, begins, sizes = (
+        np.array(tree[f"categories_{name}"], dtype=np.int64) for name in ("nodes", "segments", "sizes")
+    )
+    by_words = np.flatnonzero(inner & (kind != 0))
+    ends = np.cumsum(sizes)
+    return bool(
+        np.array_equal(np.sort(nodes), by_words)
+        and np.array_equal(begins, ends - sizes)
+        and (sizes >= 0).all()
+        and len(tree["categories"]) == (ends[-1] if len(ends) else 0)
+        and _inside(np.array(tree["categories"], dtype=np.int64), 1 << 24)
+    )
+
+
+def _write_catboost(trees: Any) -> str:
+    # It writes this format into files alone.
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "trees.json")
+        trees.save_model(str(path), format="json")
+        return path.read_text(encoding="utf-8")
+
+
+def _read_catboost(text: str) -> Callable[[Any], Any]:
+    trees = import_module("catboost").CatBoostClassifier()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "trees.json")
+        path.write_text(text, encoding="utf-8")
+        trees.load_model(str(path), format="json")
+    return lambda X: trees.predict_proba(X, thread_count=1)
+
+
+def _catboost_fits(text: str, width: int) -> bool:
+    model = json.loads(text, object_pairs_hook=_once)
+    features = model["features_info"]
+    numbers = features["float_features"]
+    if set(features) - {"float_features"} or "oblivious_trees" not in model or "trees" in model:
+        return False
+    if [one["feature_index"] for one in numbers] != [*range(width)]:
+        return False
+    borders = [one["borders"] or [] for one in numbers]
+    for tree in model["oblivious_trees"]:
+        splits = tree["splits"] or []
+        if len(tree["leaf_values"]) != 1 << len(splits) or len(splits) > 16:
+            return False
+        for split in splits:
+            at = split["float_feature_index"]
+            if split["split_type"] != "FloatFeature" or not 0 <= at < width or split["border"] not in borders[at]:
+                return False
+    return True
+
+
+class _Format(NamedTuple):
+    """How a package writes and reads its classifier, and whether a text of so many features holds trees alone."""
+
+    classifier: str
+    write: Callable[[Any], str]
+    read: Callable[[str], Callable[[Any], Any]]
+    fits: Callable[[str, int], bool]
+
+
+FORMATS = {
+    "lightgbm": _Format("LGBMClassifier", _write_lightgbm, _read_lightgbm, _lightgbm_fits),
+    "xgboost": _Format("XGBClassifier", _write_xgboost, _read_xgboost, _xgboost_fits),
+    "catboost": _Format("CatBoostClassifier", _write_catboost, _read_catboost, _catboost_fits),
+}
+"""The formats by their packages."""

@@ -274,7 +274,7 @@ class LightGBMModel(BaseModel):
 class XGBoostModel(BaseModel):
     """Boosted trees of XGBoost, 200 with the learning rate .05, over numbers and indicators of words."""
 
-    name, title, form, cost, package = "xgboost", "XGBoost", "linear", (0.1, 3e-6), "xgboost"
+    name, title, form, cost, package = "xgboost", "XGBoost", "linear", (0.1, 2e-6), "xgboost"
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
         return over_numbers(problem, import_module("xgboost").XGBClassifier(**BOOSTING, random_state=seed), SPARSE)
@@ -284,7 +284,7 @@ class XGBoostModel(BaseModel):
 class CatBoostModel(BaseModel):
     """Boosted trees of CatBoost, 200, over numbers and indicators of words."""
 
-    name, title, form, cost, package = "catboost", "CatBoost", "linear", (0.3, 4e-6), "catboost"
+    name, title, form, cost, package = "catboost", "CatBoost", "linear", (0.4, 3e-6), "catboost"
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
         trees = import_module("catboost").CatBoostClassifier(

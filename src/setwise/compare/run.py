@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -25,7 +24,7 @@ from setwise.compare.recommendation import CandidateChoice, decide, recommendati
 from setwise.compare.sentences import way
 from setwise.compare.text import figure, seconds_text
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.checks import Values, as_kind, as_number, shown
+from setwise.core.checks import Ints, Values, as_kind, as_number, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import HOW_IT_CHOOSES, OPTIONS
 from setwise.datasets.columns import FeatureNames
@@ -112,37 +111,11 @@ def compare(
         plan.floor.check(whole.target)
     kept = None if checkpoint is None else checkpoint.part("all rows")
     plan = planned(checkpoint, plan)
-    choice = _OfAllRows(Fits(whole, problem, plan, "all rows", advance, kept), problem, plan, costs, clock)
-    judges = choice.made(measures, advance, say)
+    choice = _Choice(Fits(whole, problem, plan, "all rows", advance, kept), problem, plan, costs, clock)
+    judges = choice.made(measures, say)
     plan = choice.plan
     keep_plan(checkpoint, plan)
-    done, least = folds[: plan.outer], min(LEAST_FOLDS, len(folds))
-    for k, (train, held_out) in enumerate(done, 1):
-        begin = clock.passed
-        # Fewer than the least number of outer folds say nothing.
-        if not clock.has(max(1, least - k + 1) * choice.of_fold, END):
-            choice.cut.append(f"{len(done) - k + 1} of {len(folds)} outer folds")
-            break
-        # What a rule under floors has reached is not kept.
-        outer = None if checkpoint is None or plan.floor is not None else checkpoint.part(f"outer fold {k}")
-        parts = [None if outer is None else outer.part(str(i)) for i in range(len(judges))]
-        known = [one for part in parts if (one := judged(part)) is not None]
-        if len(known) == len(judges):
-            for judge, one in zip(judges, known, strict=True):
-                judge.remember(*one)
-            advance(f"outer fold {k}", plan.steps(problem, len(measures)) // (plan.folds + 1))
-            continue
-        responses = None if checkpoint is None else checkpoint.part(f"responses {k}")
-        part = Fits(whole.take(train), problem, plan, f"outer fold {k}", advance, responses).complete()
-        for judge, place in zip(judges, parts, strict=True):
-            judge.see(part, whole.take(held_out), f"outer fold {k}", advance)
-            keep_judged(place, judge.losses[-1], judge.chosen[-1])
-        # Its fits are not held beside those of the next fold.
-        del part
-        if responses is not None and outer is not None:
-            # What was judged is not asked for again.
-            responses.put({})
-        choice.of_fold = clock.passed - begin
+    choice.repeat(judges, folds[: plan.outer], checkpoint)
     for judge in judges:
         judge.plan = replace(plan, outer=len(judge.losses))
     notes = (*shared_words(problem, plan.models(problem)), *notes, *choice.notes())
@@ -207,47 +180,87 @@ def _too_small(problem: Problem, plan: Plan, why: str) -> Refusal:
 
 
 @final
-class _OfAllRows:
-    """The choice on all rows: base models and strategies in the order of the plan, while the budget has room.
+class _Choice:
+    """The choice on all rows, in the order of the plan while the budget has room, and its repetition in outer folds.
 
     Attributes
     ----------
     plan : what is tried, less what was left out
     cut : words on what was left out
-    of_fold : the seconds that the next outer fold is expected to take
     """
 
     def __init__(self, fits: Fits, problem: Problem, plan: Plan, costs: Costs, clock: Clock) -> None:
         self._fits, self._problem, self._costs, self._clock = fits, problem, costs, clock
-        self.plan, self.cut, self.of_fold = plan, list[str](), 0.0
+        self._advance = fits.advance
+        self.plan, self.cut = plan, list[str]()
         self._whole, self._gone = plan, list[Key]()
         # Two thirds of the outer folds shall have room beside the choice on all rows.
         outer = -(-2 * (plan.folds if plan.outer is None else plan.outer) // 3)
         self._share = END / (1.0 + (1.0 - 1.0 / plan.folds) * outer)
 
-    def made(self, measures: Sequence[NamedLoss], advance: Advance, say: Say | None) -> list["_MeasureRecord"]:
+    def made(self, measures: Sequence[NamedLoss], say: Say | None) -> list["_MeasureRecord"]:
         """Fit, choose for each measure, and settle what outer folds repeat."""
-        self._fit(measures, advance, say)
+        self._fit(measures, say)
         judges = [_MeasureRecord(self._problem, measured, self.plan) for measured in measures]
         for judge in judges:
             if self.plan.floor is not None:
                 judge.require_floor(self._fits)
-            judge.decide(self._fits, partial(self._admits, advance))
+            judge.decide(self._fits, self._admits)
         self.plan = replace(self.plan, skipped=self.plan.skipped | {key for key in self._gone if key[1]})
         for judge in judges:
             judge.plan = self.plan
         self.cut += left_out(self._gone)
-        self.of_fold = (1.0 - 1.0 / self.plan.folds) * self._clock.passed
         return judges
 
-    def _fit(self, measures: Sequence[NamedLoss], advance: Advance, say: Say | None) -> None:
+    def repeat(self, judges: list["_MeasureRecord"], folds: Folds, checkpoint: OpenCheckpoint | None) -> None:
+        """Repeat the choice on the training part of each outer fold that has time, and judge it on the test part."""
+        least, of_fold = min(LEAST_FOLDS, self.plan.folds), (1.0 - 1.0 / self.plan.folds) * self._clock.passed
+        for k, fold in enumerate(folds, 1):
+            begin = self._clock.passed
+            # Fewer than the least number of outer folds say nothing.
+            if not self._clock.has(max(1, least - k + 1) * of_fold, END):
+                self.cut.append(f"{len(folds) - k + 1} of {self.plan.folds} outer folds")
+                break
+            # What a rule under floors has reached is not kept.
+            outer = None if checkpoint is None or self.plan.floor is not None else checkpoint.part(f"outer fold {k}")
+            parts = [None if outer is None else outer.part(str(i)) for i in range(len(judges))]
+            known = [one for part in parts if (one := judged(part)) is not None]
+            if len(known) == len(judges):
+                for judge, one in zip(judges, known, strict=True):
+                    judge.remember(*one)
+                steps = self.plan.steps(self._problem, len(judges)) // (self.plan.folds + 1)
+                self._advance(f"outer fold {k}", steps)
+                continue
+            responses = None if checkpoint is None else checkpoint.part(f"responses {k}")
+            self._judge(judges, fold, f"outer fold {k}", responses, parts)
+            if responses is not None and outer is not None:
+                # What was judged is not asked for again.
+                responses.put({})
+            of_fold = self._clock.passed - begin
+
+    def _judge(
+        self,
+        judges: list["_MeasureRecord"],
+        fold: tuple[Ints, Ints],
+        where: str,
+        responses: OpenCheckpoint | None,
+        parts: Sequence[OpenCheckpoint | None],
+    ) -> None:
+        """Choose on the training part of an outer fold, judge on its test part, and keep what was found."""
+        (train, held_out), whole = fold, self._fits.rows
+        fits = Fits(whole.take(train), self._problem, self.plan, where, self._advance, responses).complete()
+        for judge, place in zip(judges, parts, strict=True):
+            judge.see(fits, whole.take(held_out), where, self._advance)
+            keep_judged(place, judge.losses[-1], judge.chosen[-1])
+
+    def _fit(self, measures: Sequence[NamedLoss], say: Say | None) -> None:
         """Fit the base models; the first two with one constant each in any case that ends within the budget."""
         plan, made = self.plan, dict[str, list[float | None]]()
         for base, constant in plan.order(self._problem):
             usual = self._costs.fits(base.name, plan)
             early = len(made) < 2 and base.name not in made
             if made and not self._clock.has(self._clock.expects(usual), END if early else self._share):
-                advance("", 1)
+                self._advance("", 1)
                 continue
             source = self._fits.add(base, constant)
             # The first fits start processes too, and those of a checkpoint take no time.
@@ -275,7 +288,7 @@ class _OfAllRows:
             rows = f"{len(source.truth):,} rows that it did not see"
             say(f"After {self._clock.passed:.0f} s: {'; '.join(found)} on {rows}.")
 
-    def _admits(self, advance: Advance, base: str, strategy: str) -> bool:
+    def _admits(self, base: str, strategy: str) -> bool:
         """Whether a strategy over a base model has room."""
         usual = self._costs.step((base, strategy), self.plan)
         # What is refused takes no time.

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, final
 
 from scipy.sparse import issparse
@@ -163,8 +162,12 @@ class BaseModel(ABC):
 
     @property
     def is_installed(self) -> bool:
-        """Whether its package is there."""
-        return not self.package or find_spec(self.package) is not None
+        """Whether its package is there and can be loaded."""
+        try:
+            return not self.package or bool(import_module(self.package))
+        # A package of compiled code may lack a library of the system.
+        except (ImportError, OSError):
+            return False
 
     def refuses(self, problem: Problem) -> str | None:
         """Why the model does not fit the table, in a sentence; None if it does."""

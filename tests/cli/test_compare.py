@@ -125,7 +125,7 @@ def test_a_raw_table_is_answered_saved_and_predicted(tmp_path, capsys):
     }  # fmt: skip
     page = (tmp_path / "r" / "report.html").read_text("utf-8")
     assert positive in page
-    assert "Columns: categories city; dates (as days) since; numbers weight." in page
+    assert "Columns: category city; date since; number weight." in page
     whole = json.loads((tmp_path / "r" / "results.json").read_text("utf-8"))
     assert whole["command"].startswith(f"setwise compare {tmp_path / 't.csv'} --target sick")
     assert re.search(re.escape(escape(whole["command"])) + rf", {whole['date']}, setwise", page)

@@ -94,7 +94,7 @@ def test_the_recommendation_is_judged_on_all_other_rows(path, tmp_path, monkeypa
     assert losses["linear", "threshold"] == pytest.approx(FBeta()(whole.y[others], labels[others]), abs=1e-12)
     shown = f"{1 - losses['linear', 'threshold']:.3f}".lstrip("0")
     assert f"On the other {N - m:,} rows of big.parquet: F1 {shown}." in out
-    assert f"on the other {N - m:,} rows" in (tmp_path / "r" / "report.html").read_text()
+    assert f"On the other {N - m:,} rows of big.parquet: F1 {shown}." in (tmp_path / "r" / "report.html").read_text()
     # A table with words is nothing that FileClassifier could train on.
     assert "FileClassifier" not in out
     assert run(path, *LEAST, "--drop", "bag,city", "--memory", "2MB", "--out", tmp_path / "r") == 0

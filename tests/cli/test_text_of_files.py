@@ -16,7 +16,8 @@ from setwise.core.files import HIDDEN
 
 ODD = "\x1b[31m\r\n\x9b<script>\u202e"
 TAGS = {
-    "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "br", "span", "a", "img", "pre",
+    "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "br", "a", "figure", "figcaption", "img",
+    "pre",
     "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th", "td",
 }  # fmt: skip
 

@@ -128,12 +128,12 @@ def test_the_advice_under_a_floor_keeps_it():
 @pytest.mark.slow
 def test_the_picture_shows_recall_precision_and_the_floor_around_the_threshold():
     pytest.importorskip("matplotlib")
-    from setwise.compare.pictures import floored, pictures, ways
+    from setwise.compare.pictures import pictures, threshold, ways
 
     problem = rare(100, shift=0.7)
     (found,) = compare(problem, [PRECISION], replace(FAST, grid=(1.0,), floor=FlooredThreshold(recall=0.9)))
     flat, at = found.winner.flat, found.winner.threshold
-    (axes,) = floored(found, flat).axes
+    (axes,) = threshold(found, flat).axes
     lines = {line.get_label(): line for line in axes.get_lines()}
     assert list(lines)[:3] == ["recall", "floor: 0.9", "precision"]
     assert lines["floor: 0.9"].get_ydata()[0] == 0.9
@@ -162,8 +162,8 @@ def test_what_to_expect_is_said_in_shares_with_exact_intervals_and_in_rows(small
     assert shares.replace("0.", ".").replace("confidence .", "confidence 0.") in words[0]
     called = round(1000 * reached.called / 500)
     assert words[1] == (
-        "The confidence is for the recall in the long run: at 1.000 a file with 100 positive rows misses the floor by "
-        "chance in less than 1 % of the cases."
+        "The confidence is for the recall in the long run: at a recall of 1.000 a file with 100 positive rows misses "
+        "the floor by chance in less than 1 % of the cases."
     )
     assert words[2] == (
         f"Of 1,000 rows about {called} are called positive: 70 of the 70 positive ones are found and 0 missed, and "
@@ -200,8 +200,8 @@ def test_a_test_part_that_misses_the_floor_is_explained_by_its_size(small_parts)
     found = replace(small_parts, floored=floored)
     text = " ".join(headline(found)["HOW MUCH"])
     assert (
-        "2 of 3 kept the floor. A part has only about 200 positive rows: at a recall of .930 it misses the floor by "
-        f"chance in {100 * chance_below(0.9, 200, 0.93):.0f} % of the cases."
+        "2 of 3 kept the floor. At a recall of .930 a part with 200 positive rows misses the floor by chance in "
+        f"{100 * chance_below(0.9, 200, 0.93):.0f} % of the cases."
     ) in text
 
 

@@ -1,10 +1,12 @@
 """Sentences of an answer under floors of recall and precision."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.stats import beta, binom
 
 from setwise.compare.answer import Answer, FloorReport
-from setwise.compare.plan import PLAIN, Key
+from setwise.compare.plan import PLAIN
 from setwise.compare.text import figure, listed
 from setwise.decisions import Floor
 from setwise.decisions.floors import SLACK
@@ -15,9 +17,6 @@ LEVEL = 0.95
 
 APART = 0.005
 """Two means that differ by less are not explained."""
-
-FEW = 30
-"""Where fewer positive rows may be missed, the answer says that a few rows decide."""
 
 FILE = 100
 """What a file of new rows may miss by chance is said for so many rows that the share is of."""
@@ -34,35 +33,29 @@ def expected(found: Answer, held: FloorReport) -> list[str]:
     reached = held.all_rows[found.winner.key]
     floor, alone = held.floor, found.problem.groups is None
     shares = [_with_interval(name, reached, floor) if alone else _share(name, reached) for name in _names(floor)]
-    ends = "" if alone else f"; rows of a group are not independent, so intervals are not known{_for_groups(floor)}"
+    ends, in_a_file = "" if alone else "; rows of a group are not independent, so intervals are not known", list[str]()
+    if floor.confidence is not None and not alone:
+        ends += f", but {floor.words} is tested over whole groups: it is that of all rows of new groups together"
+    elif floor.confidence is not None and len(floor.floors) == 1:
+        by_chance, _ = _by_chance(floor, reached, f"a file with {FILE}", [FILE])
+        in_a_file = [f"The confidence is for the {floor.floors[0].measure} in the long run: {by_chance}."]
     called, positive = (round(THOUSAND * count / reached.rows) for count in (reached.called, reached.positives))
     hits = min(round(THOUSAND * reached.found / reached.rows), called, positive)
     return [
         f"New rows of the same kind should have {listed(shares)}{ends}.",
-        *(_in_a_file(floor, reached) if alone else []),
+        *in_a_file,
         f"Of {THOUSAND:,} rows about {called} are called positive: {hits} of the {positive} positive ones are found "
         f"and {positive - hits} missed, and {called - hits} are false alarms.",
     ]
 
 
-def _for_groups(floor: FlooredThreshold) -> str:
-    """What a floor with confidence says about new groups; nothing without a confidence."""
-    if floor.confidence is None:
-        return ""
-    return f", but {floor.words} is tested over whole groups: it is that of all rows of new groups together"
-
-
-def _in_a_file(floor: FlooredThreshold, reached: FloorShares) -> list[str]:
-    """That a floor with confidence is one of the share in the long run; nothing for others, and for several floors."""
-    if floor.confidence is None or len(floor.floors) > 1:
-        return []
+def _by_chance(floor: FlooredThreshold, reached: FloorShares, part: str, sizes: Sequence[int]) -> tuple[str, float]:
+    """How often a part of new rows misses a single floor by chance, if its share in the long run is that reached."""
     (one,) = floor.floors
     share = getattr(reached, one.measure)
-    by_chance = often(chance_below(one.least, FILE, share))
-    return [
-        f"The confidence is for the {one.measure} in the long run: at {figure(share)} a file with {FILE} "
-        f"{KINDS[one.measure]} misses the floor by chance in {by_chance} of the cases."
-    ]
+    chance = float(np.mean([chance_below(one.least, size, share) for size in sizes]))
+    rows = f"at a {one.measure} of {figure(share)} {part} {KINDS[one.measure]}"
+    return f"{rows} misses the floor by chance in {often(chance)} of the cases", chance
 
 
 def _with_interval(name: str, reached: FloorShares, floor: FlooredThreshold) -> str:
@@ -98,15 +91,14 @@ def floor_gain(found: Answer, held: FloorReport) -> list[str]:
     sentences = [
         f"The threshold keeps {floor.words} out of fold on all rows{_needed(found, floor, whole)}.",
         *_unsure(floor, whole),
-        *_on_folds(found, floor, whole, folds),
-        *_two_figures(floor, whole, folds),
+        *(_on_folds(found, floor, whole, folds) if folds else []),
     ]
     usual = held.all_rows.get(PLAIN)
     if usual is not None:
         usual_model = "The same model" if key == found.reference.key else "Logistic regression"
         verdict = "keeps the floor too" if usual.kept else "breaks the floor"
         sentences.append(
-            f"{usual_model} at the usual 0.5 {verdict}: out of fold on all rows it has {_shares(floor, usual)}."
+            f"{usual_model} at the usual 0.5 {verdict}: out of fold on all rows it has {shares_text(floor, usual)}."
         )
     return sentences
 
@@ -123,27 +115,7 @@ def _needed(found: Answer, floor: FlooredThreshold, reached: FloorShares) -> str
         return ""
     P = reached.positives
     needed = needed_of(floor.floors[0], P)
-    few = ", so a few rows decide where the threshold is" if P - needed < FEW else ""
-    return f", for which {needed:,} of the {P:,} positive rows ({figure(needed / P)}) must be found{few}"
-
-
-def _two_figures(floor: FlooredThreshold, whole: FloorShares, folds: list[FloorShares]) -> list[str]:
-    """Why the share without a floor is lower on the outer test parts than it is to be expected, and what to make of it.
-
-    Nothing where it is not lower, or where both shares have a floor.
-    """
-    free = [name for name in _names(floor) if name not in {one.measure for one in floor.floors}]
-    if not free or not folds:
-        return []
-    (name,) = free
-    low, high = _mean(name, folds), getattr(whole, name)
-    if low > high - APART:
-        return []
-    more = "" if floor.confidence is None else ", which need more distance from the floor"
-    return [
-        f"A fair {name} for new rows lies between {figure(low)} and {figure(high)}: the first is of thresholds chosen "
-        f"on fewer rows{more}, the second of one chosen on the rows that it is judged on."
-    ]
+    return f", for which {needed:,} of the {P:,} positive rows ({figure(needed / P)}) must be found"
 
 
 def _unsure(floor: FlooredThreshold, reached: FloorShares) -> list[str]:
@@ -169,28 +141,28 @@ def chance_of_less(least: float, right: int, whole: int) -> float:
 
 
 def _on_folds(found: Answer, floor: FlooredThreshold, whole: FloorShares, folds: list[FloorShares]) -> list[str]:
-    """How many outer test parts kept the floor, and how many of them would miss it by chance."""
-    if not folds:
-        return []
-    kept = sum(reached.kept for reached in folds)
-    means = listed([f"{name} {figure(_mean(name, folds))}" for name in _names(floor)])
-    sentence = f"On the test parts of the outer folds it has {means} on average; {kept} of {len(folds)} kept the floor"
-    unsure = sum(not reached.kept and floor.holds(reached) for reached in folds)
+    """How many outer test parts kept the floor, how many would miss it by chance, and which share to believe."""
+    means = {name: float(np.mean([getattr(one, name) for one in folds])) for name in _names(floor)}
+    shares, kept = listed([f"{name} {figure(mean)}" for name, mean in means.items()]), sum(one.kept for one in folds)
+    sentence = f"On the test parts of the outer folds it has {shares} on average; {kept} of {len(folds)} kept the floor"
+    unsure, sentences = sum(not reached.kept and floor.holds(reached) for reached in folds), list[str]()
     if unsure:
-        return [f"{sentence}, and in {unsure} the training part was too small to be sure of it."]
-    if kept == len(folds) or len(floor.floors) > 1 or found.problem.groups is not None:
-        return [f"{sentence}."]
-    (one,) = floor.floors
-    share, sizes = getattr(whole, one.measure), [reached.of(one.measure)[1] for reached in folds]
-    by_chance = float(np.mean([chance_below(one.least, size, share) for size in sizes]))
-    # So many misses of parts that are alike would be rare.
-    rare = binom.sf(len(folds) - kept - 1, len(folds), by_chance) < 1.0 - LEVEL
-    return [
-        f"{sentence}.",
-        f"A part has only about {np.mean(sizes):.0f} {KINDS[one.measure]}: at a {one.measure} of {figure(share)} it "
-        f"misses the floor by chance in {often(by_chance)} of the cases"
-        f"{', so the folds differ by more than chance' if rare else ''}.",
-    ]
+        sentence += f", and in {unsure} the training part was too small to be sure of it"
+    elif kept < len(folds) and len(floor.floors) == 1 and found.problem.groups is None:
+        sizes = [reached.of(floor.floors[0].measure)[1] for reached in folds]
+        by_chance, chance = _by_chance(floor, whole, f"a part with {np.mean(sizes):.0f}", sizes)
+        # So many misses of parts that are alike would be rare.
+        rare = binom.sf(len(folds) - kept - 1, len(folds), chance) < 1.0 - LEVEL
+        more = ", so the folds differ by more than chance" if rare else ""
+        sentences = [f"{by_chance[0].upper()}{by_chance[1:]}{more}."]
+    for name in means.keys() - {one.measure for one in floor.floors}:
+        low, high = means[name], getattr(whole, name)
+        if low <= high - APART:
+            sentences.append(
+                f"A fair {name} for new rows lies between {figure(low)} and {figure(high)}: the first is of thresholds "
+                "chosen on fewer rows, the second of one chosen on the rows that it is judged on."
+            )
+    return [f"{sentence}.", *sentences]
 
 
 def often(chance: float) -> str:
@@ -203,15 +175,9 @@ def chance_below(least: float, rows: int, share: float) -> float:
     return float(binom.cdf(np.ceil(least * rows - SLACK * rows) - 1, rows, share)) if rows else 1.0
 
 
-def floor_on_test(held: FloorReport, key: Key) -> str:
-    """What a way reaches on the rows of ``--test``, behind other words."""
-    reached = held.test[key]
-    return f", with {_shares(held.floor, reached)}, which {'keeps' if reached.kept else 'breaks'} the floor"
-
-
-def floor_reference(held: FloorReport, reference: Key) -> str:
+def floor_reference(found: Answer, held: FloorReport) -> str:
     """That logistic regression keeps no floor, and what it reaches at best."""
-    nearest = _shares(held.floor, held.all_rows[reference])
+    nearest = shares_text(held.floor, held.all_rows[found.reference.key])
     return (
         f"Logistic regression keeps {held.floor.words} at no threshold, so that a gain over it would say "
         f"nothing; the threshold that comes nearest has {nearest}."
@@ -227,10 +193,6 @@ def _share(name: str, reached: FloorShares) -> str:
     return f"{name} {figure(getattr(reached, name))}"
 
 
-def _shares(floor: FlooredThreshold, reached: FloorShares) -> str:
+def shares_text(floor: FlooredThreshold, reached: FloorShares) -> str:
+    """Recall and precision in words, that with a floor first."""
     return listed([_share(name, reached) for name in _names(floor)])
-
-
-def _mean(name: str, folds: list[FloorShares]) -> float:
-    """The mean of a share over outer folds."""
-    return float(np.mean([getattr(one, name) for one in folds]))

@@ -10,12 +10,13 @@ import numpy as np
 
 from setwise.compare.answer import Answer, CandidateResult, PairedDifference
 from setwise.compare.fits import rows_of
-from setwise.compare.floor_sentences import expected, floor_gain, floor_on_test, floor_reference
+from setwise.compare.floor_sentences import expected, floor_gain, floor_reference, shares_text
 from setwise.compare.plan import FIRST, PLAIN, Key, NamedLoss, base_model
 from setwise.compare.problem import Origin, Problem
 from setwise.compare.text import between, figure, grid, listed, percent, signed, threshold_text
 from setwise.datasets.columns import Date, Number, Truth
 from setwise.estimators.selection import STRATEGIES, Strategy
+from setwise.estimators.selection.floors import FloorShares
 from setwise.estimators.selection.strategies import ScoreOrder
 
 WAYS: Mapping[str, type[Strategy]] = {**STRATEGIES, ScoreOrder.name: ScoreOrder}
@@ -36,27 +37,20 @@ def way(key: Key) -> str:
 MOST_LABELS = 6
 """So many labels of a matrix are named with their shares; all of them are in results.json."""
 
+COEFFICIENTS = 5
+"""So many coefficients are told, the largest ones."""
+
 UNNAMED = ("negative", "positive")
 """The names of labels that nobody has named."""
 
 
 def facts(found: Answer) -> list[str]:
     """What a reader has to know of the data before the answer."""
-    problem = found.problem
+    problem, kind = found.problem, found.problem.kind(found.measured.average)
     of_file = problem.origin is not None and problem.origin.file
-    return [*([] if of_file else [problem.about]), *rows_compared(found), labels(problem)]
-
-
-def data(found: Answer) -> dict[str, list[str]]:
-    """What the audit has found in the table, under its title; nothing where it has found nothing."""
-    said = [*(finding.sentence for finding in found.problem.findings), *dates(found)]
-    return {"DATA": said} if said else {}
-
-
-def kind(found: Answer) -> str:
-    """What a set is."""
-    text = found.problem.kind(found.measured.average)
-    return f"{text[0].upper()}{text[1:]}."
+    # That all rows are one set is what a reader takes for granted.
+    sets = [f"{kind[0].upper()}{kind[1:]}."] if problem.many or problem.groups is not None else []
+    return [*([] if of_file else [problem.about]), *rows_compared(found), labels(problem), *sets]
 
 
 def rows_compared(found: Answer) -> list[str]:
@@ -88,15 +82,10 @@ def labels(problem: Problem) -> str:
     name = f"{origin.target} = " if origin is not None and origin.target else ""
     if origin is None or not origin.by_default:
         return f"Positive is {name}{positive}: {rows}."
-    later = f"the later of {other!r} and {positive!r}"
-    if 2 * count <= n:
-        return (
-            f"Positive is {name}{positive}: {rows}. It was taken by default, as {later}; for the other one give "
-            f"--positive {quote(other)}."
-        )
+    more = ", and is the more frequent one" if 2 * count > n else ""
     return (
-        f"Positive is {name}{positive}: {rows}. It was taken by default, as {later}, and is the more frequent one. To "
-        f"find the rows with {name}{other}, give --positive {quote(other)}."
+        f"Positive is {name}{positive}: {rows}. It was taken by default, as the later of {other!r} and {positive!r}"
+        f"{more}; for the other one give --positive {quote(other)}."
     )
 
 
@@ -124,15 +113,8 @@ def data_of(problem: Problem) -> dict[str, Any]:
     return {**found, **positive, "positive_rows": int(problem.y.sum())}
 
 
-def in_short(found: Answer) -> list[str]:
-    """The details that a terminal shows: the threshold, the largest coefficients, the saved file, what was left out."""
-    coefficients = found.winner.coefficients
-    largest = coefficients_text(coefficients, 3, "the report") if coefficients else ""
-    return [*_range(found), *filter(None, [largest]), *_saved(found), *found.problem.notes, *found.notes]
-
-
 def details(found: Answer) -> list[str]:
-    """All details: the threshold, the constant, the coefficients, the columns, the saved file, what was left out."""
+    """The details: the threshold, the constant, the coefficients, the saved file, and what was left out."""
     sentences, winner, constants = _range(found), found.winner, found.plan.grid
     if winner.constant is not None:
         # The upper end of the grid is worth a word; the lower end is nearly a constant model.
@@ -140,8 +122,12 @@ def details(found: Answer) -> list[str]:
         tried = ", ".join(f"{c:g}" for c in constants)
         sentences.append(f"C of {base_model(winner.key[0]).title}: {winner.constant:g}, from {tried}{end}.")
     if winner.coefficients:
-        sentences.append(coefficients_text(winner.coefficients))
-    return [*sentences, *_columns(found.problem), *_saved(found), *found.problem.notes, *found.notes]
+        largest = sorted(winner.coefficients.items(), key=lambda pair: -abs(pair[1]))
+        shown = ", ".join(f"{name} {value:+.2f}" for name, value in largest[:COEFFICIENTS])
+        rest = len(largest) - COEFFICIENTS
+        more = f"; {rest} smaller ones are in results.json" if rest > 0 else ""
+        sentences.append(f"Coefficients, for features of standard deviation 1: {shown}{more}.")
+    return [*sentences, *_saved(found), *found.problem.notes, *found.notes]
 
 
 def _range(found: Answer) -> list[str]:
@@ -158,17 +144,12 @@ def _range(found: Answer) -> list[str]:
     ]
 
 
-def _columns(problem: Problem) -> list[str]:
-    """The columns of a table by their kinds."""
+def columns(problem: Problem) -> list[str]:
+    """The columns of a table by their kinds; nothing for what is no table."""
     kinds: dict[str, dict[str, None]] = {}
     for column in problem.columns:
-        kinds.setdefault(KINDS[column.kind], {})[column.source] = None
+        kinds.setdefault(column.kind, {})[column.source] = None
     return [f"Columns: {'; '.join(f'{kind} {listed([*names])}' for kind, names in kinds.items())}."] if kinds else []
-
-
-KINDS = {"number": "numbers", "truth value": "truth values", "date": "dates (as days)", "category": "categories",
-         "text": "text"}  # fmt: skip
-"""The kinds of columns, of which there are several."""
 
 
 def _saved(found: Answer) -> list[str]:
@@ -178,14 +159,6 @@ def _saved(found: Answer) -> list[str]:
     ids = () if found.problem.origin is None else found.problem.origin.ids
     keep = f" --keep {quote(','.join(ids))}" if ids else ""
     return [f"Saved in {found.saved}. Next: setwise predict {found.saved} new.csv{keep} --out labels.csv"]
-
-
-def coefficients_text(coefficients: Mapping[str, float], most: int = 10, where: str = "results.json") -> str:
-    """The largest coefficients by the names of their features."""
-    largest = sorted(coefficients.items(), key=lambda pair: -abs(pair[1]))
-    shown = ", ".join(f"{name} {value:+.2f}" for name, value in largest[:most])
-    rest = f"; {len(largest) - most} smaller ones are in {where}" if len(largest) > most else ""
-    return f"Coefficients, for features of standard deviation 1: {shown}{rest}."
 
 
 def refusals(found: Answer) -> list[str]:
@@ -209,40 +182,27 @@ def foreign(problem: Problem, measured: NamedLoss) -> tuple[str, ...]:
     return tuple(name for name, kind in STRATEGIES.items() if kind().refuses_data(task))
 
 
-def rows_text(found: Answer) -> str:
-    """``the other N rows``; nothing where there are none."""
-    return "" if found.others is None else f"the other {found.others.count:,} rows"
-
-
-def on_other_rows(found: Answer, reference: str) -> list[str]:
-    """What the recommendation reaches on the other rows, and what it gains there over the ``reference``, in words."""
-    held = found.others
+def on_other_rows(found: Answer) -> list[str]:
+    """What the recommendation reaches on the rows of a file that are not in its sample; nothing without them."""
+    held, key, first = found.others, found.winner.key, found.reference.key
     if held is None:
         return []
+    where = f"On the other {held.count:,} rows"
     if held.refusal:
-        return [f"On {rows_text(found)} nothing was judged: {held.refusal}"]
-    loss = held.losses[found.winner.key]
-    words = f"On {rows_text(found)} of {held.file}: {found.measured.title} {figure(found.measured.shown(loss))}"
-    if found.winner.key != found.reference.key and found.reference.key in held.losses and found.stands:
-        words += f", {signed(held.losses[found.reference.key] - loss)} over {reference}"
-    if found.winner.key in held.reached:
-        reached = held.reached[found.winner.key]
-        shares = f"recall {figure(reached.recall)} and precision {figure(reached.precision)}"
-        words += f", with {shares}, which {'keeps' if reached.kept else 'breaks'} the floor"
-    return [f"{words}."]
+        return [f"{where} nothing was judged: {held.refusal}"]
+    gain = "" if key == first or first not in held.losses else signed(held.losses[first] - held.losses[key])
+    return [_on_further_rows(found, f"{where} of {found.problem.name}", held.losses[key], gain, held.reached)]
 
 
-def cells_of(found: Answer) -> dict[Key, str]:
-    """The measure of each way that was judged on the other rows, exactly: all of them count."""
-    losses = {} if found.others is None else found.others.losses
-    return {key: figure(found.measured.shown(loss)) for key, loss in losses.items()}
-
-
-def other_table(found: Answer, bold: bool) -> str:
-    """A table of these figures for a terminal."""
-    cells = cells_of(found)
-    marks = np.array([[key == found.winner.key] for key in cells])
-    return grid(list(map(way, cells)), [f"on {rows_text(found)}"], [[cell] for cell in cells.values()], marks, bold)
+def _on_further_rows(found: Answer, where: str, loss: float, gain: str, reached: Mapping[Key, FloorShares]) -> str:
+    """What the recommendation reaches on rows that no fit has seen, with its ``gain`` there in words, or ""."""
+    words, key = f"{where}: {found.measured.title} {figure(found.measured.shown(loss))}", found.winner.key
+    if gain and found.stands:
+        words += f", {gain} over {way(found.reference.key)}"
+    if found.plan.floor is not None and key in reached:
+        verdict = "keeps" if reached[key].kept else "breaks"
+        words += f", with {shares_text(found.plan.floor, reached[key])}, which {verdict} the floor"
+    return f"{words}."
 
 
 def train_on_all(found: Answer) -> list[str]:
@@ -252,10 +212,8 @@ def train_on_all(found: Answer) -> list[str]:
     plain = all(isinstance(column, Number | Truth) for column in problem.columns) and not problem.has_gaps
     if found.others is None or base != FIRST or not WAYS[strategy].linear or not one_set or not plain or found.floored:
         return []
-    rows = found.others.count + len(problem.y)
-    return [
-        f"FileClassifier trains a linear model for {found.measured.title} on all {rows:,} rows of {found.others.file}."
-    ]
+    rows = f"all {found.others.count + len(problem.y):,} rows of {problem.name}"
+    return [f"FileClassifier trains a linear model for {found.measured.title} on {rows}."]
 
 
 USUAL = 0.5
@@ -263,15 +221,16 @@ USUAL = 0.5
 
 
 def headline(found: Answer) -> dict[str, list[str]]:
-    """The answer under its four titles, in the order of a reader's questions; under floors there are five."""
-    return {
+    """The answer under its titles, in the order of a reader's questions; a title with nothing to say is left out."""
+    told = {
+        "DATA": [*(finding.sentence for finding in found.problem.findings), *dates(found)],
         "WHAT TO DO": what_to_do(found),
-        **({} if found.floored is None else {"EXPECT": expected(found, found.floored)}),
+        "EXPECT": [] if found.floored is None else expected(found, found.floored),
         "HOW MUCH": how_much(found),
         "HOW SURE": how_sure(found),
-        # Under floors the gain has one part only.
-        **({"WHY": why(found)} if found.floored is None or not found.stands else {}),
+        "WHY": why(found),
     }
+    return {title: sentences for title, sentences in told.items() if sentences}
 
 
 def heading(found: Answer) -> str:
@@ -308,31 +267,21 @@ def _verdict(found: Answer) -> list[str]:
 
 
 def how_much(found: Answer) -> list[str]:
-    """The gain of the recommendation, in the measure."""
-    title, shown = found.measured.title, found.measured.shown
-    better, folds = found.measured.better, f"the mean of {len(found.own)} {kind_of_folds(found)}"
-    unseen = "on rows that the choice did not see" if found.repeated else "on rows that the models did not see"
-    if not found.stands:
-        after = shown(float(found.own.mean()))
-        sentences = [f"{title} {figure(after)} ({better}) {unseen}, {folds}."]
-    elif found.changes:
-        before, after = shown(found.reference.mean), shown(float(found.own.mean()))
-        sentences = [
-            f"{title} {figure(after)} instead of {figure(before)} ({better}): {signed(found.gain.mean)} over "
-            f"{way(found.reference.key)}, {unseen}, {folds}."
-        ]
-    else:
-        sentences = [f"{title} {figure(shown(found.reference.mean))} ({better}) on rows it did not see, {folds}."]
-        if found.plain is not None:
-            gain = found.paired(found.plain.outer, found.reference.outer)
-            usual = f"the usual 0.5 ({figure(shown(found.plain.mean))})"
-            worse = f"On these rows the tuned threshold is worse than {usual} by {figure(-gain.mean)}."
-            sentences.append(
-                f"The tuned threshold gains {signed(gain.mean)} over {usual}." if gain.mean >= 0 else worse
-            )
-    if found.floored is not None:
-        sentences += floor_gain(found, found.floored)
-    return [*sentences, *on_test_file(found), *on_other_rows(found, way(found.reference.key))]
+    """The measure of the recommendation and its gain, on the folds that judge and on further rows."""
+    shown, after, instead, gain = found.measured.shown, found.reference.mean, "", ""
+    if found.changes:
+        after = float(found.own.mean())
+    if found.changes and found.stands:
+        instead = f" instead of {figure(shown(found.reference.mean))}"
+        gain = f": {signed(found.gain.mean)} over {way(found.reference.key)},"
+    unseen = "choice" if found.repeated else "models"
+    return [
+        f"{found.measured.title} {figure(shown(after))}{instead} ({found.measured.better}){gain} on rows that the "
+        f"{unseen} did not see, the mean of {len(found.own)} {kind_of_folds(found)}.",
+        *([] if found.floored is None else floor_gain(found, found.floored)),
+        *on_test_file(found),
+        *on_other_rows(found),
+    ]
 
 
 def kind_of_folds(found: Answer) -> str:
@@ -345,71 +294,50 @@ def on_test_file(found: Answer) -> list[str]:
     loss = next((row.test for row in found.rows if row.key == found.winner.key), np.nan)
     if np.isnan(loss):
         return []
-    words = f"On the rows of the test file: {found.measured.title} {figure(found.measured.shown(loss))}"
-    if found.test_gain is not None and found.stands:
-        gain, low, high = found.test_gain
-        words += f", {signed(gain)} over {way(found.reference.key)}, interval {between(low, high)}"
-    if found.floored is not None:
-        words += floor_on_test(found.floored, found.winner.key)
-    return [f"{words}.", *(f"In the test file: {sentence}" for sentence in found.test_differs)]
+    gain, reached = "", {} if found.floored is None else found.floored.test
+    if found.test_gain is not None:
+        mean, low, high = found.test_gain
+        gain = f"{signed(mean)} ({between(low, high)})"
+    return [
+        _on_further_rows(found, "On the rows of the test file", loss, gain, reached),
+        *(f"In the test file: {sentence}" for sentence in found.test_differs),
+    ]
 
 
 def how_sure(found: Answer) -> list[str]:
-    """The interval of the gain of the repeated choice; under floors it says where the sureness of the shares stands."""
-    if found.floored is None:
-        return _choice(found)
-    return ["How sure the floor is stands under EXPECT; this is about the choice of the model.", *_choice(found)]
-
-
-def _choice(found: Answer) -> list[str]:
+    """What the folds that judge chose, and the gain of that choice with its interval."""
     # Under floors 0.5 is shown, but it is never a choice.
     ways = sum(row.usable and (found.floored is None or row.key != PLAIN) for row in found.rows)
-    folds = len(found.choices)
-    kept = Counter(found.choices)
+    kept, folds, reference = Counter(found.choices), len(found.choices), way(found.reference.key)
+    gain = f"{signed(found.gain.mean)} over {reference}, 95 % interval {between(*found.gain.interval())}"
     if ways == 1:
-        return [f"Nothing was chosen: {way(found.reference.key)} is the only way that was tried."]
+        return [f"Nothing was chosen: {reference} is the only way that was tried."]
     if not found.repeated:
-        return _choice_inside(found, ways)
-    if set(kept) == {found.reference.key}:
+        no_room = f"The budget had no room to repeat the choice among {ways} ways in outer folds."
+        if found.chosen == found.reference.key or not found.stands:
+            return [no_room, f"It fell on {way(found.chosen)}."]
         return [
-            f"In all {folds} outer folds the choice among {ways} ways, repeated without the rows it is judged on, fell "
-            f"on {way(found.reference.key)}."
-        ]
-    votes = listed([f"{way(key)} ({count} of {folds})" for key, count in kept.most_common()])
-    chosen, reference = _chosen_by(found, kept[found.winner.key]), way(found.reference.key)
-    unseen = f"{folds} outer folds in each of which it was repeated without the rows it is judged on"
-    if not found.stands:
-        return [f"The choice among {ways} ways was repeated in {folds} outer folds. It fell on {votes}.", *chosen]
-    gain, interval = signed(found.gain.mean), between(*found.gain.interval())
-    if is_nothing(found.gain):
-        gains = f"does no better and no worse than {reference} in any of {unseen}"
-        chosen = ["Other ways gave the same labels there, or others that are as good."]
-    elif found.changes:
-        gains = f"gains {gain}, 95 % interval {interval}, from {unseen}"
-    else:
-        sure = found.gain.interval()[0] > 0
-        stay = f"but on all rows the choice fell on {reference}" if sure else "which is not surely above 0"
-        gains = f"was repeated in {folds} outer folds without the rows it is judged on"
-        chosen = [
-            f"To follow it each time would have gained {gain} over {reference}, 95 % interval {interval}, {stay}."
-        ]
-    return [f"The choice among {ways} ways {gains}. It fell on {votes}.", *chosen]
-
-
-def _choice_inside(found: Answer, ways: int) -> list[str]:
-    """What is known where the budget had no room for outer folds: the rows that judge the choice were chosen on."""
-    sentences = [
-        f"The budget had no room to repeat the choice among {ways} ways in outer folds.",
-        f"It fell on {way(found.chosen)}.",
-    ]
-    if found.chosen != found.reference.key and found.stands:
-        gain, interval = signed(found.gain.mean), between(*found.gain.interval())
-        sentences += [
-            f"It gains {gain} over {way(found.reference.key)}, 95 % interval {interval}, on rows that the models did "
-            "not see.",
+            no_room,
+            f"It fell on {way(found.chosen)}, which gains {gain}, on rows that the models did not see.",
             "It is the best of several on these rows, so on new rows it may gain a little less.",
         ]
-    return sentences
+    votes = listed([f"{way(key)} ({count} of {folds})" for key, count in kept.most_common()])
+    repeated = f"The choice among {ways} ways was repeated in {folds} outer folds without the rows it is judged on."
+    gains, few, own = list[str](), list[str](), kept[found.winner.key]
+    if found.changes and 2 * own <= folds:
+        few = [
+            f"{own or 'None'} of the {folds} outer folds chose what is recommended, so the figures above are mostly "
+            "those of other ways."
+        ]
+    if is_nothing(found.gain) and set(kept) != {found.reference.key}:
+        gains = [f"It gains nothing over {reference} in any fold: other ways gave the same labels, or as good ones."]
+    elif found.changes and found.stands:
+        gains = [f"It gains {gain}."]
+    elif found.stands and not is_nothing(found.gain):
+        sure = found.gain.interval()[0] > 0
+        stay = f"but on all rows the choice fell on {reference}" if sure else "which is not surely above 0"
+        gains = [f"To follow it each time would have gained {gain}, {stay}."]
+    return [f"{repeated} It fell on {votes}.", *gains, *few]
 
 
 def is_nothing(part: PairedDifference) -> bool:
@@ -417,55 +345,23 @@ def is_nothing(part: PairedDifference) -> bool:
     return part.error == 0.0 and abs(part.mean) <= 1e-12
 
 
-def _chosen_by(found: Answer, folds: int) -> list[str]:
-    """A warning where few outer folds chose what is recommended on all rows; nothing where most of them did."""
-    whole, words = len(found.choices), way(found.winner.key)
-    if not found.changes or 2 * folds > whole:
-        return []
-    base = found.winner.key[0]
-    same = sum(key[0] == base for key in found.choices)
-    if base != found.reference.base and 2 * same > whole:
-        kind = f"{folds or 'none'} of them decided as is recommended"
-        return [f"{same} of {whole} outer folds chose {base_model(base).title}, and {kind}."]
-    if folds:
-        return [f"Only {folds} of {whole} outer folds chose {words}, so the gain is mostly that of other ways."]
-    return [
-        f"No outer fold chose {words}: it is the choice on all rows, and the gain above is that of the ways that the "
-        "folds chose instead."
-    ]
-
-
 def why(found: Answer) -> list[str]:
-    """The three parts of the gain over logistic regression at 0.5; under floors the one part over the reference."""
+    """The parts of the gain over logistic regression at 0.5; under floors why there is none, if there is none."""
     if found.floored is not None:
-        return [floor_reference(found.floored, found.reference.key)]
+        return [] if found.stands else [floor_reference(found, found.floored)]
     explained = {
         "threshold": "the threshold: a tuned one for logistic regression instead of 0.5",
-        "base": "the base model: the chosen one instead of logistic regression, both with tuned thresholds",
+        "base": "the base model: the chosen one instead of logistic regression",
         "strategy": "the measure: the chosen way instead of a tuned threshold over the same base model",
     }
-    if found.measured.orders:
-        explained["base"] = "the base model: the chosen one instead of logistic regression"
-    same = {
-        "base": "the base model: every outer fold chose logistic regression",
-        "strategy": "the measure: every outer fold chose a tuned threshold",
-    }
-    if not found.repeated:
-        same = {
-            "base": "the base model: logistic regression was chosen",
-            "strategy": "the measure: a threshold was chosen",
-        }
-    sentences = []
-    # The first place of a key is the base model, the second one the strategy.
-    kept = {name for i, name in enumerate(same) if {key[i] for key in found.choices} == {found.reference.key[i]}}
-    for name, part in found.parts.items():
-        if name in kept:
-            sentences.append(f"{signed(0.0)} by {same[name]}.")
-        elif is_nothing(part):
-            sentences.append(f"{signed(0.0)} in every {kind_of_folds(found)[:-1]} by {explained[name]}.")
-        else:
-            sentences.append(f"{signed(part.mean)} ({between(*part.interval())}) by {explained[name]}.")
-    if found.changes and found.plain is not None and len(found.parts) > len(kept) + 1:
+    if not found.measured.orders:
+        explained["base"] += ", both with tuned thresholds"
+    nothing = f"{signed(0.0)} in every {kind_of_folds(found)[:-1]}"
+    sentences = [
+        f"{nothing if is_nothing(part) else f'{signed(part.mean)} ({between(*part.interval())})'} by {explained[name]}."
+        for name, part in found.parts.items()
+    ]
+    if found.changes and found.plain is not None and sum(not is_nothing(part) for part in found.parts.values()) > 1:
         gain = found.paired(found.plain.outer, found.own)
         sentences.append(f"Together {signed(gain.mean)} over logistic regression at 0.5.")
     return sentences
@@ -497,31 +393,26 @@ def _positive_where(found: Answer) -> str:
 
 def _move(found: Answer) -> str:
     """What to do with the threshold of logistic regression."""
-    threshold = found.winner.threshold
-    if threshold is None:
-        return "leave it as it is"
-    if np.isinf(threshold):
-        return "no threshold is better than to " + ("predict no positive" if threshold > 0 else "predict all positive")
-    flat, plain = found.winner.flat, found.plain
+    winner, flat = found.winner, found.winner.flat
+    if np.isinf(winner.threshold):
+        return _positive_where(found)
+    at = threshold_text(winner.threshold)
     # Under floors what is to be expected is said of the threshold that is saved, so no other one is proposed.
-    if found.floored is None and flat is not None and found.winner.probability and flat.low <= USUAL <= flat.high:
-        tuned = f"than the tuned {threshold_text(threshold)}"
-        if plain is not None and plain.mean < found.reference.mean:
-            return f"its threshold may stay at {USUAL}, which is no worse {tuned}"
-        return f"its threshold may stay at {USUAL}, which is at most {figure(flat.tolerance)} worse {tuned}"
-    return f"move its threshold to {threshold_text(threshold)}"
+    if found.floored is None and flat is not None and winner.probability and flat.low <= USUAL <= flat.high:
+        return f"its threshold may stay at {USUAL}, which is at most {figure(flat.tolerance)} worse than the tuned {at}"
+    return f"move its threshold to {at}"
 
 
 def table(found: Answer, bold: bool = False) -> str:
     """The mean of the measure on the outer folds ± its standard error, for all strategies and base models."""
     bases, ways = ways_by_strategy(found)
-    cells = [[_in_brackets(found, row) for row in rows] for rows in ways.values()]
+    cells = [[cell(found, row) for row in rows] for rows in ways.values()]
     marks = np.array([[(base, strategy) == found.winner.key for base in bases] for strategy in ways])
     return grid([strategy_title(name) for name in ways], [base_model(base).title for base in bases], cells, marks, bold)
 
 
 def legend(found: Answer, best: str) -> str:
-    """What a table for a terminal holds, with what ``best`` says of the mark of the recommendation."""
+    """What the table holds, with what ``best`` says of the mark of the recommendation."""
     held = list(chain(*ways_by_strategy(found)[1].values()))
     broken = ["what stands in brackets breaks the floor"] if any(breaks(found, row) for row in held) else []
     none = ["- was not tried"] if any(row is None or not row.usable for row in held) else []
@@ -534,10 +425,6 @@ def breaks(found: Answer, row: CandidateResult | None) -> bool:
     return row is not None and row.usable and found.floored is not None and row.key not in found.floored.able
 
 
-def _in_brackets(found: Answer, row: CandidateResult | None) -> str:
-    return f"({cell(found, row)})" if breaks(found, row) else cell(found, row)
-
-
 def ways_by_strategy(found: Answer) -> tuple[list[str], dict[str, list[CandidateResult | None]]]:
     """The base models of which there are figures, and for each such strategy its rows over them."""
     usable, rows = [row for row in found.rows if row.usable], {row.key: row for row in found.rows}
@@ -546,8 +433,9 @@ def ways_by_strategy(found: Answer) -> tuple[list[str], dict[str, list[Candidate
 
 
 def cell(found: Answer, row: CandidateResult | None) -> str:
-    """The mean of the measure ± its standard error; a dash where there is none."""
+    """The mean of the measure ± its standard error, in brackets where it breaks a floor; a dash where there is none."""
     if row is None or not row.usable:
         return "-"
     error = found.paired(row.outer, np.zeros(len(row.outer))).error
-    return f"{figure(found.measured.shown(row.mean))} ± {figure(error)}"
+    text = f"{figure(found.measured.shown(row.mean))} ± {figure(error)}"
+    return f"({text})" if breaks(found, row) else text

@@ -62,13 +62,15 @@ def percent(share: float) -> str:
     return f"{whole:.1f} %" if whole >= 1.0 or whole == 0.0 else f"{whole:.2g} %"
 
 
-def wrap(sentence: str) -> str:
-    """The sentence in lines of at most 100 characters, of which all but the first are indented.
+def wrap(sentence: str, margin: int = 0) -> str:
+    """The sentence behind a margin, in lines of at most 100 characters, of which all but the first are indented.
 
     What may come from files is made visible.
     """
+    margins = " " * margin, " " * (margin + 2)
     # Names of files and methods are never broken.
-    return textwrap.fill(in_line(sentence), 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.TextWrapper(100, *margins, break_long_words=False, break_on_hyphens=False)
+    return lines.fill(in_line(sentence))
 
 
 def grid(

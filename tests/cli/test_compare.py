@@ -249,7 +249,6 @@ def test_floors_are_asked_for_and_counted(files, tmp_path, capsys, without_pictu
     # Where the address of the site is known, words are links.
     report = re.sub("</?a[^>]*>", "", report)
     assert "tuned threshold: of the thresholds that keep the floor" in report
-    assert "<p>A floor of recall or precision is kept by the threshold alone" in report
     assert re.search(r"keeps a recall of at least 0.8 with confidence 0.8 out of .* [012] of 2 kept the floor", out)
     assert re.search(r"EXPECT New rows of the same kind should have recall \.\d+ \(at least .* and precision", out)
     assert "--confidence 0.95" not in out

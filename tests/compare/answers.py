@@ -35,4 +35,4 @@ def made_up(
     base = np.array([losses[key[0], "threshold"][k] for k, key in enumerate(choices)])
     folds = Plan(folds=max(len(reference), 2))
     winner = winner or Recommendation(chosen, None, 0.27, flat=FLAT, code="model.fit(X, y)")
-    return Answer(problem, measured, folds, rows, chosen, choices, own, base, winner, {"linear": 1.0}, **more)
+    return Answer(problem, measured, folds, rows, chosen, choices, own, base, winner, **more)

@@ -66,7 +66,7 @@ def test_rows_that_were_drawn_are_counted_once_with_all_reasons():
     assert said == "Compared on 4 of 4,000 rows, drawn at random (--quick and to fit into 60 s)."
     (saved,) = rows_compared(replace(found, saved="m.skops"))
     assert saved == f"{said} The saved model is fitted to these rows."
-    (others,) = rows_compared(replace(found, others=OtherRowsReport(3996, "t.csv")))
+    (others,) = rows_compared(replace(found, others=OtherRowsReport(3996)))
     assert others == f"{said} The recommendation is judged on all others too."
 
 
@@ -82,11 +82,11 @@ def test_dates_are_a_warning_unless_later_rows_are_a_test():
     columns = (Number("age"), Date("day admitted"), Number("size"))
     found = made_up(problem=problem([0, 0, 0, 1], columns=columns))
     assert headline(found)["DATA"] == [
-        "'day admitted' is a date, a feature like others here, and folds are random. If new rows come later, let later "
-        "rows judge (--time-column 'day admitted'), or leave it out (--drop 'day admitted')."
+        "Dates are features like others here, and folds are random: 'day admitted'. If new rows come later, let later "
+        "rows judge (--time-column 'day admitted'), or leave dates out (--drop 'day admitted')."
     ]
     both = made_up(problem=problem([0, 0, 0, 1], columns=(*columns[:2], Date("born"))))
-    assert headline(both)["DATA"][0].startswith("'day admitted' and 'born' are dates, features like others here")
+    assert "folds are random: 'day admitted' and 'born'. If" in headline(both)["DATA"][0]
     clock = made_up(problem=problem([0, 0, 0, 1], columns=(columns[0], Date("clock", "%H:%M"), columns[2])))
     assert "DATA" not in headline(clock)
     tested = replace(found, rows=tuple(replace(row, test=0.5) for row in found.rows))

@@ -42,7 +42,7 @@ def test_chances_are_those_of_all_ways_to_draw_the_training_rows():
             # number 0 is the largest; beyond one of the training are ``old`` of the training and ``new`` others
             places = [sorted(draw)[old] for draw in draws]
             share = np.mean([place - old >= new for place in places])
-            assert bare(n)._beyond(old, n, new, m) == pytest.approx(share)
+            assert bare(n)._more(old, n, new, m) == pytest.approx(share)
     for marked in range(n + m + 1):
         for new in range(max(0, marked - n), min(m, marked) + 1):
             share = np.mean([len(set(range(marked)) - draw) >= new for draw in draws])
@@ -149,7 +149,7 @@ def test_malformed_fields_are_refused():
         ("filled", [1, 2], r"filled must be an array"),
         ("limits", np.zeros((3, 5)), r"limits must be an array of the shape \(4, 5\)"),
         ("words", np.zeros(5), "words must be an array"),
-        ("called", 0.5, r"called must be an array of shares, \(p,\)"),
+        ("called", 0.5, "called must be an array"),
     ):
         with pytest.raises((TypeError, ValueError), match=says):
             TrainingRows(**(held | {name: value}))

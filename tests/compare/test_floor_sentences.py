@@ -10,7 +10,7 @@ from compare.test_floors import PRECISION, rare
 from compare.test_run import FAST
 from setwise.compare import FlooredThreshold, compare
 from setwise.compare.answer import ThresholdRange
-from setwise.compare.floor_sentences import chance_below, lower, needed_of, often
+from setwise.compare.floor_sentences import chance_below, lower, often
 from setwise.compare.plan import FIRST, PLAIN
 from setwise.compare.report import write_report
 from setwise.compare.sentences import headline
@@ -87,14 +87,6 @@ def test_a_file_may_miss_the_floor_by_chance(found):
     assert "long run" not in " ".join(headline(free)["EXPECT"])
 
 
-def test_the_positive_rows_that_must_be_found_are_counted(found):
-    for n in (100, 1000):
-        whole = FloorShares(9 * n // 10, 2 * n, n, 5 * n, True)
-        text = headline(with_shares(found, whole, [whole] * 3))["HOW MUCH"][1]
-        needed = needed_of(found.plan.floor.floors[0], n)
-        assert text.endswith(f"{needed} of the {n:,} positive rows (.{round(1000 * needed / n)}) must be found.")
-
-
 @pytest.mark.slow
 def test_the_picture_says_why_the_threshold_keeps_a_distance(found, tmp_path):
     pytest.importorskip("matplotlib")
@@ -124,12 +116,10 @@ def test_the_threshold_is_drawn_where_the_recall_is_near_the_floor(found):
     assert high == pytest.approx(0.35, abs=0.03)
 
 
-def test_a_way_that_breaks_the_floor_leaves_the_others_their_room(found):
+def test_the_picture_of_ways_has_no_way_that_breaks_the_floor(found):
     pytest.importorskip("matplotlib")
     from setwise.compare.pictures import ways
 
-    rows = tuple(replace(row, outer=row.outer * 0.0) if row.key == PLAIN else row for row in found.rows)
-    (axes,) = ways(replace(found, rows=rows)).axes
-    (text,) = axes.texts
-    assert text.get_text() == "logistic regression: 1.000, breaks the floor"
-    assert text.xy[0] == axes.get_xlim()[1] < 0.9
+    assert PLAIN not in found.floored.able
+    (axes,) = ways(found).axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["tuned threshold"]

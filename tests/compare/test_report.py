@@ -39,8 +39,8 @@ def test_the_report_holds_everything_inside_and_answers_first(tmp_path):
     files = write_report(tmp_path / "new" / "folder", [early, cancer], "a <title>", 3.0)
     assert all(f.stat().st_size > 0 for f in files)
     names = {f.name for f in files}
-    assert names >= {*NAMES, *(f"early-detection-{n}.png" for n in ("gain", "ways", "plane"))}
-    assert names >= {f"breast-cancer-{n}.png" for n in ("gain", "ways", "threshold", "coefficients")}
+    assert names >= {*NAMES, *(f"early-detection-early-detection-{n}.png" for n in ("gain", "ways", "plane"))}
+    assert names >= {f"breast-cancer-f1-{n}.png" for n in ("gain", "ways", "threshold", "coefficients")}
     page = files[0].read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == len(files) - 2
     assert not re.findall(r"src=\"(?!data:)", page)
@@ -78,12 +78,12 @@ def test_an_earlier_report_is_replaced_with_all_its_pictures(tmp_path, monkeypat
     first, second = (made_up(problem=replace(PROBLEM, name=name)) for name in ("one", "another"))
     assert earlier(tmp_path / "no such folder") == earlier(tmp_path) == []
     write_report(tmp_path, [first], "first", 1.0)
-    assert content(tmp_path) == {*NAMES, "one-gain.png"}
+    assert content(tmp_path) == {*NAMES, "one-f1-gain.png"}
     for name in NAMES:
         (tmp_path / name).chmod(0o640)
     write_report(tmp_path, [second], "second", 1.0)
     assert {(tmp_path / name).stat().st_mode & 0o777 for name in NAMES} == {0o640}
-    assert content(tmp_path) == {*NAMES, "another-gain.png"} == {p.name for p in earlier(tmp_path)}
+    assert content(tmp_path) == {*NAMES, "another-f1-gain.png"} == {p.name for p in earlier(tmp_path)}
     assert results(tmp_path)["title"] == "second"
 
 

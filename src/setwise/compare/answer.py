@@ -173,14 +173,12 @@ class OtherRowsReport:
     Attributes
     ----------
     count : how many rows these are
-    file : its name
     losses : the mean loss of the recommendation, of the reference, and of logistic regression at 0.5
     reached : under floors, their recall and precision
     refusal : why there are no figures, in a sentence; empty if there are
     """
 
     count: int
-    file: str
     losses: Mapping[Key, float] = field(default_factory=dict)
     reached: Mapping[Key, FloorShares] = field(default_factory=dict)
     refusal: str = ""
@@ -200,7 +198,6 @@ class Answer:
     own : (folds,) the losses on the test parts of what each outer fold chose
     own_base : (folds,) those of the chosen base model with a tuned threshold
     winner : what is recommended
-    constants : the constant of each base model on all rows
     test_gain : with rows of ``--test``, the gain there over the reference with its interval, (gain, low, high); None
         without them, and where the reference is kept
     floored : how the floors are kept; None without floors
@@ -234,7 +231,6 @@ class Answer:
     own: Values
     own_base: Values
     winner: Recommendation
-    constants: Mapping[str, float | None]
     test_gain: tuple[float, float, float] | None = None
     floored: FloorReport | None = None
     others: OtherRowsReport | None = None

@@ -31,7 +31,7 @@ from setwise.compare.saved_model import SavedModel, as_saved_path, refuse_unsave
 from setwise.compare.sentences import foreign
 from setwise.compare.text import listed, seconds_text
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.files import require_folder, try_place
+from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
 from setwise.datasets.files import as_existing, parts_of, request
 from setwise.datasets.sampling import ParquetTable, drawn
@@ -213,10 +213,7 @@ def check_place(path: Path) -> None:
         skops
     """
     require_skops(f"to save {as_saved_path(path).name}")
-    require_folder(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; name a file.")
-    try_place(path)
+    try_file(path)
 
 
 def saved_model(found: Answer, group: str | None) -> SavedModel:

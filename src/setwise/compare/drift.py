@@ -58,12 +58,11 @@ class TrainingRows:
     def __post_init__(self) -> None:
         as_count(self.units, "units", high=as_count(self.rows, "rows"))
         d = len(self.filled) if isinstance(self.filled, np.ndarray) else -1
-        for name, kind, shape in (("filled", "i", (d,)), ("limits", "f", (4, d)), ("words", "i", (d,))):
-            held = getattr(self, name)
+        shapes = {"filled": (d,), "limits": (4, d), "words": (d,), "called": (np.size(self.called),)}
+        for name, shape in shapes.items():
+            held, kind = getattr(self, name), "i" if name in ("filled", "words") else "f"
             if not isinstance(held, np.ndarray) or held.dtype.kind != kind or held.shape != shape:
                 raise TypeError(f"{name} must be an array of the shape {shape}; got {shown(held)}.")
-        if not isinstance(self.called, np.ndarray) or self.called.ndim != 1 or self.called.dtype.kind != "f":
-            raise TypeError(f"called must be an array of shares, (p,); got {shown(self.called)}.")
 
     @classmethod
     def of(cls, X: Any, columns: Sequence[Column], groups: NDArray[Any] | None, called: Any) -> Self:
@@ -129,11 +128,11 @@ class TrainingRows:
         sides = (1.0, high, inner_high, "above", "largest"), (-1.0, low, inner_low, "below", "least")
         for sign, end, inner, word, last in sides:
             beyond = int((sign * (numbers - end) > room).sum())
-            if beyond >= OUTSIDE * new and self._beyond(0, old, beyond, new) < level:
+            if beyond >= OUTSIDE * new and self._more(0, old, beyond, new) < level:
                 share, far = percent(beyond / new), ", by more than the whole range of these" if room else ""
                 yield f"is {word} {_number(end, kind)}, the {last} of the training, in {share} of its cells{far}."
             moved = int((sign * (numbers - inner) > 0).sum())
-            if not room and moved >= MOVED * new and self._beyond(int(TAIL * old), old, moved, new) < level:
+            if not room and moved >= MOVED * new and self._more(int(TAIL * old), old, moved, new) < level:
                 few = f"at most {percent(TAIL)} of those of the training"
                 yield f"is {word} {_number(inner, kind)} in {percent(moved / new)} of its cells, and in {few}."
 
@@ -156,11 +155,6 @@ class TrainingRows:
         """The chance of so many of m new rows, given how many of n training rows and new ones there are together."""
         old, n, new, m = self._counts(old, n, new, m)
         return float(hypergeom.sf(new - 1, n + m, old + new, m))
-
-    def _beyond(self, old: int, n: int, new: int, m: int) -> float:
-        """The chance that so many of m new numbers are beyond one that ``old`` of n of the training are beyond."""
-        old, n, new, m = self._counts(old, n, new, m)
-        return float(hypergeom.cdf(old, n + m, n, old + new))
 
     def _unseen(self, n: int, new: int, m: int, words: int) -> float:
         """A bound of the chance that so many of m new words are none of the distinct words that n of the training are.

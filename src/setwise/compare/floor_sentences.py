@@ -8,7 +8,6 @@ from scipy.stats import beta, binom
 from setwise.compare.answer import Answer, FloorReport
 from setwise.compare.plan import PLAIN
 from setwise.compare.text import figure, listed
-from setwise.decisions import Floor
 from setwise.decisions.floors import SLACK
 from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
 
@@ -89,7 +88,7 @@ def floor_gain(found: Answer, held: FloorReport) -> list[str]:
     floor, key = held.floor, found.winner.key
     whole, folds = held.all_rows[key], [reached[key] for reached in held.folds if key in reached]
     sentences = [
-        f"The threshold keeps {floor.words} out of fold on all rows{_needed(found, floor, whole)}.",
+        f"The threshold keeps {floor.words} out of fold on all rows.",
         *_unsure(floor, whole),
         *(_on_folds(found, floor, whole, folds) if folds else []),
     ]
@@ -103,32 +102,14 @@ def floor_gain(found: Answer, held: FloorReport) -> list[str]:
     return sentences
 
 
-def needed_of(floor: Floor, P: int) -> int:
-    """How many of P positive rows must be found for a floor of recall."""
-    return int(np.argmax(floor.met(np.arange(P + 1.0), np.zeros(P + 1), float(P), 0.0)))
-
-
-def _needed(found: Answer, floor: FlooredThreshold, reached: FloorShares) -> str:
-    """How many positive rows must be found for a floor of recall alone; nothing for other floors, and for groups."""
-    in_groups = floor.confidence is not None and found.problem.groups is not None
-    if in_groups or [one.measure for one in floor.floors] != ["recall"]:
-        return ""
-    P = reached.positives
-    needed = needed_of(floor.floors[0], P)
-    return f", for which {needed:,} of the {P:,} positive rows ({figure(needed / P)}) must be found"
-
-
 def _unsure(floor: FlooredThreshold, reached: FloorShares) -> list[str]:
     """That a floor which holds on the rows at hand may fail on new ones; nothing for one with confidence."""
-    if floor.confidence is not None:
-        return []
     fails = max(chance_of_less(one.least, *reached.of(one.measure)) for one in floor.floors)
-    if fails <= 1.0 - LEVEL:
+    if floor.confidence is not None or fails <= 1.0 - LEVEL:
         return []
-    share = "half" if fails > 0.4 else often(fails)
     return [
-        f"In the long run such a floor fails on new rows in about {share} of the cases; --confidence {LEVEL:g} chooses "
-        f"a threshold that holds in {100 * LEVEL:.0f} % of them."
+        f"In the long run such a floor fails on new rows in about {often(fails)} of the cases; --confidence {LEVEL:g} "
+        f"chooses a threshold that holds in {100 * LEVEL:.0f} % of them."
     ]
 
 

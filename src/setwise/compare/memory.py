@@ -58,19 +58,15 @@ class MemoryAllowance:
     forest: bool
     jobs: int
 
-    @property
-    def row(self) -> int:
-        """The bytes of a row of the sample."""
-        return int((CELL * self.cells + ROW * self.labels + FOREST * self.forest) * self.jobs)
-
     def rows(self, sets: int) -> int:
         """How many rows the sample of a table of so many sets may have; Refusal where these are too few."""
         left = self._left(sets)
-        found = max(int(SAMPLE_SHARE * left), 0) // self.row
+        row = int((CELL * self.cells + ROW * self.labels + FOREST * self.forest) * self.jobs)
+        found = max(int(SAMPLE_SHARE * left), 0) // row
         least, largest = min(LEAST_ROWS, self.table.rows), max(self.table.sizes)
         if found < least or self.most(sets) < largest:
             needed = self.budget.bytes - left
-            needed += max(int(least * self.row / SAMPLE_SHARE) + self.row, 2 * READ * self.cells * largest)
+            needed += max(int(least * row / SAMPLE_SHARE) + row, 2 * READ * self.cells * largest)
             raise Refusal(
                 f"--memory {bytes_text(self.budget.bytes)} is too small for {self.table.path.name}, whose largest row "
                 f"group has {largest:,} of its {self.table.rows:,} rows: give {bytes_text(needed)} or more.",

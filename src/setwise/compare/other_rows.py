@@ -34,12 +34,8 @@ Ways = Mapping[Key, tuple[Rule, OutOfFoldBase]]
 """The rules to judge, each with the fitted model that it reads."""
 
 
-class RowBatch(NamedTuple):
-    """Some rows: the table (m, d), the truth (m,) or (m, p), and the ids (m,) of their sets, or None."""
-
-    X: Values
-    truth: Bools
-    ids: Any
+RowBatch = tuple[Values, Bools, Any]
+"""Some rows: the table (m, d), the truth (m,) or (m, p), and the ids (m,) of their sets, or None."""
 
 
 class RowBatchAnswers(NamedTuple):
@@ -78,7 +74,7 @@ class OtherRows:
 
         Where they cannot be read or judged there is a sentence in place of figures.
         """
-        found = OtherRowsReport(self.count, self.sample.table.path.name)
+        found = OtherRowsReport(self.count)
         try:
             losses, reached = self._judged(ways, measured, floor)
             return replace(found, losses=losses, reached=reached)
@@ -92,28 +88,22 @@ class OtherRows:
         loss = measured.loss
         if loss.reads == "scores" or Trait.COUNTS not in loss.traits:
             self._refuse_many(f"{measured.title} needs all their scores in one place")
-        if any(self._gathers(rule) for rule, _ in ways.values()):
+        grouped = self.sample.asked.group is not None
+        if grouped and any(rule.joint for rule, _ in ways.values()):
             self._refuse_many("their groups are decided together")
         groups, edges = joined(self.sample.table.sizes, self.most)
         read = partial(_read, self, dict[Any, int](), groups, edges)
-        say = partial(_say, {key: (*way, self._gathers(way[0])) for key, way in ways.items()})
-        places = FilePlaces(len(groups))
-        said: list[RowBatchAnswers] = places.tell(say, FileObjects(read))
-        labels = {key: self._labels(said, key, rule) for key, (rule, _) in ways.items()}
+        places, labels = FilePlaces(len(groups)), dict[Key, list[Any]]()
+        said: list[RowBatchAnswers] = places.tell(partial(_say, ways), FileObjects(read))
+        for key, (rule, _) in ways.items():
+            labels[key] = [one.answers[key] for one in said]
+            if grouped and rule.joint:
+                labels[key] = _together(rule, labels[key], [one.ids for one in said])
         losses = {key: self._loss(places, said, found, measured) for key, found in labels.items()}
         if floor is None:
             return losses, {}
         task = Task(np.concatenate([one.truth for one in said]), measured.loss)
         return losses, {key: floor.reached(task, np.concatenate(found)) for key, found in labels.items()}
-
-    def _labels(self, said: Sequence[RowBatchAnswers], key: Key, rule: Rule) -> list[Any]:
-        """The labels of a way for each block."""
-        answers = [one.answers[key] for one in said]
-        return _together(rule, answers, [one.ids for one in said]) if self._gathers(rule) else answers
-
-    def _gathers(self, rule: Rule) -> bool:
-        """Whether the rule decides groups, which may lie in several blocks."""
-        return rule.joint and self.sample.asked.group is not None
 
     def _refuse_many(self, why: str) -> None:
         room = self.memory.room(self.count)
@@ -147,20 +137,20 @@ def _read(
     part = sample.table.columns(sample.table.arrow(groups[k], names, kept))
     ids = None if group is None else sample.table.ids(groups[k], group, codes)[kept]
     held = rows_of(part, problem.columns, None, sample.target)
-    return RowBatch(held.X, targets_of(held.kept, problem, sample.target, sample.table.path.name) == 1, ids)
+    return held.X, targets_of(held.kept, problem, sample.target, sample.table.path.name) == 1, ids
 
 
-def _say(ways: Mapping[Key, tuple[Rule, OutOfFoldBase, bool]], block: RowBatch) -> RowBatchAnswers:
+def _say(ways: Ways, block: RowBatch) -> RowBatchAnswers:
     """The labels of each way for a block; the responses of its model where groups are decided later."""
-    parts: dict[Key, list[Any]] = {key: [] for key in ways}
-    for first in range(0, len(block.truth), RUN):
+    (X, truth, ids), parts = block, {key: list[Any]() for key in ways}
+    gathered = {key for key, (rule, _) in ways.items() if rule.joint and ids is not None}
+    for first in range(0, len(truth), RUN):
         fresh: dict[OutOfFoldBase, Evidence] = {}
-        for key, (rule, source, gathers) in ways.items():
-            seen = fresh.setdefault(source, source.fresh(block.X[first : first + RUN]))
-            parts[key].append(seen.response(rule.weight) if gathers else rule.labels(seen))
-    none = block.truth[:0]
-    answers = {key: found if ways[key][2] else np.concatenate([none, *found]) for key, found in parts.items()}
-    return RowBatchAnswers(block.truth, block.ids, answers)
+        for key, (rule, source) in ways.items():
+            seen = fresh.setdefault(source, source.fresh(X[first : first + RUN]))
+            parts[key].append(seen.response(rule.weight) if key in gathered else rule.labels(seen))
+    answers = {key: found if key in gathered else np.concatenate([truth[:0], *found]) for key, found in parts.items()}
+    return RowBatchAnswers(truth, ids, answers)
 
 
 @final

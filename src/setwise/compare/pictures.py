@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from setwise.compare.answer import Answer, ThresholdRange
 from setwise.compare.floor_sentences import lower
 from setwise.compare.plan import base_model
-from setwise.compare.sentences import breaks, strategy_title, ways_by_strategy
+from setwise.compare.sentences import breaks, strategy_title
 from setwise.compare.text import figure as as_text
 from setwise.compare.text import signed, threshold_text
 from setwise.core.checks import Values
@@ -32,7 +32,8 @@ def pictures(found: Answer) -> dict[str, bytes]:
     figures = {"gain": gain(found)} if len(found.parts) > 1 else {}
     figures["ways"] = ways(found)
     if found.winner.flat is not None and len(found.winner.flat.thresholds) >= 3:
-        figures["threshold"] = threshold(found, found.winner.flat)
+        name = "threshold" if found.winner.flat.shares is None else "floor"
+        figures[name] = threshold(found, found.winner.flat)
     if found.winner.predict:
         figures["plane"] = plane(found)
     if found.winner.coefficients:
@@ -73,13 +74,16 @@ def _rows(axes: Axes, names: Sequence[str]) -> None:
 
 
 def ways(found: Answer) -> Figure:
-    """The mean of the measure on the outer folds with its standard error, for every strategy over every base model."""
-    bases, by_strategy = ways_by_strategy(found)
-    strategies = list(by_strategy)
+    """The mean of the measure on the outer folds with its standard error, for every strategy over every base model.
+
+    What breaks a floor is no rival, and stands in the table alone.
+    """
+    shown = [row for row in found.rows if row.usable and (row.key == found.winner.key or not breaks(found, row))]
+    bases, strategies = (list(dict.fromkeys(row.key[i] for row in shown)) for i in (0, 1))
     figure, axes = panel(8.4, 0.9 + 0.42 * max(len(strategies), 2))
     shift = np.linspace(-0.22, 0.22, len(bases)) if len(bases) > 1 else np.zeros(1)
     for j, base in enumerate(bases):
-        rows = [row for row in found.rows if row.base == base and row.usable and not breaks(found, row)]
+        rows = [row for row in shown if row.base == base]
         places = [strategies.index(row.strategy) + shift[j] for row in rows]
         values = [found.measured.shown(row.mean) for row in rows]
         errors = [found.paired(row.outer, np.zeros(len(row.outer))).error for row in rows]
@@ -88,16 +92,6 @@ def ways(found: Answer) -> Figure:
     winner = found.row(found.winner.key)
     spot = (found.measured.shown(winner.mean), strategies.index(winner.strategy) + shift[bases.index(winner.base)])
     axes.plot(*spot, "o", markersize=13, markerfacecolor="none", markeredgecolor=BLACK, label="recommended")
-    # What breaks the floor is named at the edge if it lies beyond the others, which keep their room.
-    low, high = axes.get_xlim()
-    for row in found.rows:
-        if breaks(found, row):
-            value, place = found.measured.shown(row.mean), strategies.index(row.strategy) + shift[bases.index(row.base)]
-            at, side = float(np.clip(value, low, high)), "right" if value > (low + high) / 2.0 else "left"
-            axes.plot(value, place, "x", color=BLACK, markersize=10, markeredgewidth=1.6)
-            text = f"{base_model(row.base).title}: {as_text(value)}, breaks the floor"
-            axes.annotate(text, (at, place), xytext=(0, 8), textcoords="offset points", ha=side, fontsize=9)
-    axes.set_xlim(low, high)
     _rows(axes, [strategy_title(strategy) for strategy in strategies])
     tidy(axes, f"{_plain(found.measured.title)} on rows that were not seen ({found.measured.better})", "")
     legend_beside(axes)
@@ -116,8 +110,7 @@ def threshold(found: Answer, flat: ThresholdRange) -> Figure:
     if flat.shares is None or title not in ("recall", "precision"):
         shown = [found.measured.shown(loss) for loss in flat.losses]
         axes.plot(flat.thresholds, shown, color=BLUE if flat.shares is None else GREEN, linewidth=1.6, label=title)
-    kept = "" if flat.shares is None else ", floor kept"
-    nearly = f"at most {as_text(flat.tolerance)} worse{kept}"
+    nearly = f"at most {as_text(flat.tolerance)} worse{'' if flat.shares is None else ', floor kept'}"
     axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0, label=nearly)
     axes.axvline(at, color=BLACK, linewidth=1.4, label=f"recommended: {threshold_text(at)}")
     if flat.shares is None and found.winner.probability:
@@ -134,10 +127,8 @@ def _shares(axes: Axes, found: Answer, flat: ThresholdRange, shares: Values) -> 
     """
     assert found.floored is not None
     floor, (recall, precision, called), at = found.floored.floor, shares, float(found.winner.threshold)
-    for name, values, color, least in (
-        ("recall", recall, BLUE, floor.recall),
-        ("precision", precision, RED, floor.precision),
-    ):
+    for name, values, color in (("recall", recall, BLUE), ("precision", precision, RED)):
+        least = getattr(floor, name)
         axes.plot(flat.thresholds, values, color=color, linewidth=1.8, label=name)
         if least is not None:
             axes.axhline(least, color=color, linewidth=1.2, linestyle="--", label=f"floor: {least:g}")

@@ -14,7 +14,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from setwise.compare.saved_model import SavedModel, load_model
 from setwise.compare.sentences import MOST_LABELS
 from setwise.compare.text import listed, percent, threshold_text
-from setwise.core.files import require_folder, try_place, written_whole
+from setwise.core.files import try_file, written_whole
 from setwise.datasets.columns import FeatureNames, some, word
 from setwise.datasets.new_rows import NewRows, load_numbered, load_rows
 
@@ -42,10 +42,7 @@ def predict_command(
     if out is not None:
         if out.exists() and any(out.samefile(file) for file in (model, data) if Path(file).exists()):
             raise ValueError(f"--out must not be the model or the data; got {out}.")
-        require_folder(out)
-        if out.is_dir():
-            raise IsADirectoryError(f"--out must be a file; got the folder {out}.")
-        try_place(out)
+        try_file(out)
     held, notes = _load(model)
     # The group is read where it matters, and where it is asked for.
     group = group or (held.group if held.joint else None)
@@ -73,20 +70,14 @@ def predict_command(
 def _counted(held: SavedModel, labels: NDArray[np.int64]) -> str:
     """How many rows are labelled, and how many of them get each label."""
     n, at = len(labels), held.threshold
-    rows = f"{n:,} row{'' if n == 1 else 's'} labelled"
     # The positive label is counted, or the first ones of a matrix.
     names = held.classes[:MOST_LABELS] if held.many else held.classes[1:]
-    counts = np.atleast_1d(labels.sum(axis=0)).tolist()
-    called = (
-        [""] * len(counts)
-        if held.training is None
-        else [f"; {percent(share)} in training" for share in held.training.called.tolist()]
-    )
+    called = [None] * len(names) if held.training is None else held.training.called.tolist()
     shares = [
-        f"{count:,} as {name} ({percent(count / max(n, 1))}{old})"
-        for name, count, old in zip(names, counts, called, strict=False)
+        f"{count:,} as {name} ({percent(count / max(n, 1))}{'' if old is None else f'; {percent(old)} in training'})"
+        for count, name, old in zip(np.atleast_1d(labels.sum(axis=0)).tolist(), names, called, strict=False)
     ]
-    text = f"{rows}: {listed(shares)}"
+    text = f"{n:,} row{'' if n == 1 else 's'} labelled: {listed(shares)}"
     return f"{text}, at threshold {threshold_text(at)}" if isinstance(at, float) else text
 
 

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import suppress
 from typing import TextIO, final
 
 from setwise.core.files import in_line
@@ -50,10 +51,7 @@ class ProgressLine:
             self._write("\n")
 
     def _write(self, text: str) -> None:
-        if self.stream is None:
-            return
-        try:
-            self.stream.write(text)
-            self.stream.flush()
-        except (OSError, ValueError):
-            self.stream = None
+        if self.stream is not None:
+            with suppress(OSError, ValueError):
+                self.stream.write(text)
+                self.stream.flush()

@@ -4,6 +4,7 @@ Of that its threshold and the flat range of it, its coefficients, and code that 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
@@ -11,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from setwise.compare.answer import Recommendation, ThresholdRange
-from setwise.compare.fits import SEED, Advance, BaseResponses, Fits
+from setwise.compare.fits import SEED, BaseResponses, Fits, judged_by
 from setwise.compare.plan import FIRST, PLAIN, Key, NamedLoss, Plan, base_model, order_of
 from setwise.compare.problem import Problem
 from setwise.compare.sentences import strategy_title
@@ -26,6 +27,9 @@ from setwise.estimators.selection.choice import Candidate, choose, chosen_of, er
 from setwise.estimators.selection.floors import FlooredThreshold, calls
 from setwise.estimators.selection.strategies import OwnPrediction, Rule, Strategy
 
+Admits = Callable[[str, str], bool]
+"""Says by the names of a base model and a strategy whether the strategy is tried."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -37,7 +41,6 @@ class CandidateChoice:
     candidates : out-of-fold losses, and gains over the reference with standard errors; the reference comes first
     rules : the rule of each candidate that was not refused, tuned on all these rows
     chosen : the key of the candidate to take
-    own : the strategy that each base model would take by itself
     held_out : for each rule what it says of these rows, tuned without the fold of the row: labels, or scores
     sources : the responses of the base models with the constants that suit the measure
     """
@@ -45,7 +48,6 @@ class CandidateChoice:
     candidates: tuple[Candidate, ...]
     rules: Mapping[Key, Rule]
     chosen: Key
-    own: Mapping[str, str]
     held_out: Mapping[Key, Any]
     sources: BaseResponses
 
@@ -54,15 +56,7 @@ class CandidateChoice:
         return self.rules[key].labels(self.sources.of(key).fresh(X, groups))
 
 
-def decide(
-    fits: Fits,
-    task: Task,
-    plan: Plan,
-    reference: Strategy,
-    where: str,
-    advance: Advance,
-    admits: Callable[[str, str], bool] | None = None,
-) -> CandidateChoice:
+def decide(fits: Fits, measured: NamedLoss, plan: Plan, admits: Admits | None = None) -> CandidateChoice:
     """The reference, unless another way has a paired out-of-fold gain above one standard error.
 
     First each base model chooses among its strategies, as :class:`setwise.MeasureClassifier` does: its tuned threshold,
@@ -76,33 +70,34 @@ def decide(
     ------
     Refusal : if the reference refuses the loss
     """
+    task, reference = judged_by(fits.rows.task, measured), plan.reference(measured)
+    where = f"{fits.where}, {measured.title}"
     sources = fits.best(task, reference)
-    if task.loss.reads == "scores":
+    if measured.orders:
         candidates, chosen = order_of(sources.tuned, task)
-        advance(f"{where}: order", sum(len(plan.tried(base)) for base in sources.tuned))
+        fits.advance(f"{where}: order", sum(len(plan.tried(base)) for base in sources.tuned))
         rules = {candidate.key: reference.tune(sources.of(candidate.key).held_out(), task) for candidate in candidates}
         scores = {key: sources.of(key).response().scores for key in rules}
-        return CandidateChoice(candidates, rules, chosen, dict.fromkeys(sources.tuned, "order"), scores, sources)
-    tried, labels, own = _over_each_base(sources, task, plan, reference, where, advance, admits)
+        return CandidateChoice(candidates, rules, chosen, scores, sources)
+
+    def progress(base: str, strategy: str) -> None:
+        fits.advance(f"{where}: {base_model(base).title}, {strategy_title(strategy)}", 1)
+
+    tried, labels, own = _over_each_base(sources, task, plan, reference, progress, admits)
     judged, _ = judge(tried, labels, task, SEED)
-    strategies = {strategy.name: strategy for base in sources.tuned for strategy in plan.tried(base)} | {
-        reference.name: reference,
-        PLAIN[1]: OwnPrediction(),
-    }
+    strategies = {PLAIN[1]: OwnPrediction(), reference.name: reference}
+    strategies |= {strategy.name: strategy for base in sources.tuned for strategy in plan.tried(base)}
     rules = {}
     for base, name in labels:
-        try:
+        # What fits the folds may not fit all rows; the candidate then has no figures on new rows.
+        with suppress(Refusal):
             rules[base, name] = strategies[name].bound(task).tune(sources.of((base, name)).held_out(), task)
-        except Refusal:
-            # What fits the folds may not fit all rows; the candidate then has no figures on new rows.
-            continue
     first = (FIRST, reference.name)
     rivals = [first, *(key for key in own.items() if key != first)]
     # A threshold that misses a floor is a rival of nothing, and where all of them do the reference is as good as any.
     rivals = [key for key in rivals if key not in rules or not rules[key].short] or [first]
     chosen = rivals[simplest([labels[key] for key in rivals], task)]
-    marked = tuple(replace(candidate, chosen=candidate.key == chosen) for candidate in judged)
-    return CandidateChoice(marked, rules, chosen, own, labels, sources)
+    return CandidateChoice(tuple(judged), rules, chosen, labels, sources)
 
 
 def simplest(labels: Sequence[Bools], task: Task) -> int:
@@ -126,21 +121,14 @@ def _over_each_base(
     task: Task,
     plan: Plan,
     reference: Strategy,
-    where: str,
-    advance: Advance,
-    admits: Callable[[str, str], bool] | None,
+    progress: Callable[[str, str], None],
+    admits: Admits | None,
 ) -> tuple[list[Candidate], dict[Key, Bools], dict[str, str]]:
     """The candidates over each base model, their cross-fitted labels, and the choice inside each base model."""
-    candidates: list[Candidate] = []
-    labels: dict[Key, Bools] = {}
-    own: dict[str, str] = {}
+    candidates, labels, own = list[Candidate](), dict[Key, Bools](), dict[str, str]()
     for base, responses in sources.tuned.items():
         known = (reference.name, PLAIN[1]) if base == FIRST else (reference.name,)
         strategies = [strategy for strategy in plan.tried(base) if strategy.name not in known]
-
-        def progress(name: str, strategy: str, title: str = responses.name) -> None:
-            advance(f"{where}: {title}, {strategy_title(strategy)}", 1)
-
         found = choose(
             {base: responses}, task, strategies, reference=reference, seed=SEED, progress=progress, admits=admits
         )
@@ -151,7 +139,7 @@ def _over_each_base(
         own[base] = found.chosen.strategy
     # Logistic regression at 0.5 has a constant of its own but under floors, and says what the threshold is worth.
     if plan.floor is None:
-        advance(f"{where}: {sources.plain.name}, {strategy_title(PLAIN[1])}", 1)
+        progress(*PLAIN)
     labels[PLAIN] = sources.plain.response().labels
     candidates.insert(1, Candidate(*PLAIN))
     return candidates, labels, own
@@ -215,10 +203,9 @@ def _labels(problem: Problem) -> list[str]:
 def _ordered(lines: list[str]) -> str:
     """The imports first and sorted, others' before those of setwise, then the other lines."""
     imports = dict.fromkeys(line for line in lines if line.startswith(("import ", "from ")))
-    foreign = sorted((line for line in imports if "setwise" not in line), key=lambda line: (line[0] == "f", line))
-    own = sorted(line for line in imports if "setwise" in line)
+    ordered = sorted(imports, key=lambda line: ("setwise" in line, line[0] == "f", line))
     body = "\n".join(line for line in lines if line not in imports)
-    return "\n".join([*foreign, *own, "", *filter(None, [part.strip() for part in body.split("\n\n")])])
+    return "\n".join([*ordered, "", *filter(None, [part.strip() for part in body.split("\n\n")])])
 
 
 NEARLY = 0.01
@@ -237,9 +224,13 @@ def recommendation_of(
     flat = None
     if threshold is not None and np.ndim(threshold) == 0:
         flat = flat_range(task, response.scores, float(threshold), measured, plan.floor)
-    # A linear model on top has other coefficients than the model below it.
-    plain = threshold is not None or measured.orders
     constant = decision.sources.constants[key[0]]
+    fitted = responses.fitted(rule.weight)
+    # A linear model on top has other coefficients than the model below it.
+    named = coefficients(fitted, problem) if key[0] == FIRST and (threshold is not None or measured.orders) else None
+    code = code_of(key, constant, problem, measured, plan)
+    labels = response.labels if measured.orders else rule.labels(responses.held_out())
+    planes = _planes(decision, key, problem, measured)
     return Recommendation(
         key,
         constant,
@@ -247,12 +238,12 @@ def recommendation_of(
         rule.weight,
         response.probability,
         flat,
-        coefficients(responses.fitted(rule.weight), problem) if key[0] == FIRST and plain else None,
-        code_of(key, constant, problem, measured, plan),
-        responses.fitted(rule.weight),
+        named,
+        code,
+        fitted,
         rule.joint,
-        response.labels if measured.orders else rule.labels(responses.held_out()),
-        _planes(decision, key, problem, measured),
+        labels,
+        planes,
     )
 
 

@@ -55,8 +55,8 @@ def _result(found: Answer) -> dict[str, Any]:
         "parts": {name: _difference(part) for name, part in found.parts.items()},
         "chosen_in_folds": [list(key) for key in found.choices],
         "loss_of_choice_in_folds": found.own.tolist(),
-        "rows": [_row(row) for row in found.rows],
-        "other_rows": None if found.others is None else _others(found.others),
+        "rows": [_row(row, found.others) for row in found.rows],
+        "other_rows": None if found.others is None else {"count": found.others.count, "refusal": found.others.refusal},
         "plan": plan_fields(found.plan),
         "facts": words.facts(found),
         "findings": [vars(finding) for finding in found.problem.findings],
@@ -71,7 +71,7 @@ def _difference(found: PairedDifference) -> dict[str, float]:
     return {"mean": found.mean, "error": found.error, "low": low, "high": high}
 
 
-def _row(row: CandidateResult) -> dict[str, Any]:
+def _row(row: CandidateResult, others: OtherRowsReport | None) -> dict[str, Any]:
     return {
         "base": row.base,
         "strategy": row.strategy,
@@ -80,17 +80,8 @@ def _row(row: CandidateResult) -> dict[str, Any]:
         "out_of_fold_gain_error": _number(row.gain_error),
         "loss_in_folds": [_number(loss) for loss in row.outer.tolist()],
         "loss_on_test_file": _number(row.test),
+        "loss_on_other_rows": None if others is None else _number(others.losses.get(row.key)),
         "refusal": row.refusal,
-    }
-
-
-def _others(found: OtherRowsReport) -> dict[str, Any]:
-    return {
-        "count": found.count,
-        "losses": [
-            {"base": base, "strategy": strategy, "loss": loss} for (base, strategy), loss in found.losses.items()
-        ],
-        "refusal": found.refusal,
     }
 
 
@@ -105,9 +96,7 @@ def _number(value: Any) -> Any:
 
 STYLE = """
 body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
-h1{font-size:1.6rem}
 h2{font-size:1.3rem;margin-top:2.8rem;border-top:1px solid #ddd;padding-top:1.2rem}
-h3{font-size:1.05rem;margin:1.6rem 0 .3rem}
 table{border-collapse:collapse;margin:.8rem 0;font-variant-numeric:tabular-nums}
 th,td{padding:.28rem .8rem;text-align:right;border-bottom:1px solid #e6e6e6}
 th:first-child,td:first-child{text-align:left}
@@ -126,22 +115,14 @@ pre{background:#f6f6f6;padding:.7rem 1rem;overflow-x:auto;font-size:.88rem}
 PAGE, RESULTS = "report.html", "results.json"
 
 HOW = (
-    "A classifier gives each row a probability, and a rule turns probabilities into yes or no: from 0.5 on, as usual, "
-    "from a threshold that was chosen for the measure, or in another way. The reference is logistic regression with "
-    "such a threshold. It is left only where another way was better by more than one standard error on training rows "
-    "that were held out.",
+    "Every base model is tried with several rules, which turn its probabilities into yes or no. The reference is "
+    "logistic regression with a threshold that is tuned for the measure. It is left only where another way was better "
+    "by more than one standard error on training rows that were held out.",
     "To know what this choice is worth, it is made anew in each of the outer folds without the rows of the test part: "
     "constants, thresholds, base model and rule. The gain is the mean of what it has over the reference on the test "
     "parts. Its interval is that of Student's t with the variance of Nadeau and Bengio (2003), because folds share "
-    "training rows. If the interval contains 0, the advice is to stay with logistic regression.",
-    "No figure here is the best of several on test rows. The table shows all ways on the outer folds, but the choice "
-    "never looks at it.",
-)
-
-UNDER_FLOOR = (
-    "A floor of recall or precision is kept by the threshold alone, on held-out training rows; with a confidence, so "
-    "that new rows keep it in the long run with that probability. A file with few of them may still miss it. Among the "
-    "thresholds that keep it the measure decides."
+    "training rows. If the interval contains 0, the advice is to stay with logistic regression. The table shows all "
+    "ways on the outer folds, but the choice never looks at it: no figure here is the best of several on test rows.",
 )
 
 
@@ -180,20 +161,16 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float,
     ValueError : if the folder holds anything but an earlier report
     OSError : if it cannot be written
     """
-    parts: list[str] = []
-    images: dict[str, bytes] = {}
-    names = [answer.problem.name for answer in found]
+    parts, images = list[str](), dict[str, bytes]()
     for answer in found:
-        # A problem that occurs with several measures has the measure in its file names.
-        several = names.count(answer.problem.name) > 1
-        stem = _slug(answer.problem.name + (f" {answer.measured.name}" if several else ""))
+        stem = re.sub(r"[^a-z0-9]+", "-", f"{answer.problem.name} {answer.measured.name}".lower()).strip("-")
         own = drawn(answer)
         parts.append(_section(answer, own))
         images |= {f"{stem}-{name}.png": data for name, data in own.items()}
     files = [PAGE, RESULTS, *images]
-    day, floored = date.today().isoformat(), any(answer.floored is not None for answer in found)
+    day = date.today().isoformat()
     made = f"{f'{command}, ' if command else ''}{day}, setwise {__version__}, {seconds:.0f} s."
-    page = visible(_page(title, parts, made, bool(images), floored)).encode("utf-8", "xmlcharrefreplace")
+    page = visible(_page(title, parts, made, bool(images))).encode("utf-8", "xmlcharrefreplace")
     content = {"command": command, "date": day, **results_of(found, title, seconds, files)}
     results = HIDDEN.sub(lambda c: f"\\u{ord(c[0]):04x}", json.dumps(content, indent=1, ensure_ascii=False)) + "\n"
     out.mkdir(parents=True, exist_ok=True)
@@ -220,30 +197,27 @@ def drawn(found: Answer) -> dict[str, bytes]:
 CAPTIONS = {
     "gain": "Left: the parts of the gain, as under Why, with 95 % intervals. Right: what the repeated choice gains "
     "over logistic regression with a tuned threshold in each outer fold.",
-    "ways": "All ways on the outer folds, ± one standard error. The recommended one has a ring.",
+    "ways": "The ways on the outer folds, ± one standard error. The recommended one has a ring.",
     "threshold": "The measure at other thresholds of the recommended model, on rows held out in training.",
+    "floor": "Recall, precision and the share of rows called positive around the recommended threshold, on rows held "
+    "out in training. Dashed: the floor. So that new rows keep it with a confidence, the rows at hand must keep more: "
+    "the lower end of a band below the recall is the recall that is sure.",
     "plane": "What is predicted positive by the reference and by the recommended way: the side of the line on which "
     "the positive rows lie.",
     "coefficients": "The coefficients of the recommended model: how a feature moves the log-odds.",
 }
 
-FLOORED_CAPTION = (
-    "Recall, precision and the share of rows called positive around the recommended threshold, on rows held out in "
-    "training. Dashed: the floor. So that new rows keep it with a confidence, the rows at hand must keep more: the "
-    "lower end of a band below the recall is the recall that is sure."
-)
-
 
 def _section(found: Answer, images: dict[str, bytes]) -> str:
     """One answer as HTML: the answer, then the table, the details, the pictures and the code."""
     answer = "".join(
-        f"<dt>{linked(title.capitalize(), pages.WHAT_IT_PRINTS)}</dt><dd>{'<br>'.join(map(escape, sentences))}</dd>"
+        f"<dt>{linked(title.capitalize(), pages.FLOORS if title == 'EXPECT' else pages.WHAT_IT_PRINTS)}</dt>"
+        f"<dd>{'<br>'.join(map(escape, sentences))}</dd>"
         for title, sentences in words.headline(found).items()
     )
-    captions = CAPTIONS if found.floored is None else {**CAPTIONS, "threshold": FLOORED_CAPTION}
     shown = "".join(
         f'<figure><img alt="{name}" src="data:image/png;base64,{base64.b64encode(data).decode()}">'
-        f"<figcaption>{escape(captions[name])}</figcaption></figure>"
+        f"<figcaption>{escape(CAPTIONS[name])}</figcaption></figure>"
         for name, data in images.items()
     )
     details = [*words.details(found), *words.columns(found.problem), *words.refusals(found)]
@@ -283,34 +257,26 @@ def _cell(found: Answer, row: CandidateResult | None) -> str:
 
 def _rules(found: Answer) -> str:
     """What the rules of the table are."""
-    kinds = [words.WAYS[strategy] for strategy in words.ways_by_strategy(found)[1]]
-    if found.floored is not None:
-        kinds = [FlooredThreshold if kind.name == FlooredThreshold.name else kind for kind in kinds]
+    known = dict(words.WAYS) | ({} if found.floored is None else {FlooredThreshold.name: FlooredThreshold})
+    kinds = [known[strategy] for strategy in words.ways_by_strategy(found)[1]]
     many = found.problem.many
     told = ((kind, (many and kind.explanation_of_matrices) or kind.explanation) for kind in kinds)
     lines = [f"{linked(kind.title, kind.page)}: {escape(text)}" for kind, text in told if text]
     return f'<p class="note">{"<br>".join(lines)}</p>'
 
 
-def _page(title: str, parts: Sequence[str], made: str, pictured: bool, floored: bool) -> str:
+def _page(title: str, parts: Sequence[str], made: str, pictured: bool) -> str:
     """The whole HTML page; it loads no other file."""
-    missing = "" if pictured else '<p class="note">For pictures install matplotlib: pip install matplotlib.</p>'
+    missing = "" if pictured else '<p class="note">For pictures: pip install "setwise[compare]".</p>'
     clone = "pages of the documentation; in a clone of the repository they are files below docs"
     linking = f'<p class="note">Words with a dotted line link to {clone}.</p>' if pages.FLOORS.address else ""
     how = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in HOW)
-    if floored:
-        how += f"<p>{escape(UNDER_FLOOR).replace('A floor', linked('A floor', pages.FLOORS), 1)}</p>"
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
         f'<h1>{escape(title)}</h1><p class="note">{escape(made)}</p>{"".join(parts)}'
         f"<h2>{linked('How this was found', pages.HOW_IT_CHOOSES)}</h2>{how}{missing}{linking}</body></html>\n"
     )
-
-
-def _slug(text: str) -> str:
-    """The text in lower case, with a hyphen for anything but letters and digits, as the stem of a file name."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 INDENT = 13

@@ -250,7 +250,7 @@ class _Choice:
         (train, held_out), whole = fold, self._fits.rows
         fits = Fits(whole.take(train), self._problem, self.plan, where, self._advance, responses).complete()
         for judge, place in zip(judges, parts, strict=True):
-            judge.see(fits, whole.take(held_out), where, self._advance)
+            judge.see(fits, whole.take(held_out))
             keep_judged(place, judge.losses[-1], judge.chosen[-1])
 
     def _fit(self, measures: Sequence[NamedLoss], say: Say | None) -> None:
@@ -328,15 +328,15 @@ class _MeasureRecord:
     def decide(self, fits: Fits, admits: Callable[[str, str], bool]) -> None:
         """Choose on all rows."""
         start = time.perf_counter()
-        self.decision = self._decide(fits, "all rows", fits.advance, admits)
+        self.decision = decide(fits, self.measured, self.plan, admits)
         self._inside = _inside(self.decision, judged_by(fits.rows.task, self.measured), fits.folds)
         self.task = judged_by(fits.rows.task, self.measured)
         self.seconds += time.perf_counter() - start
 
-    def see(self, fits: Fits, test: Rows, where: str, advance: Advance) -> None:
+    def see(self, fits: Fits, test: Rows) -> None:
         """Choose on the training part and judge on the test part of one outer fold."""
         start = time.perf_counter()
-        decision = self._decide(fits, where, advance)
+        decision = decide(fits, self.measured, self.plan)
         found, reached = self._judged(decision, test)
         self.remember(found, decision.chosen)
         self.reached.append(reached)
@@ -346,12 +346,6 @@ class _MeasureRecord:
         """Take what was found in an outer fold."""
         self.losses.append(losses)
         self.chosen.append(chosen)
-
-    def _decide(
-        self, fits: Fits, where: str, advance: Advance, admits: Callable[[str, str], bool] | None = None
-    ) -> CandidateChoice:
-        task = judged_by(fits.rows.task, self.measured)
-        return decide(fits, task, self.plan, self.reference, f"{where}, {self.measured.title}", advance, admits)
 
     def require_floor(self, fits: Fits) -> None:
         """Raise Refusal unless a base model keeps the floors on these rows."""
@@ -415,7 +409,7 @@ class _MeasureRecord:
         base_only = [(base, self.reference.name) for base, _ in choices]
         found = Answer(
             self.problem, self.measured, self.plan, rows, decision.chosen, tuple(choices), _picked(losses, choices),
-            _picked(losses, base_only), Recommendation(decision.chosen), decision.sources.constants, None,
+            _picked(losses, base_only), Recommendation(decision.chosen), None,
             self._floored(decision, task, kept_on_test), repeated=repeated, notes=notes,
         )  # fmt: skip
         key = found.chosen if found.changes else found.reference.key

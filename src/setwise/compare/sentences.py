@@ -94,11 +94,10 @@ def dates(found: Answer) -> list[str]:
     names = [column.name for column in found.problem.columns if isinstance(column, Date) and not column.clock]
     if not names or not np.isnan(found.rows[0].test) or found.problem.times is not None:
         return []
-    one = len(names) == 1
     return [
-        f"{listed([repr(name) for name in names])} {'is a date, a feature' if one else 'are dates, features'} like "
-        f"others here, and folds are random. If new rows come later, let later rows judge (--time-column "
-        f"{quote(names[0])}), or leave {'it' if one else 'them'} out (--drop {quote(','.join(names))})."
+        f"Dates are features like others here, and folds are random: {listed([repr(name) for name in names])}. If new "
+        f"rows come later, let later rows judge (--time-column {quote(names[0])}), or leave dates out (--drop "
+        f"{quote(','.join(names))})."
     ]
 
 
@@ -167,9 +166,8 @@ def refusals(found: Answer) -> list[str]:
     for row in found.rows:
         if row.refusal and row.strategy not in foreign(found.problem, found.measured):
             # A reader knows a strategy by its title, not by its name.
-            reason = WAYS[row.strategy].needs or row.refusal.rstrip(".").replace(
-                f"{row.strategy} refuses ", "not for ", 1
-            )
+            refused = row.refusal.rstrip(".").replace(f"{row.strategy} refuses ", "not for ", 1)
+            reason = WAYS[row.strategy].needs or refused
             reasons.setdefault(reason, []).append(strategy_title(row.strategy))
     return [f"Left out: {listed(list(dict.fromkeys(names)))}, {reason}." for reason, names in reasons.items()]
 
@@ -248,18 +246,15 @@ def _verdict(found: Answer) -> list[str]:
     first = base_model(found.reference.base).title
     if found.changes:
         return [f"Change to {_recommended(found)}."]
-    sentences = [f"Stay with {first}, and order rows by its probability."]
-    if not found.measured.orders:
-        sentences = [f"Stay with {first}; {_move(found)}."]
+    stay = f"Stay with {first}; {'order rows by its probability' if found.measured.orders else _move(found)}."
     other = found.best_other
     if other is None:
-        return [*sentences, "Nothing else was tried."]
+        return [stay, "Nothing else was tried."]
     gain = found.paired(found.reference.outer, other.outer)
-    beats = gain.interval()[0] > 0
-    clearly = " clearly" if beats or found.chosen != found.reference.key else ""
     low, high = gain.interval()
+    clearly = " clearly" if low > 0 or found.chosen != found.reference.key else ""
     return [
-        *sentences,
+        stay,
         f"Nothing is shown to beat it{clearly}: the best other way by the training rows, {way(other.key)}, gains "
         f"{signed(gain.mean)} on rows that it did not see, interval {between(low, high)}; on {len(found.problem.y):,} "
         f"rows a gain below {figure((high - low) / 2.0)} cannot be shown.",
@@ -313,30 +308,24 @@ def how_sure(found: Answer) -> list[str]:
     if ways == 1:
         return [f"Nothing was chosen: {reference} is the only way that was tried."]
     if not found.repeated:
-        no_room = f"The budget had no room to repeat the choice among {ways} ways in outer folds."
-        if found.chosen == found.reference.key or not found.stands:
-            return [no_room, f"It fell on {way(found.chosen)}."]
-        return [
-            no_room,
-            f"It fell on {way(found.chosen)}, which gains {gain}, on rows that the models did not see.",
-            "It is the best of several on these rows, so on new rows it may gain a little less.",
-        ]
+        fell = f"It fell on {way(found.chosen)}"
+        if found.chosen != found.reference.key and found.stands:
+            fell += f", which gains {gain}, on rows that the models did not see; as the best of several on these it may"
+            fell += " gain a little less on new rows"
+        return [f"The budget had no room to repeat the choice among {ways} ways in outer folds.", f"{fell}."]
     votes = listed([f"{way(key)} ({count} of {folds})" for key, count in kept.most_common()])
     repeated = f"The choice among {ways} ways was repeated in {folds} outer folds without the rows it is judged on."
     gains, few, own = list[str](), list[str](), kept[found.winner.key]
     if found.changes and 2 * own <= folds:
-        few = [
-            f"{own or 'None'} of the {folds} outer folds chose what is recommended, so the figures above are mostly "
-            "those of other ways."
-        ]
-    if is_nothing(found.gain) and set(kept) != {found.reference.key}:
+        chose = f"{own or 'None'} of the {folds} outer folds chose what is recommended"
+        few = [f"{chose}, so the figures above are mostly those of other ways."]
+    if found.stands and is_nothing(found.gain) and set(kept) != {found.reference.key}:
         gains = [f"It gains nothing over {reference} in any fold: other ways gave the same labels, or as good ones."]
     elif found.changes and found.stands:
         gains = [f"It gains {gain}."]
     elif found.stands and not is_nothing(found.gain):
-        sure = found.gain.interval()[0] > 0
-        stay = f"but on all rows the choice fell on {reference}" if sure else "which is not surely above 0"
-        gains = [f"To follow it each time would have gained {gain}, {stay}."]
+        whole = f"on all rows the choice fell on {way(found.chosen)}"
+        gains = [f"To follow it each time would have gained {gain}; {whole}."]
     return [f"{repeated} It fell on {votes}.", *gains, *few]
 
 

@@ -50,9 +50,7 @@ def _short(text: str) -> str:
 
 def bytes_text(count: int) -> str:
     """A number of bytes that is not below ``count``, as ``250MB``, in the form that options take."""
-    unit, name = next(
-        ((unit, name) for unit, name in ((10**9, "GB"), (10**6, "MB")) if count >= 10 * unit), (1000, "KB")
-    )
+    unit, name = (10**9, "GB") if count >= 10**10 else (10**6, "MB") if count >= 10**7 else (1000, "KB")
     return f"{-(-count // unit)}{name}"
 
 
@@ -67,9 +65,8 @@ def wrap(sentence: str, margin: int = 0) -> str:
 
     What may come from files is made visible.
     """
-    margins = " " * margin, " " * (margin + 2)
     # Names of files and methods are never broken.
-    lines = textwrap.TextWrapper(100, *margins, break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.TextWrapper(100, " " * margin, " " * (margin + 2), break_long_words=False, break_on_hyphens=False)
     return lines.fill(in_line(sentence))
 
 

@@ -119,9 +119,7 @@ def not_numbers(root: object) -> str:
 
 def _as_numbers(value: Any) -> Any:
     """The real or complex numbers that a value holds; none where it is something else, as text or whole numbers."""
-    if not isinstance(value, float | complex | np.inexact | np.ndarray):
-        return np.zeros(0)
-    array = np.asarray(value)
+    array = np.asarray(value if isinstance(value, float | complex | np.inexact | np.ndarray) else [])
     if array.dtype.kind == "O":
         array = np.array([one for one in array.ravel() if isinstance(one, float | complex | np.inexact)])
     return array if array.dtype.kind in "fc" else np.zeros(0)
@@ -194,9 +192,11 @@ def _decision_tree(model: Any) -> bool:
 
 
 def _forest(model: Any) -> bool:
-    return all(
-        isinstance(part, BaseDecisionTree) and part.n_features_in_ == model.n_features_in_ for part in model.estimators_
-    )
+    return _are_trees(model, model.estimators_)
+
+
+def _are_trees(model: Any, parts: Any) -> bool:
+    return all(isinstance(part, BaseDecisionTree) and part.n_features_in_ == model.n_features_in_ for part in parts)
 
 
 def _boosted(model: Any) -> bool:
@@ -205,10 +205,7 @@ def _boosted(model: Any) -> bool:
     begins = type(model.init_) is DummyClassifier or isinstance(model.init_, str)
     if not begins or parts.ndim != 2 or parts.shape[1] != 1 or model.n_trees_per_iteration_ != 1:
         return False
-    return all(
-        isinstance(part, BaseDecisionTree) and part.n_features_in_ == model.n_features_in_ and part.tree_.n_outputs == 1
-        for part in parts.ravel()
-    )
+    return _are_trees(model, parts.ravel()) and all(part.tree_.n_outputs == 1 for part in parts.ravel())
 
 
 def _hist_boosted(model: Any) -> bool:

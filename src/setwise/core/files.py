@@ -103,6 +103,19 @@ def try_place(path: Path) -> None:
             raise OSError(error.errno, error.strerror, str(folder)) from None
 
 
+def try_file(path: Path) -> None:
+    """Try the place of a file that is written after the work.
+
+    Raises
+    ------
+    OSError : for a folder, where its folder does not exist, and where it takes no files
+    """
+    require_folder(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{in_line(str(path))} is a folder; name a file.")
+    try_place(path)
+
+
 def rights_at(path: Path) -> int:
     """The permissions of the file that is there, or those of a new one."""
     return path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()

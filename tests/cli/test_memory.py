@@ -18,7 +18,7 @@ from setwise.compare.saved_model import load_model
 from setwise.core.exceptions import Refusal
 from setwise.datasets import load_rows, load_table
 from setwise.datasets.blocks import Budget
-from setwise.datasets.sampling import ParquetTable
+from setwise.datasets.parquet import ParquetTable
 from setwise.losses import FBeta, Jaccard, RocArea
 
 pytest.importorskip("pyarrow")
@@ -199,7 +199,7 @@ def test_cells_that_the_sample_did_not_hold_are_said_and_lose_nothing(tmp_path, 
     names = {"when": "some day", "sick": "perhaps"}
     for name, odd in names.items():
         spoiled = table.copy()
-        spoiled.loc[1, name] = odd
+        spoiled.loc[2, name] = odd
         spoiled.to_parquet(tmp_path / "odd.parquet", row_group_size=300)
         assert run(tmp_path / "odd.parquet", *LEAST, "--memory", "2MB", "--out", tmp_path / "r") == 0
         out = " ".join(capsys.readouterr().out.split())

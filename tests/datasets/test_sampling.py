@@ -7,7 +7,8 @@ import pytest
 from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.datasets import load_sample, load_table
 from setwise.datasets.columns import Category, Number
-from setwise.datasets.sampling import RUN, ParquetTable, uniform_rows, whole_sets
+from setwise.datasets.parquet import ParquetTable
+from setwise.datasets.sampling import uniform_rows, whole_sets
 
 pytest.importorskip("pyarrow")
 
@@ -48,8 +49,8 @@ def test_every_row_is_drawn_equally_often():
     np.testing.assert_array_equal(uniform_rows(5, 5, 0), np.arange(5))
 
 
-def test_rows_beyond_a_run_are_drawn_too():
-    n = 4 * RUN + 17
+def test_rows_of_a_long_table_are_drawn_from_all_of_it():
+    n = 262_161
     rows = uniform_rows(n, 20_000, 3)
     assert len(rows) == len(np.unique(rows)) == 20_000
     parts = np.histogram(rows, 4, (0, n))[0]

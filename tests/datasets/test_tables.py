@@ -104,7 +104,7 @@ def test_the_target_is_found_by_its_usual_name(tmp_path):
         ("x,x\n1,0\n2,1\n", "x,x", None, "must name distinct columns"),
         ("y\n0\n1\n", "y", None, "no column left for features"),
         ("x,a,b\n1,0,2\n2,1,0\n", "a,b", None, "label 'b' of t.csv must hold 0 and 1; row 1 holds 2"),
-        ("x,a,b\n1,0,1\n2,1,0\n", "a,b", "x", "no column left"),
+        ("x,a,b\n1,0,1\n2,1,0\n", "a,b", "x", "--group has no meaning"),
         ("x,a,b,g\n1,0,1,1\n2,1,0,1\n", "a,b", "g", "--group has no meaning"),
         ("x,a,b\n1,0,1\n2,1,0\n", "a,a", None, "must name distinct columns"),
         ("x,y\n", "y", None, "at least one row"),

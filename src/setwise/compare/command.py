@@ -34,7 +34,8 @@ from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
 from setwise.datasets.files import as_existing, parts_of, request
-from setwise.datasets.sampling import ParquetTable, drawn
+from setwise.datasets.parquet import ParquetTable
+from setwise.datasets.sampling import drawn
 from setwise.estimators import MeasureClassifier
 from setwise.estimators.base import end_with
 from setwise.estimators.selection import STRATEGIES
@@ -182,10 +183,11 @@ def read_sample(options: CommandOptions, plan: Plan) -> tuple[Problem, OtherRows
     budget, path = Budget.of(options.memory, "--memory"), Path(options.data)
     if path.suffix.lower() != ".parquet":
         raise ValueError(f"--memory is for a Parquet file, which can be read part by part; got {path.name}.")
-    asked, table = request(**options.asked, raw=True), ParquetTable(as_existing(path))
+    asked = request(**options.asked, raw=True)
+    table = ParquetTable(as_existing(path), asked.sep, asked.encoding)
     target, apart = parts_of(table.head, asked)
     features = [name for name in table.names if name not in (*target, *apart)]
-    cells = sum(1 if name in table.numbers else WORDS for name in features)
+    cells = sum(1 if table.is_number(name) else WORDS for name in features)
     grouped, jobs = options.group is not None, effective_n_jobs(options.n_jobs or 1)
     room = MemoryAllowance(budget, table, max(cells, 1), len(target), grouped, "forest" in plan.bases, jobs)
     wanted: list[int] = []

@@ -17,7 +17,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.pages import LARGE_FILES
 from setwise.core.terms import Trait
 from setwise.datasets.blocks import Budget, joined
-from setwise.datasets.new_rows import rows_of
+from setwise.datasets.files import rows_of
 from setwise.datasets.sampling import Sample
 from setwise.decisions.task import Task
 from setwise.distributed.rows import PlacedRows, mean_loss_of
@@ -132,9 +132,9 @@ def _read(
 ) -> RowBatch:
     """What block k has of the other rows."""
     sample, problem = others.sample, others.problem
-    kept, group = ~sample.holds(edges[k], edges[k + 1] - edges[k]), sample.asked.group
+    kept, group = np.flatnonzero(~sample.holds(edges[k], edges[k + 1])), sample.asked.group
     names = [*dict.fromkeys(column.source for column in problem.columns), *sample.target]
-    part = sample.table.columns(sample.table.arrow(groups[k], names, kept))
+    part = sample.table.columns(sample.table.arrow(groups[k], names).take(kept))
     ids = None if group is None else sample.table.ids(groups[k], group, codes)[kept]
     held = rows_of(part, problem.columns, None, sample.target)
     return held.X, targets_of(held.kept, problem, sample.target, sample.table.path.name) == 1, ids

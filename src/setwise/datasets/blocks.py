@@ -14,8 +14,8 @@ from setwise.core.checks import as_array, as_float64, as_names, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.files import in_line
 from setwise.core.pages import FILES
-from setwise.datasets.columns import Stamp, some
-from setwise.datasets.parquet import NUMBERS, ParquetFile, is_of
+from setwise.datasets.columns import room_for, some
+from setwise.datasets.parquet import ParquetFile, Stamp, coded, is_of
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 
@@ -169,13 +169,6 @@ def _stamp_of(name: Any) -> Stamp | None:
         return None
 
 
-def room_for(rows: int, features: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """A matrix of no values yet, in memory that goes back to the system with it."""
-    # What malloc is given back by one thread stays with it, for a thread that may never come.
-    size = rows * features * dtype.itemsize
-    return np.frombuffer(mmap.mmap(-1, max(size, 1)), dtype, rows * features).reshape(rows, features)
-
-
 def matrix_dtype(kinds: list[np.dtype[Any]]) -> np.dtype[Any]:
     """float32 where it holds all numbers of these kinds exactly, else float64."""
     short = all(np.can_cast(kind, np.float32, "safe") for kind in kinds)
@@ -216,8 +209,7 @@ class ParquetBlocks:
         self._file = ParquetFile(stamp, absent, f"X must be a Parquet file; {name} cannot be read")
         self.names = self._features(features, others)
         self._dtype = matrix_dtype([self._number(name) for name in self.names])
-        sizes = self._file.sizes
-        n, self.features = sum(sizes), len(self.names)
+        sizes, n, self.features = self._file.sizes, self._file.edges[-1], len(self.names)
         if not n:
             raise ValueError(f"X must have at least one row; {self._name} has none.")
         least, row = max(sizes), self.features * self._dtype.itemsize
@@ -231,21 +223,27 @@ class ParquetBlocks:
         first = 0
         for group in self._groups[k]:
             # Beside the matrix there is one row group at a time.
-            table = self._file.table([group], self.names)
+            table = self._file.arrow([group], self.names)
             self._refuse_gaps(table, "X")
             for batch in table.to_batches(max_chunksize=RUN):
-                self._fill(out[first : first + len(batch)], batch)
+                for j, (name, column) in enumerate(zip(self.names, batch.columns, strict=True)):
+                    values = column.to_numpy(zero_copy_only=False)
+                    long = values.dtype.kind in "iu" and values.dtype.itemsize == 8
+                    values = as_float64(values, values, f"X, column {name!r},") if long else values
+                    out[first : first + len(batch), j] = values
                 first += len(batch)
         if k not in self._finite:
-            self._refuse_infinite(out)
+            for name, column in zip(self.names, out.T, strict=True):
+                if not np.isfinite(column).all():
+                    raise ValueError(f"X must be finite; column {name!r} of {self._name} holds NaN or inf.")
             self._finite.add(k)
         return out
 
     def labels(self, name: str, k: int) -> NDArray[Any]:
         """What block k has of a column of labels."""
-        table = self._file.table(self._groups[k], (name,))
-        self._refuse_gaps(table, "y")
-        column = table.column(0).combine_chunks()
+        return np.concatenate([self._labels(column, name) for column in self._runs(name, k, "y")])
+
+    def _labels(self, column: Any, name: str) -> NDArray[Any]:
         if is_of(column.type, "dictionary", "string", "large_string", "string_view"):
             words = column.dictionary_encode()
             texts: NDArray[Any] = np.asarray(words.dictionary.to_pylist(), dtype=np.str_)
@@ -258,27 +256,16 @@ class ParquetBlocks:
 
     def runs_of_ids(self, name: str, k: int) -> Iterator[NDArray[Any]]:
         """The same, a few rows at a time: words take much more memory than what becomes of them."""
-        for column in self._runs(name, k):
-            if is_of(column.type, *NUMBERS):
-                yield self._numbers(column, name, "groups")
-                continue
+        for column in self._runs(name, k, "groups"):
             if is_of(column.type, "nested"):
                 raise ValueError(f"groups must be numbers, text or dates; column {name!r} holds {column.type}.")
-            words = column.dictionary_encode()
             # A value has the same code in all blocks, in whatever order they are read.
-            codes = [self._codes.setdefault(word, len(self._codes)) for word in words.dictionary.to_pylist()]
-            yield np.asarray(np.array(codes, dtype=np.int64)[words.indices.to_numpy()])
+            number = self.is_number(name)
+            yield self._numbers(column, name, "groups") if number else coded(column, self._codes)
 
     def is_number(self, name: str) -> bool:
         """Whether a column holds numbers."""
-        return is_of(self._file.schema.field(name).type, *NUMBERS)
-
-    def _fill(self, out: NDArray[Any], batch: Any) -> None:
-        """Write some rows into a matrix."""
-        for j, (name, column) in enumerate(zip(self.names, batch.columns, strict=True)):
-            values = column.to_numpy(zero_copy_only=False)
-            long = values.dtype.kind in "iu" and values.dtype.itemsize == 8
-            out[:, j] = as_float64(values, values, f"X, column {name!r},") if long else values
+        return self._file.is_number(name)
 
     def _features(self, features: Sequence[str] | None, others: Sequence[str]) -> tuple[str, ...]:
         """The names of the features, all of which and of the others are in the file."""
@@ -313,21 +300,16 @@ class ParquetBlocks:
         found: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
         return found
 
-    def _runs(self, name: str, k: int) -> Iterator[Any]:
-        """What block k has of a column of ids without gaps, as arrays of a few rows."""
-        import pyarrow as pa
-
-        self._file.stamp.check()
+    def _runs(self, name: str, k: int, what: str) -> Iterator[Any]:
+        """What block k has of a column without gaps, as arrays of a few rows."""
         with self._file.opened() as file:
             for batch in file.iter_batches(WORDS, row_groups=self._groups[k], columns=[name], use_threads=False):
-                table = pa.Table.from_batches([batch])
-                self._refuse_gaps(table, "groups")
-                yield table.column(0).combine_chunks()
-        self._file.stamp.check()
+                self._refuse_gaps(batch, what)
+                yield batch.column(0)
 
     def _numbers(self, column: Any, name: str, what: str) -> NDArray[Any]:
         """A column of labels or ids as an array of numbers."""
-        if not is_of(column.type, *NUMBERS):
+        if not self.is_number(name):
             raise ValueError(f"{what} must hold numbers or text; column {name!r} holds {column.type}.")
         out = column.to_numpy(zero_copy_only=False)
         if out.dtype.kind == "f" and not np.isfinite(out).all():
@@ -335,14 +317,9 @@ class ParquetBlocks:
         return np.asarray(out)
 
     def _refuse_gaps(self, table: Any, what: str) -> None:
-        for name, column in zip(table.column_names, table.columns, strict=True):
+        for name, column in zip(table.schema.names, table.columns, strict=True):
             if column.null_count:
                 raise ValueError(f"{what} must hold no missing values; column {name!r} of {self._name} has some.")
-
-    def _refuse_infinite(self, rows: NDArray[Any]) -> None:
-        for name, column in zip(self.names, rows.T, strict=True):
-            if not np.isfinite(column).all():
-                raise ValueError(f"X must be finite; column {name!r} of {self._name} holds NaN or inf.")
 
 
 def joined(sizes: Sequence[int], most: int) -> tuple[list[list[int]], list[int]]:

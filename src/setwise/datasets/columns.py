@@ -4,22 +4,20 @@ Columns without a header get names when these are asked for. Missing values amon
 their meaning is unknown.
 """
 
-import os
+import mmap
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
-from typing import Any, ClassVar, Self, final, overload
+from typing import Any, ClassVar, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.attributes import cached_property
 from setwise.core.checks import as_names, as_text, shown
-from setwise.core.exceptions import BrokenPromise
 
 
 @final
@@ -73,17 +71,9 @@ def refuse_missing(values: NDArray[Any], what: str, place: Callable[[int], str] 
 
     ``place`` gives the words for a row.
     """
-    kind = values.dtype.kind
-    if kind in "fc":
-        missing = ~np.isfinite(values)
-    elif kind in "mM":
-        missing = np.isnat(values)
-    elif kind in "UO":
-        # Objects are Python strings here, as tables hold them.
-        missing = np.array([value in WORDS for value in values.tolist()], dtype=np.bool_)
-    else:
-        # In whole numbers, truth values and bytes no value stands for a missing one.
-        return
+    # Objects are Python strings here, as tables hold them. In whole numbers and bytes no value is a missing one.
+    texts = values.dtype.kind in "USO"
+    missing = np.array([value in WORDS for value in values.tolist()], np.bool_) if texts else ~np.isfinite(values)
     if missing.any():
         row = int(np.argmax(missing))
         word = str(values[row])
@@ -148,6 +138,13 @@ def as_texts(cells: Cells) -> Texts:
     if isinstance(cells, Texts):
         return cells
     return Texts.of(np.array([word(cell) if cell == cell else "" for cell in cells.tolist()], dtype=object))
+
+
+def room_for(rows: int, features: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """A matrix of no values yet, in memory that goes back to the system with it."""
+    # What malloc is given back by one thread stays with it, for a thread that may never come.
+    size = rows * features * dtype.itemsize
+    return np.frombuffer(mmap.mmap(-1, max(size, 1)), dtype, rows * features).reshape(rows, features)
 
 
 def pandas_for(what: str) -> Any:
@@ -564,29 +561,3 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return "_" not in text
-
-
-@final
-@dataclass(frozen=True)
-class Stamp:
-    """The size, the time of the last change, and the number of a file."""
-
-    path: Path
-    size: int
-    changed: int
-    number: int
-
-    @classmethod
-    def of(cls, path: Path) -> Self:
-        """The stamp of a file as it is now."""
-        found = os.stat(path)
-        return cls(path, found.st_size, found.st_mtime_ns, found.st_ino)
-
-    def check(self) -> None:
-        """Raise BrokenPromise where the file is another one by now."""
-        try:
-            same = Stamp.of(self.path) == self
-        except OSError:
-            same = False
-        if not same:
-            raise BrokenPromise(f"X changed while it was read: {self.path.name} is not the file that it was.")

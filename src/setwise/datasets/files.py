@@ -1,21 +1,24 @@
 """Local files as X, y and groups; the formats are CSV, Parquet, svmlight and NPZ.
 
-Targets become 0 and 1: a column of two labels, or a label matrix.
+Targets become 0 and 1: a column of two labels, or a label matrix. The features of new rows, of which the labels are not
+known, are read as a model of earlier rows reads them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checks import as_choice, as_mapping, as_names, as_text, shown
+from setwise.core.checks import as_choice, as_count, as_kind, as_mapping, as_names, as_text, shown
 from setwise.core.files import visible_errors
-from setwise.datasets.columns import KINDS, Column, FeatureNames, refuse_missing, some, word
-from setwise.datasets.formats import read_npz, read_svmlight
-from setwise.datasets.tables import LIKE_AN_ID, Columns, left_out, raw_features, read_csv, read_parquet
+from setwise.datasets.columns import KINDS, Column, FeatureNames, as_texts, refuse_missing, room_for, some, word
+from setwise.datasets.formats import features_and_groups, read_arrays, read_npz, read_svmlight
+from setwise.datasets.parquet import read_parquet
+from setwise.datasets.tables import LIKE_AN_ID, Columns, left_out, raw_features, read_csv
 
 
 def two_labels(values: NDArray[Any], what: str, positive: str | None) -> tuple[NDArray[np.int64], tuple[str, str]]:
@@ -106,15 +109,15 @@ class Request:
     ``sep`` and ``encoding`` say how a text table is written.
     """
 
+    raw: bool
     target: tuple[str, ...] | None
     group: str | None
     positive: str | None
     drop: tuple[str, ...]
-    raw: bool
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    missing: tuple[str, ...] = ()
-    sep: str | None = None
-    encoding: str | None = None
+    kinds: Mapping[str, str]
+    missing: tuple[str, ...]
+    sep: str | None
+    encoding: str | None
 
 
 @visible_errors()
@@ -162,7 +165,7 @@ def load(
     >>> data.X.shape, data.y.tolist(), data.groups.tolist()
     ((3, 1), [0, 1, 0], ['mon', 'mon', 'tue'])
     """
-    return _load(path, request(target, group, positive, drop, False))
+    return _load(path, request(False, target, group, positive, drop))
 
 
 @visible_errors()
@@ -217,7 +220,7 @@ def load_table(
     >>> [column.kind for column in data.columns]
     ['category', 'number']
     """
-    return _load(path, request(target, group, positive, drop, True, kinds, missing, sep, encoding))
+    return _load(path, request(True, target, group, positive, drop, kinds, missing, sep, encoding))
 
 
 def _load(path: Any, asked: Request) -> Data:
@@ -235,7 +238,7 @@ def _load(path: Any, asked: Request) -> Data:
 
 
 def request(
-    target: Any, group: Any, positive: Any, drop: Any, raw: bool,
+    raw: bool, target: Any = None, group: Any = None, positive: Any = None, drop: Any = None,
     kinds: Any = None, missing: Any = None, sep: Any = None, encoding: Any = None,
 ) -> Request:  # fmt: skip
     """What is asked of a file, from arguments that are not checked yet."""
@@ -251,7 +254,7 @@ def request(
         as_choice(kind, f"kinds[{name!r}]", KINDS)
     words = () if missing is None else (missing,) if isinstance(missing, str) else as_names(missing, "missing")
     names, left_out = as_names_of_columns(target, "target"), as_names_of_columns(drop, "drop") or ()
-    return Request(names, group, positive, left_out, raw, kinds, words, sep, encoding)
+    return Request(raw, names, group, positive, left_out, kinds, words, sep, encoding)
 
 
 def as_existing(path: Any) -> Path:
@@ -284,9 +287,7 @@ def of_columns(table: Columns, asked: Request) -> Data:
     path, (target, others) = table.path, parts_of(table, asked)
     # Every column that is not named otherwise is a feature.
     names = tuple(n for n in table.names if n not in target and n not in others)
-    X, columns, notes = (
-        raw_features(table, names, asked.kinds, asked.missing) if asked.raw and names else (None, (), ())
-    )
+    X, columns, notes = raw_features(table, names, asked.kinds, asked.missing) if asked.raw else (None, (), ())
     notes = (*table.notes, *notes)
     features = tuple(column.name for column in columns) if asked.raw else names
     if not features:
@@ -296,7 +297,6 @@ def of_columns(table: Columns, asked: Request) -> Data:
     groups = None if asked.group is None else table.ids(asked.group)
     # Several targets make a label matrix, whose rows are the sets.
     if len(target) > 1:
-        refuse_group(asked)
         Y = label_matrix(table.numbers(target), target, path.name)
         return Data(X, Y, None, target, features, columns, notes, target, ids)
     y, classes = two_labels(table.labels(target[0]), table.what(target[0]), asked.positive)
@@ -305,7 +305,10 @@ def of_columns(table: Columns, asked: Request) -> Data:
 
 def parts_of(table: Columns, asked: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names of the target columns, and of the others that are no features: those to drop, and that of the group."""
-    target, group = asked.target or _default_target(table.names), asked.group
+    usual = tuple(name for name in table.names if name.lower() in TARGET_NAMES)
+    if asked.target is None and len(usual) != 1:
+        raise ValueError(f"name the target column with --target; the columns are {some(table.names)}.")
+    target, group = asked.target or usual, asked.group
     others = (*asked.drop, *(() if group is None else (group,)))
     table.require((*target, *others, *asked.kinds))
     for what, names in (("drop", asked.drop), ("kinds", asked.kinds)):
@@ -314,15 +317,11 @@ def parts_of(table: Columns, asked: Request) -> tuple[tuple[str, ...], tuple[str
                 raise ValueError(f"{what} names column {name!r}, which is the target or the group.")
     if group in target:
         raise ValueError(f"column {group!r} cannot be the target and the group at once.")
-    return target, others
-
-
-def refuse_group(asked: Request) -> None:
-    """Raise ValueError if a group is asked for where each row is a set."""
-    if asked.group is not None:
+    if len(target) > 1 and group is not None:
         raise ValueError(
             "several target columns make each row a set, so --group has no meaning; leave one of them out."
         )
+    return target, others
 
 
 def _npz(path: Path, asked: Request) -> Data:
@@ -341,14 +340,10 @@ def _npz(path: Path, asked: Request) -> Data:
 
 def _svmlight(path: Path, asked: Request) -> Data:
     """The content of an svmlight file."""
-    if asked.target is not None or asked.group not in (None, "qid"):
-        raise ValueError(
-            f"{path.name} is svmlight: its target is the first word of a line and its group is qid; name neither."
-        )
+    if asked.target is not None:
+        raise ValueError(f"{path.name} is svmlight: its target is the first word of a line; name none.")
     # A qid is always the group: the format knows no other use of it.
-    X, y, groups, first = read_svmlight(path)
-    if asked.group == "qid" and groups is None:
-        raise ValueError(f"{path.name} has no qid, so --group qid has no meaning.")
+    X, y, groups, first = read_svmlight(path, asked.group)
     numbers, classes = two_labels(y, f"the first word of each line of {path.name}", asked.positive)
     return Data(X, numbers, groups, classes, FeatureNames(range(first, first + X.shape[1])))
 
@@ -364,9 +359,148 @@ SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".dat")
 """The suffixes of svmlight."""
 
 
-def _default_target(names: Sequence[str]) -> tuple[str, ...]:
-    """The only column with a usual name of a target; ValueError if there is none, or more than one."""
-    found = [n for n in names if n.lower() in TARGET_NAMES]
-    if len(found) != 1:
-        raise ValueError(f"name the target column with --target; the columns are {some(names)}.")
-    return (found[0],)
+@final
+@dataclass(frozen=True, eq=False)
+class NewRows:
+    r"""New rows of a file, whose labels are not known.
+
+    Attributes
+    ----------
+    X : (n, d) float64, with NaN for gaps
+    groups : (n,) the id of the set of each row, or None
+    kept : columns by name, as texts (n,), which the caller wanted beside the features
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from setwise.datasets import load_rows, load_table
+    >>> _ = Path("old.csv").write_text("size,y\n1.5,0\n2.5,1\n")
+    >>> _ = Path("new.csv").write_text("name,size\nanna,2.0\nbert,\n")
+    >>> new = load_rows("new.csv", load_table("old.csv").columns, keep="name")
+    >>> new.X.tolist(), new.kept
+    ([[2.0], [nan]], {'name': ['anna', 'bert']})
+    """
+
+    X: Any
+    groups: NDArray[Any] | None
+    kept: dict[str, list[str]]
+
+
+@visible_errors()
+def load_rows(
+    path: str | Path,
+    columns: Sequence[Column],
+    group: str | None = None,
+    keep: str | Sequence[str] | None = None,
+    sep: str | None = None,
+    encoding: str | None = None,
+) -> NewRows:
+    r"""Read the columns of a table with which a model was trained; others are ignored, in whatever order they are.
+
+    A word that the training did not see gets a number of its own, as :class:`setwise.datasets.columns.Category` says.
+
+    Parameters
+    ----------
+    path : the path of a ``.csv``, ``.tsv`` or ``.parquet`` file
+    columns : the columns from :func:`setwise.datasets.load_table`
+    group : the name of the column of set ids, or None
+    keep : names of columns to return as text, as a list or joined by commas
+    sep, encoding : as in :func:`setwise.datasets.load_table`
+
+    Returns
+    -------
+    NewRows
+        Features, sets, and the columns that are kept.
+
+    Raises
+    ------
+    TypeError : if path is no path, columns are not those of a table, or a name is no text
+    ValueError, OSError : with one sentence, for example for a missing column, or for text where numbers were, with the
+        row
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from setwise.datasets import load_rows, load_table
+    >>> _ = Path("old.csv").write_text("color,size,y\nred,1,0\nblue,2,1\nred,3,1\n")
+    >>> _ = Path("new.csv").write_text("size,weight,color\n3.0,80,blue\n")
+    >>> # Blue is 0, in the order of the training.
+    >>> load_rows("new.csv", load_table("old.csv").columns).X.tolist()
+    [[0.0, 3.0]]
+    """
+    path = as_existing(path)
+    if isinstance(columns, str) or not isinstance(columns, Sequence) or not columns:
+        raise TypeError(f"columns must be a list of columns, as load_table gives them; got {shown(columns)}.")
+    for column in columns:
+        as_kind(column, "columns", Column, "those of load_table(path)")
+    wanted, asked = as_names_of_columns(keep, "keep") or (), request(True, group=group, sep=sep, encoding=encoding)
+    read = TABLES.get(path.suffix.lower())
+    if read is None:
+        raise ValueError(f"path must end in one of {', '.join(TABLES)}, since the columns have names; got {path.name}.")
+    return rows_of(read(path, asked.sep, asked.encoding), columns, group, wanted)
+
+
+def rows_of(table: Columns, columns: Sequence[Column], group: str | None, wanted: Sequence[str]) -> NewRows:
+    """The rows of a table as :func:`load_rows` reads them, with the columns ``wanted`` as text."""
+    table.require([column.source for column in columns], ", which the model reads")
+    table.require([name for name in (*wanted, group) if name is not None])
+    X = room_for(table.rows, len(columns), np.dtype(np.float64))
+    # The words of a text are columns that stand together.
+    for source, read in groupby(enumerate(columns), lambda pair: pair[1].source):
+        cells = table.cells(source)
+        for j, column in read:
+            X[:, j] = column.codes(cells, table.path.name, table.place)
+    # A missing number is the empty text.
+    kept = {name: as_texts(table.cells(name)).cells.tolist() for name in wanted}
+    return NewRows(X, None if group is None else table.ids(group), kept)
+
+
+@visible_errors()
+def load_numbered(path: str | Path, n_features: int, group: str | None = None, first: int = 1) -> NewRows:
+    r"""Read rows of numbered features from ``.npz`` or svmlight; ids come from ``groups`` or ``qid`` where there are.
+
+    An NPZ must hold exactly ``n_features``. Rows of svmlight lack the features that are 0; in them features beyond
+    ``n_features`` are ignored.
+
+    Parameters
+    ----------
+    path : the path of a ``.npz`` file, or of one of svmlight
+    n_features : the number of features that the model has, at least 1
+    group : the name of the array of set ids, ``qid`` in svmlight; None takes ``groups`` or ``qid`` where there is one
+    first : the index of the first feature in svmlight, 0 or 1
+
+    Returns
+    -------
+    NewRows
+        Features, dense or CSR, and sets.
+
+    Raises
+    ------
+    TypeError : if path is no path, group no text, or a number no whole one
+    ValueError, OSError : with one sentence that says what is wrong
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from setwise.datasets import load_numbered
+    >>> _ = Path("new.svm").write_text("0 qid:7 1:0.5 3:2.0\n0 qid:7 2:1.0 9:4.0\n")
+    >>> rows = load_numbered("new.svm", n_features=3)
+    >>> # The model does not know feature 9.
+    >>> rows.X.toarray().tolist(), rows.groups.tolist()
+    ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [7, 7])
+    """
+    path, n_features = as_existing(path), as_count(n_features, "n_features")
+    if group is not None:
+        as_text(group, "group")
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        X, groups = features_and_groups(read_arrays(path), group, path)
+        if X.shape[1] != n_features:
+            raise ValueError(f"X of {path.name} must have {n_features} features, as the model has; got {X.shape[1]}.")
+        return NewRows(X, groups, {})
+    if suffix not in SVMLIGHT:
+        raise ValueError(f"path must end in .npz or .svm, since the features have no names; got {path.name}.")
+    X, _, groups, _ = read_svmlight(path, group, as_count(first, "first", low=0, high=1))
+    # Other columns are cut off, and missing ones are 0.
+    X.resize(X.shape[0], n_features)
+    return NewRows(X, groups, {})

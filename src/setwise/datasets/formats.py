@@ -32,24 +32,13 @@ def read_npz(
     ``target`` names. Raises ValueError with a sentence. Archives with pickled objects are refused.
     """
     arrays = read_arrays(path)
-    X = _features(arrays, path)
+    X, groups = features_and_groups(arrays, group, path)
     y, labels = _target(arrays, target, path)
-    groups = _groups(arrays, group, path)
     if groups is not None and np.may_share_memory(y, groups):
         raise ValueError(f"array {labels[0]!r} of {path.name} cannot be the target and the group at once.")
-    for name, column in (("target", y), ("groups", groups)):
-        if column is not None and len(column) != X.shape[0]:
-            raise ValueError(f"the {name} of {path.name} has {len(column)} rows and X has {X.shape[0]}.")
+    if len(y) != X.shape[0]:
+        raise ValueError(f"the target of {path.name} has {len(y)} rows and X has {X.shape[0]}.")
     return X, y, groups, labels
-
-
-def read_npz_rows(path: Path, group: str | None) -> tuple[Any, NDArray[Any] | None]:
-    """Read the features as :func:`read_npz` does, and the groups or None, from an archive that may have no target."""
-    arrays = read_arrays(path)
-    X, groups = _features(arrays, path), _groups(arrays, group, path)
-    if groups is not None and len(groups) != X.shape[0]:
-        raise ValueError(f"the groups of {path.name} have {len(groups)} rows and X has {X.shape[0]}.")
-    return X, groups
 
 
 def read_arrays(path: Path) -> Arrays:
@@ -165,11 +154,11 @@ def _label_names(arrays: Arrays, path: Path) -> Labels:
     return names
 
 
-def _groups(arrays: Arrays, group: str | None, path: Path) -> NDArray[Any] | None:
-    """The ids of the sets, (n,), or None if the archive holds none."""
-    if group is None and "groups" not in arrays:
-        return None
-    name = group or "groups"
+def features_and_groups(arrays: Arrays, group: str | None, path: Path) -> tuple[Any, NDArray[Any] | None]:
+    """The matrix of features, and the ids of the sets, (n,), or None if the archive holds none."""
+    X, name = _features(arrays, path), group or "groups"
+    if group is None and name not in arrays:
+        return X, None
     if name not in arrays:
         raise ValueError(f"{path.name} has no array {name!r} for the groups; it has {', '.join(arrays)}.")
     groups = arrays[name]
@@ -178,7 +167,9 @@ def _groups(arrays: Arrays, group: str | None, path: Path) -> NDArray[Any] | Non
             f"the groups of {path.name} must be ids of shape (n,); got {groups.dtype} of shape {groups.shape}."
         )
     refuse_missing(groups, f"the array {name!r} of {path.name}")
-    return groups
+    if len(groups) != X.shape[0]:
+        raise ValueError(f"the groups of {path.name} have {len(groups)} rows and X has {X.shape[0]}.")
+    return X, groups
 
 
 LARGEST = 2**63 - 2
@@ -186,12 +177,12 @@ LARGEST = 2**63 - 2
 
 
 def read_svmlight(
-    path: Path, first: int | None = None
+    path: Path, group: str | None = None, first: int | None = None
 ) -> tuple[csr_matrix, NDArray[np.float64], NDArray[np.int64] | None, int]:
     """Read ``X``, a CSR matrix (n, d), ``y`` (n,), the ``qid`` of each row or None, and the index of the first feature.
 
-    Each line is one row. Indices count from ``first``; None means from 0 if index 0 occurs, and otherwise from 1.
-    Raises ValueError that names the wrong line.
+    Each line is one row. Indices count from ``first``; None means from 0 if index 0 occurs, and otherwise from 1. The
+    only ``group`` is ``qid``, which is read wherever it is. Raises ValueError that names the wrong line.
     """
     # Typed arrays take 8 bytes for a number; lists of Python numbers take several times as much.
     labels, values = array("d"), array("d")
@@ -202,10 +193,7 @@ def read_svmlight(
                 words = line.split("#", 1)[0].split()
                 if not words:
                     continue
-                try:
-                    label, query, row = _row(words)
-                except _LineError as wrong:
-                    raise ValueError(f"line {number} of {path.name} {wrong}.") from None
+                label, query, row = _row(words, f"line {number} of {path.name}")
                 labels.append(label)
                 if query is not None:
                     queries.append(query)
@@ -220,6 +208,8 @@ def read_svmlight(
         raise ValueError(
             f"{path.name} has a qid in {len(queries)} of its {len(labels)} rows; give it in all or in none."
         )
+    if group not in (None, "qid") or (group and not queries):
+        raise ValueError(f"{path.name} has no group {group!r}: that of svmlight is the qid of each row.")
     columns = np.array(indices, dtype=np.int64)
     # The format counts from 1, but many files count from 0.
     zero = bool((columns == 0).any())
@@ -233,12 +223,8 @@ def read_svmlight(
     return X, np.array(labels), np.array(queries) if queries else None, first
 
 
-class _LineError(Exception):
-    """The defect of a line; the message continues a sentence that begins with the number of the line."""
-
-
-def _row(words: list[str]) -> tuple[float, int | None, dict[int, float]]:
-    """The label, the qid or None, and the values by feature index of one line."""
+def _row(words: list[str], line: str) -> tuple[float, int | None, dict[int, float]]:
+    """The label, the qid or None, and the values by feature index of one ``line``; ValueError that begins with it."""
     row: dict[int, float] = {}
     query = None
     try:
@@ -250,16 +236,17 @@ def _row(words: list[str]) -> tuple[float, int | None, dict[int, float]]:
         for index, value in pairs:
             row[int(index)] = float(value)
     except (ValueError, IndexError):
-        raise _LineError("is not 'label [qid:number] index:value ...', with whole numbers for index and qid") from None
+        form = "'label [qid:number] index:value ...', with whole numbers for index and qid"
+        raise ValueError(f"{line} is not {form}.") from None
     # The dictionary holds one value for each index, so it is shorter where an index occurs twice.
     if len(row) < len(pairs):
-        raise _LineError("has a feature index twice")
+        raise ValueError(f"{line} has a feature index twice.")
     if row and min(row) < 0:
-        raise _LineError(f"has a negative feature index, {min(row)}")
+        raise ValueError(f"{line} has a negative feature index, {min(row)}.")
     if row and max(row) > LARGEST:
-        raise _LineError(f"has a feature index of {max(row)}; the largest that can be is {LARGEST}")
+        raise ValueError(f"{line} has a feature index of {max(row)}; the largest that can be is {LARGEST}.")
     if query is not None and not -(2**63) <= query < 2**63:
-        raise _LineError(f"has the qid {query}, which is no 64-bit integer")
+        raise ValueError(f"{line} has the qid {query}, which is no 64-bit integer.")
     if not all(map(math.isfinite, row.values())):
-        raise _LineError("holds NaN or inf among its values")
+        raise ValueError(f"{line} holds NaN or inf among its values.")
     return label, query, row

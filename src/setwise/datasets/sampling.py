@@ -5,93 +5,17 @@ The table itself never is in memory.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.core.checks import Bools, Ints, as_count, shown
+from setwise.core.checks import Bools, Ints, as_count
 from setwise.core.exceptions import Refusal
 from setwise.core.files import visible_errors
 from setwise.core.pages import LARGE_FILES
-from setwise.datasets.columns import WORDS
-from setwise.datasets.files import Data, Request, as_existing, of_columns, parts_of, refuse_group, request
-from setwise.datasets.parquet import NUMBERS, is_of
-from setwise.datasets.tables import Columns, of_arrow, refuse_text_form, table_file
-
-
-@final
-class ParquetTable:
-    """Row groups of a Parquet table, each with its columns by name; this needs pyarrow.
-
-    Parameters
-    ----------
-    path : the file, which must stay as it is
-
-    Attributes
-    ----------
-    names : the names of the columns
-    numbers : the names of those that hold numbers
-    sizes : the number of rows of each row group
-    edges : row group g has the rows ``edges[g]:edges[g+1]``
-    rows : the number of all rows
-    bytes : what all columns take before they are compressed, as the file says
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path, self._file = path, table_file(path)
-        schema, metadata, self.sizes = self._file.schema, self._file.metadata, self._file.sizes
-        self.names = tuple(schema.names)
-        self.numbers = frozenset(name for name in self.names if is_of(schema.field(name).type, *NUMBERS))
-        self.bytes = sum(metadata.row_group(g).total_byte_size for g in range(len(self.sizes)))
-        self.edges = [0, *accumulate(self.sizes)]
-        self.rows = self.edges[-1]
-
-    @property
-    def head(self) -> Columns:
-        """The names of the columns, without any cells."""
-        return Columns(self.path, self.names, 0, lambda name: np.empty(0))
-
-    def arrow(self, groups: Sequence[int], names: Sequence[str], kept: Bools | None = None) -> Any:
-        """The named columns of some row groups, or of those of their rows that are ``kept``, as a table of Arrow."""
-        table = self._file.table(groups, names)
-        return table if kept is None else table.take(np.flatnonzero(kept))
-
-    def columns(self, table: Any) -> Columns:
-        """The columns of a table of Arrow."""
-        return of_arrow(table, self.names, self.path)
-
-    def ids(self, groups: Sequence[int], name: str, codes: dict[Any, int]) -> NDArray[Any]:
-        """A column of ids of some row groups: numbers as they are, and other kinds as the numbers in ``codes``.
-
-        What has no number in ``codes`` gets the next one, so that a value has the same number wherever it occurs.
-        """
-        table = self.arrow(groups, (name,))
-        column = table.column(0).combine_chunks()
-        if is_of(column.type, *NUMBERS):
-            return self.columns(table).ids(name)
-        words = column if is_of(column.type, "dictionary") else column.dictionary_encode()
-        values = words.dictionary.to_pylist()
-        odd = [value for value in (*values, *([""] if words.null_count else [])) if value is None or value in WORDS]
-        if odd:
-            raise ValueError(
-                f"column {name!r} of {self.path.name} holds {shown(odd[0])}, which is no id; leave such rows out."
-            )
-        known = np.array([codes.setdefault(value, len(codes)) for value in values], dtype=np.int64)
-        return np.asarray(known[words.indices.to_numpy(zero_copy_only=False)])
-
-    def sets(self, name: str, codes: dict[Any, int]) -> tuple[NDArray[Any], Ints]:
-        """The sorted ids of all sets, and how many rows each of them has."""
-        parts = [np.unique(self.ids([g], name, codes), return_counts=True) for g in range(len(self.sizes))]
-        known, owners = np.unique(np.concatenate([some for some, _ in parts]), return_inverse=True)
-        counts = np.concatenate([counts for _, counts in parts])
-        return known, np.bincount(owners, counts, minlength=len(known)).astype(np.int64)
-
-
-RUN = 1 << 16
-"""So many rows draw their numbers at a time, or as many as the part has."""
+from setwise.datasets.files import Data, Request, as_existing, of_columns, parts_of, request
+from setwise.datasets.parquet import ParquetTable
 
 
 @final
@@ -114,12 +38,9 @@ class Sample:
     rows: Ints
     sets: int
 
-    def holds(self, first: int, count: int) -> Bools:
-        """Which of the rows ``first`` to ``first + count`` of the file are in the part, (count,)."""
-        found = np.zeros(count, dtype=np.bool_)
-        low, high = np.searchsorted(self.rows, (first, first + count))
-        found[self.rows[low:high] - first] = True
-        return found
+    def holds(self, first: int, last: int) -> Bools:
+        """Which of the rows ``first`` to ``last - 1`` of the file are in the part, (last - first,)."""
+        return np.isin(np.arange(first, last), self.rows, assume_unique=True)
 
 
 @visible_errors()
@@ -169,7 +90,7 @@ def load_sample(
     >>> data.X.shape, bool((data.X[:, 0] % 2 == data.y).all())
     ((10, 1), True)
     """
-    asked, seed = request(target, group, positive, drop, True, kinds, missing), as_count(seed, "seed", low=0)
+    asked, seed = request(True, target, group, positive, drop, kinds, missing), as_count(seed, "seed", low=0)
     return drawn(ParquetTable(as_existing(path)), asked, lambda sets: as_count(rows, "rows"), seed)[0]
 
 
@@ -178,58 +99,32 @@ def drawn(table: ParquetTable, asked: Request, room: Callable[[int], int], seed:
 
     ``room`` tells for a number of sets how many rows the part may have.
     """
-    refuse_text_form(table.path, asked.sep, asked.encoding)
+    import pyarrow as pa
+
     target, _ = parts_of(table.head, asked)
-    if len(target) > 1:
-        refuse_group(asked)
     if asked.group is None:
         sets = table.rows if len(target) > 1 else 1
-        sample = Sample(table, asked, target, uniform_rows(table.rows, room(sets), seed), sets)
+        chosen = uniform_rows(table.rows, room(sets), seed)
     else:
         codes: dict[Any, int] = {}
         ids, sizes = table.sets(asked.group, codes)
-        rows = room(len(ids))
-        chosen = ids[whole_sets(sizes, rows, seed)]
-        if not len(chosen):
+        sets, rows = len(ids), room(len(ids))
+        wanted = ids[whole_sets(sizes, rows, seed)]
+        if not len(wanted):
             raise Refusal(
                 f"{rows} rows are too few for a set of {table.path.name}, which may have {sizes.max()}.", LARGE_FILES
             )
-        parts = [
-            first + np.flatnonzero(np.isin(table.ids([g], asked.group, codes), chosen))
-            for g, first in enumerate(table.edges[:-1])
-        ]
-        sample = Sample(table, asked, target, np.concatenate(parts), len(ids))
-    return of_columns(_columns(sample), asked), sample
-
-
-def _columns(sample: Sample) -> Any:
-    """The columns of the part."""
-    import pyarrow as pa
-
-    table = sample.table
-    names = [name for name in table.names if name not in sample.asked.drop]
-    parts = []
-    for g, size in enumerate(table.sizes):
-        kept = sample.holds(table.edges[g], size)
-        if kept.any():
-            parts.append(table.arrow([g], names, kept))
-    return table.columns(pa.concat_tables(parts))
+        held = (np.isin(table.ids([g], asked.group, codes), wanted) for g in range(len(table.sizes)))
+        chosen = np.concatenate([first + np.flatnonzero(one) for first, one in zip(table.edges, held, strict=False)])
+    names = [name for name in table.names if name not in asked.drop]
+    places = np.split(chosen, np.searchsorted(chosen, table.edges[1:-1]))
+    parts = [table.arrow([g], names).take(rows - table.edges[g]) for g, rows in enumerate(places) if len(rows)]
+    return of_columns(table.columns(pa.concat_tables(parts)), asked), Sample(table, asked, target, chosen, sets)
 
 
 def uniform_rows(n: int, rows: int, seed: int) -> Ints:
     """The numbers of ``rows`` random ones of n rows, rising; all of them where there are fewer. Memory is O(rows)."""
-    if rows >= n:
-        return np.arange(n)
-    rng, run = np.random.default_rng(seed), max(rows, RUN)
-    places, keys = np.empty(0, dtype=np.int64), np.empty(0)
-    for first in range(0, n, run):
-        new = np.arange(first, min(first + run, n))
-        places, keys = np.concatenate([places, new]), np.concatenate([keys, rng.random(len(new))])
-        # The rows of the least numbers are a uniform part of all that had one so far.
-        if len(keys) > rows:
-            least = np.argpartition(keys, rows - 1)[:rows]
-            places, keys = places[least], keys[least]
-    return np.sort(places)
+    return np.sort(np.random.default_rng(seed).choice(n, min(rows, n), replace=False, shuffle=False))
 
 
 def whole_sets(sizes: Ints, rows: int, seed: int) -> Ints:

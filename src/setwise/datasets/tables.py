@@ -1,9 +1,8 @@
-"""Tables with named columns, CSV with a header or Parquet: numbers, dates, words and truth values, with gaps."""
+"""Tables with named columns: numbers, dates, words and truth values, with gaps; and how text tables are read."""
 
 import codecs
 import csv
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,7 +23,6 @@ from setwise.datasets.columns import (
     Column,
     Date,
     Number,
-    Stamp,
     Texts,
     Word,
     as_texts,
@@ -37,7 +35,6 @@ from setwise.datasets.columns import (
     some,
     written,
 )
-from setwise.datasets.parquet import NUMBERS, ParquetFile, is_of
 
 EXACT = 2.0**53
 """From this size on, different whole numbers become equal in float64."""
@@ -304,65 +301,6 @@ def _refuse_ragged(path: Path, form: TextForm, comments: Collection[int]) -> Non
                 f"name each column, and quote cells that hold {form.separator!r}."
             )
         row += 1
-
-
-def read_parquet(path: Path, sep: str | None = None, encoding: str | None = None) -> Columns:
-    """Read a Parquet table; this needs pyarrow. ``sep`` and ``encoding`` are those of text tables."""
-    refuse_text_form(path, sep, encoding)
-    with table_file(path).opened() as file:
-        table = file.read()
-    return of_arrow(table, tuple(table.column_names), path)
-
-
-def refuse_text_form(path: Path, sep: str | None, encoding: str | None) -> None:
-    """Raise ValueError where it is said how a table that is no text is written."""
-    if sep is not None or encoding is not None:
-        raise ValueError(f"sep and encoding are for text tables; {path.name} is a Parquet table.")
-
-
-def table_file(path: Path) -> ParquetFile:
-    """The file of a Parquet table, which has rows, and columns of different names."""
-    absent = f"to read {path.name} install pyarrow: pip install 'setwise[compare]'."
-    file = ParquetFile(Stamp.of(path), absent, f"{path.name} is not a Parquet table")
-    _check_names(file.schema.names, path)
-    if not sum(file.sizes) or not file.schema.names:
-        raise ValueError(f"{path.name} has no rows.")
-    return file
-
-
-def of_arrow(table: Any, names: tuple[str, ...], path: Path) -> Columns:
-    """The columns of a table of Arrow that was read from a file, which has the columns ``names``."""
-    # A column of another type than numbers and text is refused where it is read, and may be left out.
-    return Columns(path, names, table.num_rows, lambda name: _values(table.column(name), name, path))
-
-
-def _values(column: Any, name: str, path: Path) -> Cells:
-    """A column of Parquet; a missing number is NaN, and a missing text is the empty one."""
-    import pyarrow as pa
-
-    kind = column.type
-    if is_of(kind, "null"):
-        return Texts.of(np.full(len(column), "", dtype=object))
-    # Truth values with gaps would become objects; as whole numbers with gaps they become floats with NaN.
-    if is_of(kind, "boolean") and column.null_count:
-        column, kind = column.cast(pa.int8()), pa.int8()
-    if is_of(kind, *NUMBERS):
-        return np.asarray(column.to_numpy())
-    try:
-        # Dates and decimals become text, which keeps all their digits.
-        texts = column.cast(pa.string()).fill_null("").to_numpy()
-    except pa.ArrowException:
-        raise ValueError(
-            f"column {name!r} of {path.name} has the type {kind}, neither numbers nor text; leave it out."
-        ) from None
-    return Texts.of(texts)
-
-
-def _check_names(names: Sequence[str], path: Path) -> None:
-    """Raise ValueError if a name occurs twice."""
-    if len(set(names)) < len(names):
-        name = Counter(names).most_common(1)[0][0]
-        raise ValueError(f"{path.name} has two columns {f'called {name!r}' if name else 'without a name'}.")
 
 
 LIKE_AN_ID = "it is text of which no value occurs twice, as an id is"

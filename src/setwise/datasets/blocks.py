@@ -3,6 +3,7 @@
 import mmap
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
@@ -128,7 +129,11 @@ class ArrayBlocks:
         self.edges = [*range(0, n, rows), n]
         self.count, self.room = len(self.edges) - 1, budget.room(n)
         self._map = getattr(X, "_mmap", None) if isinstance(X, np.memmap) else None
-        self._stamp = None if self._map is None else _stamp_of(getattr(X, "filename", None))
+        self._stamp: Stamp | None = None
+        name: Any = getattr(X, "filename", None)
+        # What is read is the file that was mapped, which may have no name, or have been removed since.
+        with suppress(TypeError, OSError):
+            self._stamp = Stamp.of(Path(name))
 
     def rows(self, k: int) -> NDArray[Any]:
         """Block k as a matrix (m, features)."""
@@ -154,19 +159,6 @@ class ArrayBlocks:
         # Pages of a mapping that is written to by copying hold what the file does not.
         if self._map is not None and self._X.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):
             self._map.madvise(mmap.MADV_DONTNEED)
-
-
-def _stamp_of(name: Any) -> Stamp | None:
-    """The stamp of the file behind a mapping; None for a file without a name, or that has been removed since.
-
-    What is read is the file that was mapped, even if another one has taken its name.
-    """
-    if name is None:
-        return None
-    try:
-        return Stamp.of(Path(name))
-    except OSError:
-        return None
 
 
 def matrix_dtype(kinds: list[np.dtype[Any]]) -> np.dtype[Any]:
@@ -208,7 +200,8 @@ class ParquetBlocks:
         absent = f"X is refused: to read {name} install pyarrow: pip install 'setwise[compare]'."
         self._file = ParquetFile(stamp, absent, f"X must be a Parquet file; {name} cannot be read")
         self.names = self._features(features, others)
-        self._dtype = matrix_dtype([self._number(name) for name in self.names])
+        kinds = [self._file.schema.field(name).type for name in self.names]
+        self._dtype = matrix_dtype([np.dtype(kind.to_pandas_dtype()) for kind in kinds])
         sizes, n, self.features = self._file.sizes, self._file.edges[-1], len(self.names)
         if not n:
             raise ValueError(f"X must have at least one row; {self._name} has none.")
@@ -241,14 +234,11 @@ class ParquetBlocks:
 
     def labels(self, name: str, k: int) -> NDArray[Any]:
         """What block k has of a column of labels."""
-        return np.concatenate([self._labels(column, name) for column in self._runs(name, k, "y")])
-
-    def _labels(self, column: Any, name: str) -> NDArray[Any]:
-        if is_of(column.type, "dictionary", "string", "large_string", "string_view"):
-            words = column.dictionary_encode()
-            texts: NDArray[Any] = np.asarray(words.dictionary.to_pylist(), dtype=np.str_)
-            return np.asarray(texts[words.indices.to_numpy()])
-        return self._numbers(column, name, "y")
+        runs = self._runs(name, k, "y")
+        if is_of(self._file.schema.field(name).type, "dictionary", "string", "large_string", "string_view"):
+            words = [column.dictionary_encode() for column in runs]
+            return np.concatenate([np.array(one.dictionary.to_pylist(), str)[one.indices.to_numpy()] for one in words])
+        return np.concatenate([self._numbers(column, name, "y") for column in runs])
 
     def ids(self, name: str, k: int) -> NDArray[Any]:
         """What block k has of a column of ids, where other kinds than numbers become whole numbers."""
@@ -260,8 +250,7 @@ class ParquetBlocks:
             if is_of(column.type, "nested"):
                 raise ValueError(f"groups must be numbers, text or dates; column {name!r} holds {column.type}.")
             # A value has the same code in all blocks, in whatever order they are read.
-            number = self.is_number(name)
-            yield self._numbers(column, name, "groups") if number else coded(column, self._codes)
+            yield self._numbers(column, name, "groups") if self.is_number(name) else coded(column, self._codes)
 
     def is_number(self, name: str) -> bool:
         """Whether a column holds numbers."""
@@ -278,27 +267,21 @@ class ParquetBlocks:
         # What pandas has stored as the index of its rows says where they stood, and not what they are.
         index = (self._file.schema.pandas_metadata or {}).get("index_columns", [])
         left_out = {*others, *(name for name in index if isinstance(name, str))}
-        chosen = (
-            [name for name in known if name not in left_out] if features is None else as_names(features, "features")
-        )
+        usual = tuple(name for name in known if name not in left_out)
+        chosen = usual if features is None else as_names(features, "features")
         for name in chosen:
             if known.count(name) != 1 or chosen.count(name) != 1 or name in others:
                 what = "have each column once, and neither that of y nor that of groups"
                 raise ValueError(f"features must {what}; got {name!r}, and {self._name} has {some(known)}.")
         if not chosen:
             raise ValueError(f"X must have at least one feature; {self._name} has {some(known)}.")
-        return tuple(chosen)
-
-    def _number(self, name: str) -> np.dtype[Any]:
-        """The kind of the numbers of a feature."""
-        kind = self._file.schema.field(name).type
-        if not self.is_number(name):
-            raise ValueError(
-                f"X must hold numbers; column {name!r} of {self._name} holds {kind}: leave it out by features, or "
-                "encode it."
-            )
-        found: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
-        return found
+        for name in chosen:
+            if not self.is_number(name):
+                what = (
+                    f"X must hold numbers; column {name!r} of {self._name} holds {self._file.schema.field(name).type}"
+                )
+                raise ValueError(f"{what}: leave it out by features, or encode it.")
+        return chosen
 
     def _runs(self, name: str, k: int, what: str) -> Iterator[Any]:
         """What block k has of a column without gaps, as arrays of a few rows."""

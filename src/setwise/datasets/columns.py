@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, ClassVar, final, overload
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,16 +30,9 @@ class FeatureNames(Sequence[str]):
     def __len__(self) -> int:
         return len(self.places)
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> "FeatureNames": ...
-
-    def __getitem__(self, place: int | slice) -> "str | FeatureNames":
-        if isinstance(place, slice):
-            return FeatureNames(self.places[place])
-        return f"feature {self.places[place]}"
+    def __getitem__(self, place: Any) -> Any:
+        found = self.places[place]
+        return FeatureNames(found) if isinstance(found, range) else f"feature {found}"
 
 
 def some(names: Sequence[str]) -> str:
@@ -276,16 +269,10 @@ class Number(Column):
         """The form that fits all words; where comma and point may be either, ``decimal_comma`` decides."""
         if all(map(is_number, words)):
             return cls(name)
-        parts: list[tuple[str, str, str]] = []
-        for text in words:
-            found = written(text)
-            if found is None or (parts and found[2] != parts[0][2]):
-                return None
-            parts.append(found)
-        for decimal, thousands in sorted(FORMS, key=lambda form: form[0] == "," and not decimal_comma):
-            if all(_form(decimal, thousands).fullmatch(digits) for _, digits, _ in parts):
-                return cls(name, decimal, thousands, parts[0][2])
-        return None
+        unit = (written(words[0]) or ("", "", ""))[2]
+        forms = sorted(FORMS, key=lambda form: form[0] == "," and not decimal_comma)
+        found = (cls(name, decimal, thousands, unit) for decimal, thousands in forms)
+        return next((column for column in found if all(map(column._digits, words))), None)
 
     @property
     def reads(self) -> str:
@@ -301,13 +288,15 @@ class Number(Column):
         return np.array([self._number(text) for text in texts.tolist()], dtype=np.float64)
 
     def _number(self, text: str) -> float:
-        if not self.unit and self.decimal == "." and is_number(text):
-            return float(text)
+        plain = not self.unit and self.decimal == "." and is_number(text)
+        return float(text if plain else self._digits(text) or np.nan)
+
+    def _digits(self, text: str) -> str:
+        """The sign and the digits of a text in this form, as Python writes them; the empty text for another one."""
         found = written(text)
         if found is None or found[2] != self.unit or not _form(self.decimal, self.thousands).fullmatch(found[1]):
-            return np.nan
-        digits = found[1].replace(self.thousands, "") if self.thousands else found[1]
-        return float(found[0] + digits.replace(",", "."))
+            return ""
+        return found[0] + found[1].replace(self.thousands, "").replace(",", ".")
 
 
 @final
@@ -398,16 +387,15 @@ class Date(Column):
     @property
     def clock(self) -> bool:
         """Whether it holds times of day alone."""
-        return bool(self.form) and "%Y" not in self.form and "%y" not in self.form
+        return bool(self.form) and "%y" not in self.form.lower()
 
     def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
         """The numbers for texts."""
         pandas = pandas_for("to read dates")
         # A whole number is a date in ISO 8601 too, but hardly in a table.
-        kept = texts if self.form else [None if text.isdigit() else text for text in texts.tolist()]
-        found = pandas.to_datetime(
-            pandas.Series(kept, dtype=object), format=self.form or "ISO8601", utc=True, errors="coerce"
-        )
+        kept = [None if text.isdigit() and not self.form else text for text in texts.tolist()]
+        dates = pandas.Series(kept, dtype=object)
+        found = pandas.to_datetime(dates, format=self.form or "ISO8601", utc=True, errors="coerce")
         days = (found.dt.tz_localize(None).to_numpy() - np.datetime64(0, "s")) / np.timedelta64(1, "D")
         return np.asarray(days % 1.0 if self.clock else days, dtype=np.float64)
 
@@ -467,9 +455,9 @@ class Word(Column):
             return ()
         rows = np.bincount(cells.places, minlength=len(cells.values)) @ (counts > 0)
         most = int(np.clip(MOST_CELLS // len(cells), 20, MOST_WORDS))
-        frequent = sorted(
-            (word for word, j in words.items() if rows[j] >= LEAST_ROWS), key=lambda w: (-rows[words[w]], w)
-        )
+        frequent = [
+            word for word in sorted(words, key=lambda w: (-rows[words[w]], w)) if rows[words[word]] >= LEAST_ROWS
+        ]
         return tuple(cls(f"{name}: {word}", text=name, word=word) for word in sorted(frequent[:most]))
 
     @property
@@ -533,11 +521,11 @@ def column_of(
     few = len(strays) == 1 <= FEW * len(words)
     if 0 < len(strays) < len(words) and (few or all(text.lower() in ABSENT for text in strays)):
         found = _fitting(name, [text for text in words if text not in strays], decimal_comma, kind)
-    if found is not None:
-        return replace(found, missing=(*gaps, *strays))
-    if kind is not None:
-        return Number(name, missing=gaps) if kind == "number" else Date(name, missing=gaps)
-    return Category.of(name, words, gaps)
+    if found is None and kind is None:
+        return Category.of(name, words, gaps)
+    # What is no number or date, though it was asked for, is refused where it is read.
+    asked = Date(name) if kind == "date" else Number(name)
+    return replace(asked, missing=gaps) if found is None else replace(found, missing=(*gaps, *strays))
 
 
 def _fitting(name: str, words: Sequence[str], decimal_comma: bool, kind: str | None) -> Column | None:

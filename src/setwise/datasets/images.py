@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checks import as_count, shown
+from setwise.core.checks import as_count, as_names
 from setwise.core.files import visible_errors
 from setwise.datasets.files import as_path
 from setwise.datasets.formats import read_arrays
@@ -109,12 +109,8 @@ def load_labeled_images(
         stems = sorted(path.stem for path in folders[1].iterdir() if path.suffix.lower() in SUFFIXES)
         if not stems:
             raise ValueError(f"there is no image in the folder {folders[1]}.")
-    elif isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
-        raise TypeError(f"names must be a list of names of files; got {shown(names)}.")
-    elif not names:
-        raise ValueError("names must hold one name or more; got none.")
     else:
-        stems = list(names)
+        stems = list(as_names(names, "names", of="names of files"))
     found = [_read_pair(_file(folders[0], stem), _file(folders[1], stem), side) for stem in stems]
     return LabeledImages(tuple(stems), *zip(*found, strict=True))
 

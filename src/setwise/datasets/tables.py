@@ -3,7 +3,7 @@
 import codecs
 import csv
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -119,12 +119,14 @@ class TextForm:
 
     Attributes
     ----------
+    path : the file
     encoding, separator : as Python and pandas call them
     header : the number of records up to the names of the columns, with these
     names : the names; behind the last one there may be an empty one, which rows need not have
     notes : sentences on what is not usual
     """
 
+    path: Path
     encoding: str
     separator: str
     header: int
@@ -153,24 +155,38 @@ class TextForm:
             notes.append(f"The lines before the header of {path.name} that begin with # are left out.")
         # A separator may end each row.
         more = len(first) == len(names) + 1 and not first[-1].strip()
-        return cls(encoding, separator, header, (*names, *([""] if more else [])), tuple(notes))
+        return cls(path, encoding, separator, header, (*names, *([""] if more else [])), tuple(notes))
 
-    def records(self, path: Path) -> Iterator[tuple[int, list[str]]]:
-        """The rows as the module csv reads them, each with the number of the line on which it begins."""
-        with path.open(encoding=self.encoding, newline="") as file:
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """The rows as the module csv reads them, each with the number of the line on which it begins.
+
+        Blank lines and comments are no rows.
+        """
+        with self.path.open(encoding=self.encoding, newline="") as file:
             reader, before = csv.reader(file, delimiter=self.separator, skipinitialspace=True), 0
             for number, cells in enumerate(reader):
-                if number >= self.header and not _blank(cells):
+                comment = len(self.names) > 1 and cells and cells[0].startswith("#") and not any(cells[1:])
+                if number >= self.header and not _blank(cells) and not comment:
                     yield before + 1, cells
                 before = reader.line_num
 
-    def place(self, path: Path, comments: Collection[int], row: int) -> str:
-        """The words for a row, with its line in the file, as an editor shows it; blank lines and comments are none."""
+    def place(self, row: int) -> str:
+        """The words for a row, with its line in the file, as an editor shows it."""
         try:
-            kept = (line for i, (line, _) in enumerate(self.records(path)) if i not in comments)
-            return f"{row_words(row)} (line {next(islice(kept, row, None))})"
+            return f"{row_words(row)} (line {next(islice(self.records(), row, None))[0]})"
         except (csv.Error, StopIteration):
             return row_words(row)
+
+    def refuse_ragged(self) -> None:
+        """Raise ValueError naming the first row that has not as many cells as there are names."""
+        width = len(self.names)
+        right = {width, width - 1} if self.names and not self.names[-1] else {width}
+        for row, (line, cells) in enumerate(self.records()):
+            if len(cells) not in right:
+                raise ValueError(
+                    f"{row_words(row)} (line {line}) of {self.path.name} has {len(cells)} fields and the header has "
+                    f"{width}: name each column, and quote cells that hold {self.separator!r}."
+                )
 
 
 def _encoding(path: Path, asked: str | None) -> tuple[str, list[str]]:
@@ -242,23 +258,21 @@ def read_csv(path: Path, sep: str | None = None, encoding: str | None = None) ->
         if "EOF inside string" in why:
             why = "a quoted cell does not end"
         else:
-            _refuse_ragged(path, form, ())
+            form.refuse_ragged()
         raise ValueError(f"{path.name} is not a text table: {why}.") from None
-    return _columns(path, form, frame)
+    return _columns(form, frame)
 
 
-def _columns(path: Path, form: TextForm, frame: Any) -> Columns:
+def _columns(form: TextForm, frame: Any) -> Columns:
     """The columns of what pandas has read."""
-    comments: set[int] = set()
-    if len(frame.columns) > 1:
-        marked = np.flatnonzero(frame[0].str.startswith("#"))
-        comments = set(marked[(frame.iloc[marked, 1:] == "").all(axis=1)].tolist())
-        frame = frame.drop(index=[*comments]) if comments else frame
+    marked = frame[frame[0].str.startswith("#")] if len(frame.columns) > 1 else frame[:0]
+    comments = marked.index[(marked.iloc[:, 1:] == "").all(axis=1)]
+    frame = frame.drop(index=comments) if len(comments) else frame
     # pandas fills up a row that is too short.
     if (frame.iloc[:, -1] == "").any():
-        _refuse_ragged(path, form, comments)
+        form.refuse_ragged()
     if not len(frame):
-        raise ValueError(f"{path.name} must have a line of column names and at least one row.")
+        raise ValueError(f"{form.path.name} must have a line of column names and at least one row.")
     numbering = [j for j, name in enumerate(form.names) if not name and _counts(frame[j].tolist())]
     # A separator too many makes a column of nothing.
     kept = [j for j, name in enumerate(form.names) if name or not (j in numbering or (frame[j] == "").all())]
@@ -274,33 +288,19 @@ def _columns(path: Path, form: TextForm, frame: Any) -> Columns:
     ]
     twice = [(old, new) for old, new in zip(given, names, strict=True) if old != new]
     notes += [f"Column {old!r} is there twice; the later one is called {new!r} here." for old, new in twice]
-    if comments:
-        notes.append(f"{len(comments)} lines of {path.name} that begin with # are left out.")
+    if len(comments):
+        notes.append(f"{len(comments)} lines of {form.path.name} that begin with # are left out.")
     places = dict(zip(names, kept, strict=True))
-    return Columns(
-        path, tuple(names), len(frame), lambda name: Texts.of(frame[places[name]], strip=True),
-        form.separator != ",", partial(form.place, path, comments), tuple(notes),
-    )  # fmt: skip
+
+    def cells(name: str) -> Cells:
+        return Texts.of(frame[places[name]], strip=True)
+
+    return Columns(form.path, tuple(names), len(frame), cells, form.separator != ",", form.place, tuple(notes))
 
 
 def _counts(cells: Sequence[str]) -> bool:
     """Whether they count the rows, from 0 or 1 on."""
     return any(cells == [str(i) for i in range(first, first + len(cells))] for first in (0, 1))
-
-
-def _refuse_ragged(path: Path, form: TextForm, comments: Collection[int]) -> None:
-    """Raise ValueError naming the first row that has not as many cells as there are names."""
-    width, row = len(form.names), 0
-    right = {width, width - 1} if form.names and not form.names[-1] else {width}
-    for number, (line, cells) in enumerate(form.records(path)):
-        if number in comments:
-            continue
-        if len(cells) not in right:
-            raise ValueError(
-                f"{row_words(row)} (line {line}) of {path.name} has {len(cells)} fields and the header has {width}: "
-                f"name each column, and quote cells that hold {form.separator!r}."
-            )
-        row += 1
 
 
 LIKE_AN_ID = "it is text of which no value occurs twice, as an id is"

@@ -18,7 +18,7 @@ from setwise.compare.saved_model import load_model
 from setwise.core.exceptions import Refusal
 from setwise.datasets import load_rows, load_table
 from setwise.datasets.blocks import Budget
-from setwise.datasets.parquet import ParquetTable
+from setwise.datasets.tables import ParquetTable
 from setwise.losses import FBeta, Jaccard, RocArea
 
 pytest.importorskip("pyarrow")

@@ -7,8 +7,8 @@ import pytest
 from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.datasets import load_sample, load_table
 from setwise.datasets.columns import Category, Number
-from setwise.datasets.parquet import ParquetTable
-from setwise.datasets.sampling import uniform_rows, whole_sets
+from setwise.datasets.files import uniform_rows, whole_sets
+from setwise.datasets.tables import ParquetTable
 
 pytest.importorskip("pyarrow")
 

@@ -33,9 +33,8 @@ from setwise.compare.text import listed, seconds_text
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
-from setwise.datasets.files import as_existing, parts_of, request
-from setwise.datasets.parquet import ParquetTable
-from setwise.datasets.sampling import drawn
+from setwise.datasets.files import as_existing, drawn, parts_of, request
+from setwise.datasets.tables import ParquetTable
 from setwise.estimators import MeasureClassifier
 from setwise.estimators.base import end_with
 from setwise.estimators.selection import STRATEGIES

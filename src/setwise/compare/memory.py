@@ -10,7 +10,7 @@ from setwise.compare.text import bytes_text
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import LARGE_FILES
 from setwise.datasets.blocks import Budget
-from setwise.datasets.parquet import ParquetTable
+from setwise.datasets.tables import ParquetTable
 
 LEAST_ROWS = 300
 """A comparison on fewer rows says little."""

@@ -17,8 +17,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.pages import LARGE_FILES
 from setwise.core.terms import Trait
 from setwise.datasets.blocks import Budget, joined
-from setwise.datasets.files import rows_of
-from setwise.datasets.sampling import Sample
+from setwise.datasets.files import Sample, rows_of
 from setwise.decisions.task import Task
 from setwise.distributed.rows import PlacedRows, mean_loss_of
 from setwise.estimators.selection.base_models import Response

@@ -15,8 +15,8 @@ from setwise.compare.saved_model import SavedModel, load_model
 from setwise.compare.sentences import MOST_LABELS
 from setwise.compare.text import listed, percent, threshold_text
 from setwise.core.files import try_file, written_whole
-from setwise.datasets.columns import FeatureNames, some, word
-from setwise.datasets.files import NewRows, load_numbered, load_rows
+from setwise.datasets.columns import some, word
+from setwise.datasets.files import FeatureNames, NewRows, load_numbered, load_rows
 
 
 def predict_command(

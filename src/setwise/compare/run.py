@@ -27,7 +27,7 @@ from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import Ints, Values, as_kind, as_number, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import HOW_IT_CHOOSES, OPTIONS
-from setwise.datasets.columns import FeatureNames
+from setwise.datasets.files import FeatureNames
 from setwise.decisions import UnmetFloor
 from setwise.decisions.task import Task
 from setwise.estimators.selection.choice import cross_fitted, gain_of

@@ -1,8 +1,7 @@
 """Data from synthetic problems and from local files. Nothing is ever downloaded."""
 
-from setwise.datasets.files import Data, NewRows, load, load_numbered, load_rows, load_table
+from setwise.datasets.files import Data, NewRows, load, load_numbered, load_rows, load_sample, load_table
 from setwise.datasets.images import LabeledImages, load_horses, load_labeled_images
-from setwise.datasets.sampling import load_sample
 from setwise.datasets.synthetic import ObjectScenes, early_detection, landmarks, object_scenes, textured_objects
 
 __all__ = [

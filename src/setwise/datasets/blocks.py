@@ -16,7 +16,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.files import in_line
 from setwise.core.pages import FILES
 from setwise.datasets.columns import room_for, some
-from setwise.datasets.parquet import ParquetFile, Stamp, coded, is_of
+from setwise.datasets.tables import ParquetFile, Stamp, coded, is_of
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 

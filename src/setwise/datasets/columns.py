@@ -1,16 +1,17 @@
-"""The kinds of columns of a raw table, each of which turns its cells into numbers, with NaN for a gap.
+"""The columns of a table: their kinds, each of which turns cells into numbers, with NaN for a gap.
 
-Columns without a header get names when these are asked for. Missing values among labels and ids are refused, since
-their meaning is unknown.
+Missing values among labels and ids are refused, since their meaning is unknown.
 """
 
 import mmap
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import groupby
+from pathlib import Path
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -18,21 +19,6 @@ from numpy.typing import NDArray
 
 from setwise.core.attributes import cached_property
 from setwise.core.checks import as_names, as_text, shown
-
-
-@final
-@dataclass(frozen=True)
-class FeatureNames(Sequence[str]):
-    """The names ``"feature j"`` for each j in ``places``, made on demand, so that they take no memory."""
-
-    places: range
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    def __getitem__(self, place: Any) -> Any:
-        found = self.places[place]
-        return FeatureNames(found) if isinstance(found, range) else f"feature {found}"
 
 
 def some(names: Sequence[str]) -> str:
@@ -549,3 +535,195 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return "_" not in text
+
+
+EXACT = 2.0**53
+"""From this size on, different whole numbers become equal in float64."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of a table by name, all with ``rows`` cells, as the file holds them.
+
+    ``cells(name)`` is a column as an array of numbers, of truth values, or as texts. ``decimal_comma`` tells whether a
+    comma in a number is rather a decimal one, since it does not part the cells. ``place`` gives the words for a row in
+    sentences, and ``notes`` are sentences on how the file was read.
+    """
+
+    path: Path
+    names: tuple[str, ...]
+    rows: int
+    cells: Callable[[str], Cells]
+    decimal_comma: bool = False
+    place: Callable[[int], str] = row_words
+    notes: tuple[str, ...] = ()
+
+    def require(self, names: Sequence[str], what: str = "") -> None:
+        """Raise ValueError if a named column is missing; ``what`` follows its name in the sentence."""
+        for name in names:
+            if name not in self.names:
+                aside = "" if len(self.names) > 1 else " If another character parts its cells, name it by --sep."
+                raise ValueError(f"{self.path.name} has no column {name!r}{what}; it has {some(self.names)}.{aside}")
+
+    def numbers(self, names: Sequence[str]) -> NDArray[np.float64]:
+        """The named columns as a matrix, (n, len(names)) float64.
+
+        Raises ValueError that names the first cell that is not a finite number.
+        """
+        out = np.empty((self.rows, len(names)))
+        for j, name in enumerate(names):
+            out[:, j] = Number(name).codes(self.cells(name), self.path.name, self.place)
+            gaps = np.isnan(out[:, j])
+            if gaps.any():
+                where = self.place(int(np.argmax(gaps)))
+                raise ValueError(f"{self.what(name)} holds no number in {where}; fill it, or leave it out.")
+        return out
+
+    def codes(self, columns: Sequence[Column]) -> NDArray[np.float64]:
+        """The numbers (n, d) of d columns of known kinds, with NaN for gaps; ValueError for what does not fit."""
+        X = room_for(self.rows, len(columns), np.dtype(np.float64))
+        # The words of a text are columns that stand together.
+        for source, read in groupby(enumerate(columns), lambda pair: pair[1].source):
+            cells = self.cells(source)
+            for j, column in read:
+                X[:, j] = column.codes(cells, self.path.name, self.place)
+        return X
+
+    def texts(self, name: str) -> list[str]:
+        """A column as text, in which a missing number is the empty one."""
+        found: list[str] = as_texts(self.cells(name)).cells.tolist()
+        return found
+
+    def labels(self, name: str) -> NDArray[Any]:
+        """A column of labels, as numbers if float64 tells them apart; ValueError if a label is missing."""
+        cells, found = self.cells(name), self.ids(name)
+        if not isinstance(cells, Texts) or not all(map(is_number, cells.values.tolist())):
+            return found
+        numbers = cells.values.astype(np.float64)[cells.places]
+        refuse_missing(numbers, self.what(name), self.place)
+        return found if (np.abs(numbers) >= EXACT).any() else numbers
+
+    def ids(self, name: str) -> NDArray[Any]:
+        """A column as the file holds it, so that different ids stay different; ValueError if a value is missing."""
+        cells = self.cells(name)
+        found = cells.cells if isinstance(cells, Texts) else cells
+        refuse_missing(found, self.what(name), self.place)
+        return found
+
+    def what(self, name: str) -> str:
+        """The words for a column in a sentence."""
+        return f"column {name!r} of {self.path.name}"
+
+
+LIKE_AN_ID = "it is text of which no value occurs twice, as an id is"
+"""Why a column is left out whose words say nothing about other rows."""
+
+Raw = tuple[NDArray[np.float64], tuple[Column, ...], tuple[str, ...], tuple[str, ...]]
+
+
+def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str], missing: Sequence[str]) -> Raw:
+    """The named columns as numbers (n, d) with NaN for gaps, their d kinds, sentences on what was left out, and ids.
+
+    Left out are columns that hold nothing, the same value in every row, or text of which no value occurs twice, as ids
+    do. ``kinds`` names the kinds of some columns, and ``missing`` further words for gaps.
+    """
+    kept: list[Column] = []
+    codes: list[NDArray[np.float64]] = []
+    notes: list[str] = []
+    for name in names:
+        cells, kind = table.cells(name), kinds.get(name)
+        column = None if kind == "id" else column_of(name, cells, table.decimal_comma, missing, kind)
+        if column is None:
+            notes.append(left_out(name, "it is an id" if kind == "id" else "it holds nothing"))
+            continue
+        prose = kind == "text" or (kind is None and isinstance(column, Category) and is_prose(as_texts(cells)))
+        words = Word.all_of(name, as_texts(cells)) if prose else ()
+        if words or kind == "text":
+            kept += words
+            codes += [one.codes(cells, table.path.name) for one in words]
+            notes.append(f"Column {name!r} is read as text: {len(words)} words of it are features.")
+            continue
+        found = column.codes(cells, table.path.name, table.place)
+        why = _useless(column, found) if kind is None else ""
+        notes += [left_out(name, why)] if why else []
+        # What looks like an id may be numbers that were not read as such.
+        if kind is None and (not why or isinstance(column, Category)):
+            notes += _doubts(column, cells, missing)
+        if not why:
+            kept.append(column)
+            codes.append(found)
+    ids = tuple(name for name in names if kinds.get(name) == "id" or left_out(name, LIKE_AN_ID) in notes)
+    return np.column_stack(codes) if codes else np.empty((table.rows, 0)), tuple(kept), tuple(notes), ids
+
+
+def left_out(name: str, why: str) -> str:
+    """The sentence on a column that is left out."""
+    return f"Column {name!r} is left out: {why}."
+
+
+def _useless(column: Column, codes: NDArray[np.float64]) -> str:
+    """Why a column says nothing about other rows; the empty text if it may say something."""
+    # NaN is neither the largest nor the smallest, so a gap beside one value is a difference.
+    if codes.min() == codes.max():
+        return "it holds the same value in every row"
+    known = codes[~np.isnan(codes)]
+    if isinstance(column, Category) and 1 < len(known) == len(column.words):
+        return LIKE_AN_ID
+    return ""
+
+
+THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
+"""What may be thousands, or a number with a decimal comma."""
+
+
+def _doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
+    """Sentences on a column that may be read in another way."""
+    if not isinstance(cells, Texts):
+        return []
+    name, notes = repr(column.name), []
+    gaps = [text for text in column.missing if text not in missing]
+    if gaps:
+        what = "dates" if isinstance(column, Date) else "numbers"
+        notes.append(f"Column {name} is read as {what}, and {some(gaps)} in it as a gap.")
+    words = cells.without({*WORDS, *column.missing})
+    if isinstance(column, Date) and column.form.startswith("%m") and "%d" in column.form:
+        other = replace(column, form=column.form.translate(str.maketrans("md", "dm")))
+        if not np.isnan(other.of_texts(np.array(words, dtype=object))).any():
+            aside = "If days come first, write them as 2024-12-31."
+            notes.append(f"Column {name} is read as month before day: no date in it tells the order. {aside}")
+    if isinstance(column, Number) and "," in (column.decimal, column.thousands):
+        parted = [found[1] for text in sorted(words) if (found := written(text)) is not None and "," in found[1]]
+        # Of three digits behind each comma nobody can tell.
+        doubtful = all(map(THOUSANDS.fullmatch, parted))
+        if column.decimal == ",":
+            aside = f" If the comma of {shown(parted[0])} parts thousands, take it out." if doubtful else ""
+            notes.append(f"Column {name} is read as numbers with a decimal comma.{aside}")
+        elif doubtful:
+            aside = f"If the comma of {shown(parted[0])} is a decimal one, write a point."
+            notes.append(f"Column {name} is read as numbers with commas between thousands. {aside}")
+    if isinstance(column, Category):
+        # A thousand of the words show what they are.
+        notes += _stray_words(name, column.words[:: max(1, len(words) // 1000)])
+    return notes
+
+
+def _stray_words(name: str, words: Sequence[str]) -> list[str]:
+    """A sentence on a column of text that may be one of numbers or dates."""
+    date, begin = Date.of(name, [words[len(words) // 2]]), f"Column {name} is read as text: it holds"
+    if date is not None:
+        odd_ones = np.isnan(date.of_texts(np.array(words, dtype=object)))
+        strays = [words[i] for i in np.flatnonzero(odd_ones).tolist()]
+    else:
+        read = [Number.of(name, [text]) for text in words]
+        strays = [text for text, column in zip(words, read, strict=True) if column is None]
+        if not strays and not any(column.unit[:1].isalpha() for column in read if column is not None):
+            odd = next((text for text in words if not is_number(text)), words[0])
+            return [
+                f"{begin} {shown(odd)}. If that is a number, write it with a decimal point, with nothing between "
+                "thousands, and with the same unit as the others."
+            ]
+    if 0 < len(strays) <= FEW * len(words):
+        what = "numbers" if date is None else "dates"
+        return [f"{begin} {shown(strays[0])} among its {what}. If that is a gap, write --missing {strays[0]}."]
+    return []

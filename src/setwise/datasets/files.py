@@ -6,19 +6,34 @@ known, are read as a model of earlier rows reads them.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checks import as_choice, as_count, as_kind, as_mapping, as_names, as_text, shown
+from setwise.core.checks import Bools, Ints, as_choice, as_count, as_kind, as_mapping, as_names, as_text, shown
+from setwise.core.exceptions import Refusal
 from setwise.core.files import visible_errors
-from setwise.datasets.columns import KINDS, Column, FeatureNames, as_texts, refuse_missing, room_for, some, word
+from setwise.core.pages import LARGE_FILES
+from setwise.datasets.columns import KINDS, Column, Columns, raw_features, refuse_missing, some, word
 from setwise.datasets.formats import features_and_groups, read_arrays, read_npz, read_svmlight
-from setwise.datasets.parquet import read_parquet
-from setwise.datasets.tables import LIKE_AN_ID, Columns, left_out, raw_features, read_csv
+from setwise.datasets.tables import ParquetTable, read_csv, read_parquet
+
+
+@final
+@dataclass(frozen=True)
+class FeatureNames(Sequence[str]):
+    """The names ``"feature j"`` for each j in ``places``, made on demand, so that they take no memory."""
+
+    places: range
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, place: Any) -> Any:
+        found = self.places[place]
+        return FeatureNames(found) if isinstance(found, range) else f"feature {found}"
 
 
 def two_labels(values: NDArray[Any], what: str, positive: str | None) -> tuple[NDArray[np.int64], tuple[str, str]]:
@@ -287,13 +302,12 @@ def of_columns(table: Columns, asked: Request) -> Data:
     path, (target, others) = table.path, parts_of(table, asked)
     # Every column that is not named otherwise is a feature.
     names = tuple(n for n in table.names if n not in target and n not in others)
-    X, columns, notes = raw_features(table, names, asked.kinds, asked.missing) if asked.raw else (None, (), ())
+    X, columns, notes, ids = raw_features(table, names, asked.kinds, asked.missing) if asked.raw else (None, (), (), ())
     notes = (*table.notes, *notes)
     features = tuple(column.name for column in columns) if asked.raw else names
     if not features:
         raise ValueError(" ".join([f"{path.name} has no column left for features.", *notes]))
     X = table.numbers(names) if X is None else X
-    ids = tuple(name for name in names if asked.kinds.get(name) == "id" or left_out(name, LIKE_AN_ID) in notes)
     groups = None if asked.group is None else table.ids(asked.group)
     # Several targets make a label matrix, whose rows are the sets.
     if len(target) > 1:
@@ -444,15 +458,8 @@ def rows_of(table: Columns, columns: Sequence[Column], group: str | None, wanted
     """The rows of a table as :func:`load_rows` reads them, with the columns ``wanted`` as text."""
     table.require([column.source for column in columns], ", which the model reads")
     table.require([name for name in (*wanted, group) if name is not None])
-    X = room_for(table.rows, len(columns), np.dtype(np.float64))
-    # The words of a text are columns that stand together.
-    for source, read in groupby(enumerate(columns), lambda pair: pair[1].source):
-        cells = table.cells(source)
-        for j, column in read:
-            X[:, j] = column.codes(cells, table.path.name, table.place)
-    # A missing number is the empty text.
-    kept = {name: as_texts(table.cells(name)).cells.tolist() for name in wanted}
-    return NewRows(X, None if group is None else table.ids(group), kept)
+    kept = {name: table.texts(name) for name in wanted}
+    return NewRows(table.codes(columns), None if group is None else table.ids(group), kept)
 
 
 @visible_errors()
@@ -504,3 +511,118 @@ def load_numbered(path: str | Path, n_features: int, group: str | None = None, f
     # Other columns are cut off, and missing ones are 0.
     X.resize(X.shape[0], n_features)
     return NewRows(X, groups, {})
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A random part of a Parquet table.
+
+    Attributes
+    ----------
+    table : the file
+    asked : what is read of it
+    target : the names of the target columns
+    rows : (m,) the numbers of the rows of the part in the file, rising
+    sets : the number of sets in the file, 1 without groups; of a label matrix each row is one
+    """
+
+    table: ParquetTable
+    asked: Request
+    target: tuple[str, ...]
+    rows: Ints
+    sets: int
+
+    def holds(self, first: int, last: int) -> Bools:
+        """Which of the rows ``first`` to ``last - 1`` of the file are in the part, (last - first,)."""
+        return np.isin(np.arange(first, last), self.rows, assume_unique=True)
+
+
+@visible_errors()
+def load_sample(
+    path: str | Path,
+    rows: int,
+    target: str | Sequence[str] | None = None,
+    group: str | None = None,
+    positive: str | None = None,
+    drop: str | Sequence[str] | None = None,
+    seed: int = 0,
+    kinds: Mapping[str, str] | None = None,
+    missing: str | Sequence[str] | None = None,
+) -> Data:
+    """Read random rows of a Parquet table as :func:`load_table` reads all of them; memory is proportional to the rows.
+
+    All parts of so many rows have the same chance. With ``group`` whole sets are drawn, one after another until the
+    next one would be too much. What is drawn depends on the seed, and not on the row groups of the file.
+
+    Parameters
+    ----------
+    path : the path of a ``.parquet`` file
+    rows : at most so many rows
+    target, group, positive, drop : as in :func:`load`
+    seed : the seed of the draw, an int from 0 on
+    kinds, missing : as in :func:`load_table`
+
+    Returns
+    -------
+    Data
+        The rows that are drawn, in the order of the file.
+
+    Raises
+    ------
+    Refusal : if rows are too few for the first set that is drawn
+    TypeError : if path is no path, a name no text, kinds no mapping, or rows or seed no whole number
+    ValueError, OSError : with one sentence that says what is wrong and where; also without PyArrow
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import pyarrow.parquet as pq
+    >>> from setwise.datasets import load_sample
+    >>> table = pa.table({"size": range(1000), "y": [0, 1] * 500})
+    >>> pq.write_table(table, "t.parquet")
+    >>> data = load_sample("t.parquet", rows=10, seed=0)
+    >>> data.X.shape, bool((data.X[:, 0] % 2 == data.y).all())
+    ((10, 1), True)
+    """
+    asked, seed = request(True, target, group, positive, drop, kinds, missing), as_count(seed, "seed", low=0)
+    return drawn(ParquetTable(as_existing(path)), asked, lambda sets: as_count(rows, "rows"), seed)[0]
+
+
+def drawn(table: ParquetTable, asked: Request, room: Callable[[int], int], seed: int) -> tuple[Data, Sample]:
+    """The content of a random part of a table, and the part.
+
+    ``room`` tells for a number of sets how many rows the part may have.
+    """
+    import pyarrow as pa
+
+    target, _ = parts_of(table.head, asked)
+    if asked.group is None:
+        sets = table.rows if len(target) > 1 else 1
+        chosen = uniform_rows(table.rows, room(sets), seed)
+    else:
+        codes: dict[Any, int] = {}
+        ids, sizes = table.sets(asked.group, codes)
+        sets, rows = len(ids), room(len(ids))
+        wanted = ids[whole_sets(sizes, rows, seed)]
+        if not len(wanted):
+            raise Refusal(
+                f"{rows} rows are too few for a set of {table.path.name}, which may have {sizes.max()}.", LARGE_FILES
+            )
+        held = (np.isin(table.ids([g], asked.group, codes), wanted) for g in range(len(table.sizes)))
+        chosen = np.concatenate([first + np.flatnonzero(one) for first, one in zip(table.edges, held, strict=False)])
+    names = [name for name in table.names if name not in asked.drop]
+    places = np.split(chosen, np.searchsorted(chosen, table.edges[1:-1]))
+    parts = [table.arrow([g], names).take(rows - table.edges[g]) for g, rows in enumerate(places) if len(rows)]
+    return of_columns(table.columns(pa.concat_tables(parts)), asked), Sample(table, asked, target, chosen, sets)
+
+
+def uniform_rows(n: int, rows: int, seed: int) -> Ints:
+    """The numbers of ``rows`` random ones of n rows, rising; all of them where there are fewer. Memory is O(rows)."""
+    return np.sort(np.random.default_rng(seed).choice(n, min(rows, n), replace=False, shuffle=False))
+
+
+def whole_sets(sizes: Ints, rows: int, seed: int) -> Ints:
+    """The places of random sets that have at most so many rows together, up to the first one that would be too much."""
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    return np.sort(order[: int(np.searchsorted(np.cumsum(sizes[order]), rows, side="right"))])

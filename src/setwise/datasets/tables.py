@@ -1,43 +1,24 @@
-"""Tables with named columns: numbers, dates, words and truth values, with gaps; and how text tables are read."""
+"""Tables in files, with columns by name: text as pandas reads it, and Parquet as pyarrow reads it."""
 
 import codecs
 import csv
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
-from itertools import count, islice
+from itertools import accumulate, count, islice
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checks import shown
-from setwise.datasets.columns import (
-    FEW,
-    WORDS,
-    Category,
-    Cells,
-    Column,
-    Date,
-    Number,
-    Texts,
-    Word,
-    as_texts,
-    column_of,
-    is_number,
-    is_prose,
-    pandas_for,
-    refuse_missing,
-    row_words,
-    some,
-    written,
-)
-
-EXACT = 2.0**53
-"""From this size on, different whole numbers become equal in float64."""
+from setwise.core.checks import Ints, shown
+from setwise.core.exceptions import BrokenPromise
+from setwise.datasets.columns import WORDS, Cells, Columns, Texts, is_number, pandas_for, row_words
 
 SEPARATORS = ",;\t|"
 """What may part the cells of a text table; the one that parts the header and the first row into most cells is taken."""
@@ -50,66 +31,6 @@ HEAD = 1000
 
 NAMELESS = "Unnamed: {}"
 """What a column without a name is called, from its place from 0 on, as pandas calls it."""
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """The columns of a table by name, all with ``rows`` cells, as the file holds them.
-
-    ``cells(name)`` is a column as an array of numbers, of truth values, or as texts. ``decimal_comma`` tells whether a
-    comma in a number is rather a decimal one, since it does not part the cells. ``place`` gives the words for a row in
-    sentences, and ``notes`` are sentences on how the file was read.
-    """
-
-    path: Path
-    names: tuple[str, ...]
-    rows: int
-    cells: Callable[[str], Cells]
-    decimal_comma: bool = False
-    place: Callable[[int], str] = row_words
-    notes: tuple[str, ...] = ()
-
-    def require(self, names: Sequence[str], what: str = "") -> None:
-        """Raise ValueError if a named column is missing; ``what`` follows its name in the sentence."""
-        for name in names:
-            if name not in self.names:
-                aside = "" if len(self.names) > 1 else " If another character parts its cells, name it by --sep."
-                raise ValueError(f"{self.path.name} has no column {name!r}{what}; it has {some(self.names)}.{aside}")
-
-    def numbers(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """The named columns as a matrix, (n, len(names)) float64.
-
-        Raises ValueError that names the first cell that is not a finite number.
-        """
-        out = np.empty((self.rows, len(names)))
-        for j, name in enumerate(names):
-            out[:, j] = Number(name).codes(self.cells(name), self.path.name, self.place)
-            gaps = np.isnan(out[:, j])
-            if gaps.any():
-                where = self.place(int(np.argmax(gaps)))
-                raise ValueError(f"{self.what(name)} holds no number in {where}; fill it, or leave it out.")
-        return out
-
-    def labels(self, name: str) -> NDArray[Any]:
-        """A column of labels, as numbers if float64 tells them apart; ValueError if a label is missing."""
-        cells, found = self.cells(name), self.ids(name)
-        if not isinstance(cells, Texts) or not all(map(is_number, cells.values.tolist())):
-            return found
-        numbers = cells.values.astype(np.float64)[cells.places]
-        refuse_missing(numbers, self.what(name), self.place)
-        return found if (np.abs(numbers) >= EXACT).any() else numbers
-
-    def ids(self, name: str) -> NDArray[Any]:
-        """A column as the file holds it, so that different ids stay different; ValueError if a value is missing."""
-        cells = self.cells(name)
-        found = cells.cells if isinstance(cells, Texts) else cells
-        refuse_missing(found, self.what(name), self.place)
-        return found
-
-    def what(self, name: str) -> str:
-        """The words for a column in a sentence."""
-        return f"column {name!r} of {self.path.name}"
 
 
 @final
@@ -303,114 +224,177 @@ def _counts(cells: Sequence[str]) -> bool:
     return any(cells == [str(i) for i in range(first, first + len(cells))] for first in (0, 1))
 
 
-LIKE_AN_ID = "it is text of which no value occurs twice, as an id is"
-"""Why a column is left out whose words say nothing about other rows."""
+BUFFER = 1 << 20
+"""So many bytes of a column are read at a time, that there is no copy of all of it before it is decoded."""
 
-Raw = tuple[NDArray[np.float64], tuple[Column, ...], tuple[str, ...]]
+NUMBERS = ("boolean", "integer", "floating")
+"""The kinds of columns that hold numbers, as pyarrow calls them."""
 
 
-def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str], missing: Sequence[str]) -> Raw:
-    """The named columns as numbers (n, d) with NaN for gaps, their d kinds, and sentences on what was left out.
+def is_of(kind: Any, *names: str) -> bool:
+    """Whether a type of pyarrow is of one of the kinds with these names, as ``"integer"``."""
+    import pyarrow as pa
 
-    Left out are columns that hold nothing, the same value in every row, or text of which no value occurs twice, as ids
-    do. ``kinds`` names the kinds of some columns, and ``missing``
-    further words for gaps.
+    return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
+
+
+@final
+@dataclass(frozen=True)
+class Stamp:
+    """A file, and its size, the time of its last change and its number at some time."""
+
+    path: Path
+    state: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """The stamp of a file as it is now."""
+        found = os.stat(path)
+        return cls(path, (found.st_size, found.st_mtime_ns, found.st_ino))
+
+    def check(self) -> None:
+        """Raise BrokenPromise where the file is another one by now."""
+        with suppress(OSError):
+            if Stamp.of(self.path) == self:
+                return
+        raise BrokenPromise(f"X changed while it was read: {self.path.name} is not the file that it was.")
+
+
+class ParquetFile:
+    """Columns of row groups of a Parquet file; this needs pyarrow.
+
+    Parameters
+    ----------
+    stamp : the file, which must stay as it is
+    absent : the sentence where pyarrow is not installed
+    damaged : what is said before the reason of pyarrow, where the file cannot be read
+
+    Attributes
+    ----------
+    metadata, schema : what the footer of the file says
+    sizes : the number of rows of each row group
+    edges : row group g has the rows ``edges[g]:edges[g+1]``
     """
-    kept: list[Column] = []
-    codes: list[NDArray[np.float64]] = []
-    notes: list[str] = []
-    for name in names:
-        cells, kind = table.cells(name), kinds.get(name)
-        column = None if kind == "id" else column_of(name, cells, table.decimal_comma, missing, kind)
-        if column is None:
-            notes.append(left_out(name, "it is an id" if kind == "id" else "it holds nothing"))
-            continue
-        prose = kind == "text" or (kind is None and isinstance(column, Category) and is_prose(as_texts(cells)))
-        words = Word.all_of(name, as_texts(cells)) if prose else ()
-        if words or kind == "text":
-            kept += words
-            codes += [one.codes(cells, table.path.name) for one in words]
-            notes.append(f"Column {name!r} is read as text: {len(words)} words of it are features.")
-            continue
-        found = column.codes(cells, table.path.name, table.place)
-        why = _useless(column, found) if kind is None else ""
-        notes += [left_out(name, why)] if why else []
-        # What looks like an id may be numbers that were not read as such.
-        if kind is None and (not why or isinstance(column, Category)):
-            notes += _doubts(column, cells, missing)
-        if not why:
-            kept.append(column)
-            codes.append(found)
-    return np.column_stack(codes) if codes else np.empty((table.rows, 0)), tuple(kept), tuple(notes)
+
+    def __init__(self, stamp: Stamp, absent: str, damaged: str) -> None:
+        self.stamp, self._absent, self._damaged = stamp, absent, damaged
+        self.metadata: Any = None
+        with self.opened() as file:
+            self.metadata, self.schema = file.metadata, file.schema_arrow
+        self.sizes: list[int] = [self.metadata.row_group(g).num_rows for g in range(self.metadata.num_row_groups)]
+        self.edges = [0, *accumulate(self.sizes)]
+
+    def arrow(self, groups: Sequence[int], names: Sequence[str]) -> Any:
+        """Some columns of some row groups as a table of pyarrow."""
+        with self.opened() as file:
+            return file.read_row_groups(list(groups), columns=list(names)).select(list(names))
+
+    def is_number(self, name: str) -> bool:
+        """Whether a column holds numbers."""
+        return is_of(self.schema.field(name).type, *NUMBERS)
+
+    @contextmanager
+    def opened(self) -> Any:
+        """The file of pyarrow; ValueError in a sentence where it cannot be read, BrokenPromise where it has changed."""
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise ValueError(self._absent) from None
+        self.stamp.check()
+        try:
+            with pq.ParquetFile(self.stamp.path, metadata=self.metadata, buffer_size=BUFFER) as file:
+                yield file
+            self.stamp.check()
+        except (pa.ArrowException, OSError) as error:
+            self.stamp.check()
+            raise ValueError(f"{self._damaged}: {' '.join(str(error).split()).rstrip('.')}.") from None
 
 
-def left_out(name: str, why: str) -> str:
-    """The sentence on a column that is left out."""
-    return f"Column {name!r} is left out: {why}."
+@final
+class ParquetTable(ParquetFile):
+    """Row groups of a Parquet table, which has rows, and columns of different names.
+
+    Parameters
+    ----------
+    path : the file, which must stay as it is
+    sep, encoding : None, for these are of text tables
+
+    Attributes
+    ----------
+    names : the names of the columns
+    rows : the number of all rows
+    bytes : what all columns take before they are compressed, as the file says
+    head : the columns without any cells
+    """
+
+    def __init__(self, path: Path, sep: str | None = None, encoding: str | None = None) -> None:
+        if sep is not None or encoding is not None:
+            raise ValueError(f"sep and encoding are for text tables; {path.name} is a Parquet table.")
+        absent = f"to read {path.name} install pyarrow: pip install 'setwise[compare]'."
+        super().__init__(Stamp.of(path), absent, f"{path.name} is not a Parquet table")
+        self.path, self.names, self.rows = path, tuple(self.schema.names), self.edges[-1]
+        if not self.rows or not self.names:
+            raise ValueError(f"{path.name} has no rows.")
+        name, times = Counter(self.names).most_common(1)[0]
+        if times > 1:
+            raise ValueError(f"{path.name} has two columns {f'called {name!r}' if name else 'without a name'}.")
+        self.bytes = sum(self.metadata.row_group(g).total_byte_size for g in range(len(self.sizes)))
+        self.head = self.columns(self.schema.empty_table())
+
+    def columns(self, table: Any) -> Columns:
+        """The columns of a table of Arrow."""
+        # A column of another type than numbers and text is refused where it is read, and may be left out.
+        return Columns(self.path, self.names, table.num_rows, lambda name: self._cells(table.column(name), name))
+
+    def ids(self, groups: Sequence[int], name: str, codes: dict[Any, int]) -> NDArray[Any]:
+        """A column of ids of some row groups: numbers as they are, and other kinds as the numbers in ``codes``.
+
+        What has no number in ``codes`` gets the next one, so that a value has the same number wherever it occurs.
+        """
+        table = self.arrow(groups, (name,))
+        if self.is_number(name):
+            return self.columns(table).ids(name)
+        column = table.column(0).combine_chunks().dictionary_encode()
+        odd = [one for one in column.dictionary.to_pylist() if one is None or one in WORDS]
+        if odd or column.null_count:
+            what = shown(odd[0] if odd else "")
+            raise ValueError(f"column {name!r} of {self.path.name} holds {what}, which is no id; leave such rows out.")
+        return coded(column, codes)
+
+    def sets(self, name: str, codes: dict[Any, int]) -> tuple[NDArray[Any], Ints]:
+        """The sorted ids of all sets, and how many rows each of them has."""
+        parts = [np.unique(self.ids([g], name, codes), return_counts=True) for g in range(len(self.sizes))]
+        known, owners = np.unique(np.concatenate([some for some, _ in parts]), return_inverse=True)
+        counts = np.concatenate([counts for _, counts in parts])
+        return known, np.bincount(owners, counts, minlength=len(known)).astype(np.int64)
+
+    def _cells(self, column: Any, name: str) -> Cells:
+        """A column; a missing number is NaN, and a missing text is the empty one."""
+        import pyarrow as pa
+
+        if is_of(column.type, *NUMBERS):
+            # Truth values with gaps would become objects; as whole numbers with gaps they become floats with NaN.
+            gaps = is_of(column.type, "boolean") and column.null_count
+            return np.asarray((column.cast(pa.int8()) if gaps else column).to_numpy())
+        try:
+            # Dates and decimals become text, which keeps all their digits.
+            return Texts.of(column.cast(pa.string()).fill_null("").to_numpy())
+        except pa.ArrowException:
+            raise ValueError(
+                f"column {name!r} of {self.path.name} has the type {column.type}, neither numbers nor text; leave it "
+                "out."
+            ) from None
 
 
-def _useless(column: Column, codes: NDArray[np.float64]) -> str:
-    """Why a column says nothing about other rows; the empty text if it may say something."""
-    # NaN is neither the largest nor the smallest, so a gap beside one value is a difference.
-    if codes.min() == codes.max():
-        return "it holds the same value in every row"
-    known = codes[~np.isnan(codes)]
-    if isinstance(column, Category) and 1 < len(known) == len(column.words):
-        return LIKE_AN_ID
-    return ""
+def coded(column: Any, codes: dict[Any, int]) -> Ints:
+    """An array of Arrow without gaps as the numbers in ``codes``; a value that has none there gets the next one."""
+    words = column.dictionary_encode()
+    known = np.array([codes.setdefault(value, len(codes)) for value in words.dictionary.to_pylist()], dtype=np.int64)
+    return np.asarray(known[words.indices.to_numpy()])
 
 
-THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
-"""What may be thousands, or a number with a decimal comma."""
-
-
-def _doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
-    """Sentences on a column that may be read in another way."""
-    if not isinstance(cells, Texts):
-        return []
-    name, notes = repr(column.name), []
-    gaps = [text for text in column.missing if text not in missing]
-    if gaps:
-        what = "dates" if isinstance(column, Date) else "numbers"
-        notes.append(f"Column {name} is read as {what}, and {some(gaps)} in it as a gap.")
-    words = cells.without({*WORDS, *column.missing})
-    if isinstance(column, Date) and column.form.startswith("%m") and "%d" in column.form:
-        other = replace(column, form=column.form.translate(str.maketrans("md", "dm")))
-        if not np.isnan(other.of_texts(np.array(words, dtype=object))).any():
-            aside = "If days come first, write them as 2024-12-31."
-            notes.append(f"Column {name} is read as month before day: no date in it tells the order. {aside}")
-    if isinstance(column, Number) and "," in (column.decimal, column.thousands):
-        parted = [found[1] for text in sorted(words) if (found := written(text)) is not None and "," in found[1]]
-        # Of three digits behind each comma nobody can tell.
-        doubtful = all(map(THOUSANDS.fullmatch, parted))
-        if column.decimal == ",":
-            aside = f" If the comma of {shown(parted[0])} parts thousands, take it out." if doubtful else ""
-            notes.append(f"Column {name} is read as numbers with a decimal comma.{aside}")
-        elif doubtful:
-            aside = f"If the comma of {shown(parted[0])} is a decimal one, write a point."
-            notes.append(f"Column {name} is read as numbers with commas between thousands. {aside}")
-    if isinstance(column, Category):
-        # A thousand of the words show what they are.
-        notes += _stray_words(name, column.words[:: max(1, len(words) // 1000)])
-    return notes
-
-
-def _stray_words(name: str, words: Sequence[str]) -> list[str]:
-    """A sentence on a column of text that may be one of numbers or dates."""
-    date, begin = Date.of(name, [words[len(words) // 2]]), f"Column {name} is read as text: it holds"
-    if date is not None:
-        odd_ones = np.isnan(date.of_texts(np.array(words, dtype=object)))
-        strays = [words[i] for i in np.flatnonzero(odd_ones).tolist()]
-    else:
-        read = [Number.of(name, [text]) for text in words]
-        strays = [text for text, column in zip(words, read, strict=True) if column is None]
-        if not strays and not any(column.unit[:1].isalpha() for column in read if column is not None):
-            odd = next((text for text in words if not is_number(text)), words[0])
-            return [
-                f"{begin} {shown(odd)}. If that is a number, write it with a decimal point, with nothing between "
-                "thousands, and with the same unit as the others."
-            ]
-    if 0 < len(strays) <= FEW * len(words):
-        what = "numbers" if date is None else "dates"
-        return [f"{begin} {shown(strays[0])} among its {what}. If that is a gap, write --missing {strays[0]}."]
-    return []
+def read_parquet(path: Path, sep: str | None = None, encoding: str | None = None) -> Columns:
+    """Read all of a Parquet table; this needs pyarrow. ``sep`` and ``encoding`` are those of text tables."""
+    table = ParquetTable(path, sep, encoding)
+    return table.columns(table.arrow(range(len(table.sizes)), table.names))

@@ -185,6 +185,7 @@ class ParquetBlocks:
     Attributes
     ----------
     names : the names of the features
+    is_number : tells of a column whether it holds numbers
     count, features, edges, room : as those of :class:`~setwise.datasets.blocks.ArrayBlocks`
     """
 
@@ -199,6 +200,7 @@ class ParquetBlocks:
             raise FileNotFoundError(f"X must be the path of a Parquet file; there is no {path.name!r}.") from None
         absent = f"X is refused: to read {name} install pyarrow: pip install 'setwise[compare]'."
         self._file = ParquetFile(stamp, absent, f"X must be a Parquet file; {name} cannot be read")
+        self.is_number = self._file.is_number
         self.names = self._features(features, others)
         kinds = [self._file.schema.field(name).type for name in self.names]
         self._dtype = matrix_dtype([np.dtype(kind.to_pandas_dtype()) for kind in kinds])
@@ -251,10 +253,6 @@ class ParquetBlocks:
                 raise ValueError(f"groups must be numbers, text or dates; column {name!r} holds {column.type}.")
             # A value has the same code in all blocks, in whatever order they are read.
             yield self._numbers(column, name, "groups") if self.is_number(name) else coded(column, self._codes)
-
-    def is_number(self, name: str) -> bool:
-        """Whether a column holds numbers."""
-        return self._file.is_number(name)
 
     def _features(self, features: Sequence[str] | None, others: Sequence[str]) -> tuple[str, ...]:
         """The names of the features, all of which and of the others are in the file."""

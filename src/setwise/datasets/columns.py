@@ -571,14 +571,12 @@ class Columns:
 
         Raises ValueError that names the first cell that is not a finite number.
         """
-        out = np.empty((self.rows, len(names)))
-        for j, name in enumerate(names):
-            out[:, j] = Number(name).codes(self.cells(name), self.path.name, self.place)
-            gaps = np.isnan(out[:, j])
-            if gaps.any():
-                where = self.place(int(np.argmax(gaps)))
+        X = self.codes([Number(name) for name in names])
+        for name, column in zip(names, X.T, strict=True):
+            if np.isnan(column).any():
+                where = self.place(int(np.isnan(column).argmax()))
                 raise ValueError(f"{self.what(name)} holds no number in {where}; fill it, or leave it out.")
-        return out
+        return X
 
     def codes(self, columns: Sequence[Column]) -> NDArray[np.float64]:
         """The numbers (n, d) of d columns of known kinds, with NaN for gaps; ValueError for what does not fit."""
@@ -681,48 +679,43 @@ def _doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
     """Sentences on a column that may be read in another way."""
     if not isinstance(cells, Texts):
         return []
-    name, notes = repr(column.name), []
+    words, begin = cells.without({*WORDS, *column.missing}), f"Column {column.name!r} is read as"
+    if isinstance(column, Category):
+        # A thousand of the words show what they are.
+        return _stray_words(f"{begin} text: it holds", column.words[:: max(1, len(words) // 1000)])
     gaps = [text for text in column.missing if text not in missing]
-    if gaps:
-        what = "dates" if isinstance(column, Date) else "numbers"
-        notes.append(f"Column {name} is read as {what}, and {some(gaps)} in it as a gap.")
-    words = cells.without({*WORDS, *column.missing})
+    what = "dates" if isinstance(column, Date) else "numbers"
+    notes = [f"{begin} {what}, and {some(gaps)} in it as a gap."] if gaps else []
     if isinstance(column, Date) and column.form.startswith("%m") and "%d" in column.form:
         other = replace(column, form=column.form.translate(str.maketrans("md", "dm")))
         if not np.isnan(other.of_texts(np.array(words, dtype=object))).any():
             aside = "If days come first, write them as 2024-12-31."
-            notes.append(f"Column {name} is read as month before day: no date in it tells the order. {aside}")
+            notes.append(f"{begin} month before day: no date in it tells the order. {aside}")
     if isinstance(column, Number) and "," in (column.decimal, column.thousands):
         parted = [found[1] for text in sorted(words) if (found := written(text)) is not None and "," in found[1]]
         # Of three digits behind each comma nobody can tell.
-        doubtful = all(map(THOUSANDS.fullmatch, parted))
+        doubtful, comma = all(map(THOUSANDS.fullmatch, parted)), f"If the comma of {shown(parted[0])}"
         if column.decimal == ",":
-            aside = f" If the comma of {shown(parted[0])} parts thousands, take it out." if doubtful else ""
-            notes.append(f"Column {name} is read as numbers with a decimal comma.{aside}")
+            aside = f" {comma} parts thousands, take it out." if doubtful else ""
+            notes.append(f"{begin} numbers with a decimal comma.{aside}")
         elif doubtful:
-            aside = f"If the comma of {shown(parted[0])} is a decimal one, write a point."
-            notes.append(f"Column {name} is read as numbers with commas between thousands. {aside}")
-    if isinstance(column, Category):
-        # A thousand of the words show what they are.
-        notes += _stray_words(name, column.words[:: max(1, len(words) // 1000)])
+            notes.append(f"{begin} numbers with commas between thousands. {comma} is a decimal one, write a point.")
     return notes
 
 
-def _stray_words(name: str, words: Sequence[str]) -> list[str]:
+def _stray_words(begin: str, words: Sequence[str]) -> list[str]:
     """A sentence on a column of text that may be one of numbers or dates."""
-    date, begin = Date.of(name, [words[len(words) // 2]]), f"Column {name} is read as text: it holds"
+    date = Date.of("", [words[len(words) // 2]])
     if date is not None:
-        odd_ones = np.isnan(date.of_texts(np.array(words, dtype=object)))
-        strays = [words[i] for i in np.flatnonzero(odd_ones).tolist()]
+        odd = np.isnan(date.of_texts(np.array(words, dtype=object))).tolist()
     else:
-        read = [Number.of(name, [text]) for text in words]
-        strays = [text for text, column in zip(words, read, strict=True) if column is None]
-        if not strays and not any(column.unit[:1].isalpha() for column in read if column is not None):
-            odd = next((text for text in words if not is_number(text)), words[0])
-            return [
-                f"{begin} {shown(odd)}. If that is a number, write it with a decimal point, with nothing between "
-                "thousands, and with the same unit as the others."
-            ]
+        odd = [Number.of("", [text]) is None for text in words]
+        units = [found[2] for text in words if (found := written(text)) is not None]
+        if not any(odd) and not any(unit[:1].isalpha() for unit in units):
+            text = next((text for text in words if not is_number(text)), words[0])
+            aside = "with nothing between thousands, and with the same unit as the others."
+            return [f"{begin} {shown(text)}. If that is a number, write it with a decimal point, {aside}"]
+    strays = [text for text, is_odd in zip(words, odd, strict=True) if is_odd]
     if 0 < len(strays) <= FEW * len(words):
         what = "numbers" if date is None else "dates"
         return [f"{begin} {shown(strays[0])} among its {what}. If that is a gap, write --missing {strays[0]}."]

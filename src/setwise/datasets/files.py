@@ -332,9 +332,7 @@ def parts_of(table: Columns, asked: Request) -> tuple[tuple[str, ...], tuple[str
     if group in target:
         raise ValueError(f"column {group!r} cannot be the target and the group at once.")
     if len(target) > 1 and group is not None:
-        raise ValueError(
-            "several target columns make each row a set, so --group has no meaning; leave one of them out."
-        )
+        raise ValueError("several target columns make each row a set, so --group has no meaning; leave one out.")
     return target, others
 
 
@@ -501,7 +499,7 @@ def load_numbered(path: str | Path, n_features: int, group: str | None = None, f
         as_text(group, "group")
     suffix = path.suffix.lower()
     if suffix == ".npz":
-        X, groups = features_and_groups(read_arrays(path), group, path)
+        X, groups = features_and_groups(read_arrays(path), group, path.name)
         if X.shape[1] != n_features:
             raise ValueError(f"X of {path.name} must have {n_features} features, as the model has; got {X.shape[1]}.")
         return NewRows(X, groups, {})

@@ -32,8 +32,8 @@ def read_npz(
     ``target`` names. Raises ValueError with a sentence. Archives with pickled objects are refused.
     """
     arrays = read_arrays(path)
-    X, groups = features_and_groups(arrays, group, path)
-    y, labels = _target(arrays, target, path)
+    X, groups = features_and_groups(arrays, group, path.name)
+    y, labels = _target(arrays, target, path.name)
     if groups is not None and np.may_share_memory(y, groups):
         raise ValueError(f"array {labels[0]!r} of {path.name} cannot be the target and the group at once.")
     if len(y) != X.shape[0]:
@@ -79,18 +79,18 @@ def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     return np.asarray(array)
 
 
-def _features(arrays: Arrays, path: Path) -> Any:
+def _features(arrays: Arrays, file: str) -> Any:
     """The matrix of features, checked."""
     if "X" not in arrays and not all(part in arrays for part in CSR):
-        raise ValueError(f"{path.name} must hold an array X (or {', '.join(CSR)}); it holds {', '.join(arrays)}.")
+        raise ValueError(f"{file} must hold an array X (or {', '.join(CSR)}); it holds {', '.join(arrays)}.")
     try:
         X = _real(arrays["X"]) if "X" in arrays else _sparse(*(arrays[part] for part in CSR))
     except ValueError as error:
-        raise ValueError(f"the features of {path.name} are not a matrix of numbers: {error}") from None
+        raise ValueError(f"the features of {file} are not a matrix of numbers: {error}") from None
     if X.ndim != 2 or min(X.shape) == 0:
-        raise ValueError(f"X of {path.name} must have shape (n, d) with n, d >= 1; got {X.shape}.")
+        raise ValueError(f"X of {file} must have shape (n, d) with n, d >= 1; got {X.shape}.")
     if not np.isfinite(X if isinstance(X, np.ndarray) else X.data).all():
-        raise ValueError(f"X of {path.name} holds NaN or inf.")
+        raise ValueError(f"X of {file} holds NaN or inf.")
     return X
 
 
@@ -116,9 +116,9 @@ def _sparse(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], sha
     return X
 
 
-def _target(arrays: Arrays, target: Labels | None, path: Path) -> tuple[NDArray[Any], Labels]:
+def _target(arrays: Arrays, target: Labels | None, file: str) -> tuple[NDArray[Any], Labels]:
     """The target, (n,) or (n, p), and the names of its labels."""
-    names = _label_names(arrays, path)
+    names = _label_names(arrays, file)
     # Names of labels come first, then names of arrays, then the usual names y and Y.
     if target is not None and all(t in names for t in target):
         Y = arrays["Y"][:, [names.index(t) for t in target]]
@@ -126,49 +126,45 @@ def _target(arrays: Arrays, target: Labels | None, path: Path) -> tuple[NDArray[
     if target is not None and (len(target) > 1 or target[0] not in arrays):
         odd = next(t for t in target if t not in names)
         known = f"labels {', '.join(names)}" if names else f"arrays {', '.join(arrays)}"
-        raise ValueError(f"{path.name} has no label {odd!r}; it has the {known}.")
+        raise ValueError(f"{file} has no label {odd!r}; it has the {known}.")
     name = target[0] if target else next((n for n in ("y", "Y") if n in arrays), None)
     if name is None:
-        raise ValueError(
-            f"{path.name} must hold the target as y or Y; it holds {', '.join(arrays)}. Name it with --target."
-        )
+        raise ValueError(f"{file} must hold the target as y or Y; it holds {', '.join(arrays)}. Name it with --target.")
     y = arrays[name]
     if y.ndim not in (1, 2) or y.size == 0:
-        raise ValueError(f"{name} of {path.name} must have shape (n,) or (n, p); got {y.shape}.")
+        raise ValueError(f"{name} of {file} must have shape (n,) or (n, p); got {y.shape}.")
     if y.ndim == 2 and y.shape[1] > 1:
         return y, names if name == "Y" and names else tuple(f"label {j}" for j in range(y.shape[1]))
     # A matrix of one column is a vector of labels.
     return y.ravel(), (name,)
 
 
-def _label_names(arrays: Arrays, path: Path) -> Labels:
+def _label_names(arrays: Arrays, file: str) -> Labels:
     """The names of the columns of ``Y``; () if there are none."""
     if "Y" not in arrays or "label_names" not in arrays:
         return ()
     names, Y = tuple(str(name) for name in arrays["label_names"].ravel()), arrays["Y"]
     if Y.ndim != 2 or len(names) != Y.shape[1] or len(set(names)) < len(names):
         raise ValueError(
-            f"label_names of {path.name} must hold a name of its own for each column of Y; "
+            f"label_names of {file} must hold a name of its own for each column of Y; "
             f"it holds {len(names)} and Y has shape {Y.shape}."
         )
     return names
 
 
-def features_and_groups(arrays: Arrays, group: str | None, path: Path) -> tuple[Any, NDArray[Any] | None]:
+def features_and_groups(arrays: Arrays, group: str | None, file: str) -> tuple[Any, NDArray[Any] | None]:
     """The matrix of features, and the ids of the sets, (n,), or None if the archive holds none."""
-    X, name = _features(arrays, path), group or "groups"
+    X, name = _features(arrays, file), group or "groups"
     if group is None and name not in arrays:
         return X, None
     if name not in arrays:
-        raise ValueError(f"{path.name} has no array {name!r} for the groups; it has {', '.join(arrays)}.")
+        raise ValueError(f"{file} has no array {name!r} for the groups; it has {', '.join(arrays)}.")
     groups = arrays[name]
     if groups.ndim != 1 or groups.dtype.kind not in "biufUSmM":
-        raise ValueError(
-            f"the groups of {path.name} must be ids of shape (n,); got {groups.dtype} of shape {groups.shape}."
-        )
-    refuse_missing(groups, f"the array {name!r} of {path.name}")
+        raise ValueError(f"the groups of {file} must be ids of shape (n,); got {groups.dtype} of shape {groups.shape}.")
+    refuse_missing(groups, f"the array {name!r} of {file}")
     if len(groups) != X.shape[0]:
-        raise ValueError(f"the groups of {path.name} have {len(groups)} rows and X has {X.shape[0]}.")
+        raise ValueError(f"the groups of {file} have {len(groups)} rows and X has {X.shape[0]}.")
     return X, groups
 
 

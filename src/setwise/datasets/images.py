@@ -57,11 +57,8 @@ class LabeledImages:
 
     def take(self, chosen: Sequence[int] | NDArray[np.int64]) -> "LabeledImages":
         """The images at the places ``chosen``."""
-        return LabeledImages(
-            tuple(self.names[i] for i in chosen),
-            tuple(self.images[i] for i in chosen),
-            tuple(self.labels[i] for i in chosen),
-        )
+        parts: list[Any] = [tuple(part[i] for i in chosen) for part in (self.names, self.images, self.labels)]
+        return LabeledImages(*parts)
 
 
 @visible_errors()
@@ -155,12 +152,11 @@ def load_horses(folder: str | Path, size: int = 50) -> LabeledImages:
         if not file.is_file():
             raise FileNotFoundError(f"there is no file {file.name} in the folder {place}.")
     masks, colors = (read_arrays(file) for file in files)
-    wanted = ((masks, f"masks{size}"), (masks, "names"), (colors, f"rgb{size}"))
-    for held, name in wanted:
+    wanted = ((masks, f"masks{size}", files[0]), (masks, "names", files[0]), (colors, f"rgb{size}", files[1]))
+    for held, name, file in wanted:
         if name not in held:
-            file = files[held is colors]
             raise ValueError(f"{file.name} must hold an array {name}; it holds {', '.join(held)}.")
-    mask, rgb, names = masks[f"masks{size}"], colors[f"rgb{size}"], masks["names"]
+    mask, names, rgb = (held[name] for held, name, _ in wanted)
     n = len(names)
     if mask.shape != (n, size, size) or rgb.shape != (n, size, size, 3) or rgb.dtype != np.uint8:
         raise ValueError(

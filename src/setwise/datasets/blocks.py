@@ -66,11 +66,9 @@ class Budget:
             return
         # As many sets are expected of the other rows.
         about = KEPT * n + self.beside(n, sets * n // read, named).sets
-        raise Refusal(
-            f"memory={self.bytes} is too small for {n} rows, which take with the sets of the first {read} of them "
-            f"{KEPT * n + taken} bytes beside two blocks: give some {about} bytes, and what two blocks take.",
-            FILES,
-        )
+        what = f"which take with the sets of the first {read} of them {KEPT * n + taken} bytes beside two blocks"
+        give = f"give some {about} bytes, and what two blocks take"
+        raise Refusal(f"memory={self.bytes} is too small for {n} rows, {what}: {give}.", FILES)
 
     def room(self, n: int) -> int:
         """How many of n rows may be evaluated in one place, when no block is read."""
@@ -85,12 +83,9 @@ class Budget:
         read = 2 * least * row
         if self.spare(n) < 2 * read:
             kept = KEPT * n + self.sets
-            whose = "which take" if not self.sets else "which take with their sets"
-            raise Refusal(
-                f"memory={self.bytes} is too small for {n} rows, {whose} {kept} bytes beside two blocks of at least "
-                f"{what}: give {kept + 2 * read} bytes or more.",
-                FILES,
-            )
+            what = f"{'with their sets ' if self.sets else ''}{kept} bytes beside two blocks of at least {what}"
+            give = f"give {kept + 2 * read} bytes or more"
+            raise Refusal(f"memory={self.bytes} is too small for {n} rows, which take {what}: {give}.", FILES)
         return (self.spare(n) - read) // (2 * row)
 
 
@@ -258,7 +253,7 @@ class ParquetBlocks:
         """The names of the features, all of which and of the others are in the file."""
         known = self._file.schema.names
         for name, what in zip(others, ("y", "groups"), strict=False):
-            if name not in known:
+            if known.count(name) != 1:
                 raise ValueError(f"{what} must be a column of {self._name}, which has {some(known)}; got {name!r}.")
         if len(others) > 1 and others[0] == others[1]:
             raise ValueError(f"groups must be another column than y; got {others[0]!r} for both.")
@@ -271,14 +266,11 @@ class ParquetBlocks:
             if known.count(name) != 1 or chosen.count(name) != 1 or name in others:
                 what = "have each column once, and neither that of y nor that of groups"
                 raise ValueError(f"features must {what}; got {name!r}, and {self._name} has {some(known)}.")
+            if not self.is_number(name):
+                what = f"column {name!r} of {self._name} holds {self._file.schema.field(name).type}"
+                raise ValueError(f"X must hold numbers; {what}: leave it out by features, or encode it.")
         if not chosen:
             raise ValueError(f"X must have at least one feature; {self._name} has {some(known)}.")
-        for name in chosen:
-            if not self.is_number(name):
-                what = (
-                    f"X must hold numbers; column {name!r} of {self._name} holds {self._file.schema.field(name).type}"
-                )
-                raise ValueError(f"{what}: leave it out by features, or encode it.")
         return chosen
 
     def _runs(self, name: str, k: int, what: str) -> Iterator[Any]:

@@ -190,10 +190,8 @@ class Column(ABC):
         odd = ~gap & ~np.isfinite(found)
         if odd.any():
             row = int(np.argmax(odd[places]))
-            raise ValueError(
-                f"column {self.name!r} of {file} holds {shown(values[places[row]])} in {place(row)}, and it must hold "
-                f"{self.reads}; mend it, or leave it out."
-            )
+            what = f"column {self.name!r} of {file} holds {shown(values[places[row]])} in {place(row)}"
+            raise ValueError(f"{what}, and it must hold {self.reads}; mend it, or leave it out.")
         return np.asarray(found[places])
 
 
@@ -441,10 +439,8 @@ class Word(Column):
             return ()
         rows = np.bincount(cells.places, minlength=len(cells.values)) @ (counts > 0)
         most = int(np.clip(MOST_CELLS // len(cells), 20, MOST_WORDS))
-        frequent = [
-            word for word in sorted(words, key=lambda w: (-rows[words[w]], w)) if rows[words[word]] >= LEAST_ROWS
-        ]
-        return tuple(cls(f"{name}: {word}", text=name, word=word) for word in sorted(frequent[:most]))
+        found = sorted(sorted(words, key=lambda word: (-rows[words[word]], word))[:most])
+        return tuple(cls(f"{name}: {one}", text=name, word=one) for one in found if rows[words[one]] >= LEAST_ROWS)
 
     @property
     def source(self) -> str:

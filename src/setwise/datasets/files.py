@@ -51,9 +51,8 @@ def two_labels(values: NDArray[Any], what: str, positive: str | None) -> tuple[N
         raise ValueError(f"{what} must have two values; it has {len(kinds)}: {some(words)}.")
     place = int(positive is None or positive == words[1])
     if not place and positive != words[0]:
-        raise ValueError(
-            f"{what} has the values {words[0]!r} and {words[1]!r}, so {positive!r} cannot be the positive one."
-        )
+        held = f"{words[0]!r} and {words[1]!r}"
+        raise ValueError(f"{what} has the values {held}, so {positive!r} cannot be the positive one.")
     return (values == kinds[place]).astype(np.int64), (words[1 - place], words[place])
 
 
@@ -67,9 +66,8 @@ def label_matrix(values: NDArray[Any], names: Sequence[str], file: str) -> NDArr
     odd = (values != 0) & (values != 1)
     if odd.any():
         row, column = np.argwhere(odd)[0]
-        raise ValueError(
-            f"label {names[column]!r} of {file} must hold 0 and 1; row {row + 1} holds {word(values[row, column])}."
-        )
+        held = f"row {row + 1} holds {word(values[row, column])}"
+        raise ValueError(f"label {names[column]!r} of {file} must hold 0 and 1; {held}.")
     return values.astype(np.int64)
 
 
@@ -342,9 +340,7 @@ def _npz(path: Path, asked: Request) -> Data:
     features = FeatureNames(range(X.shape[1]))
     if y.ndim == 2:
         if groups is not None:
-            raise ValueError(
-                f"{path.name} holds a label matrix, whose rows are sets, and groups too; leave the groups out."
-            )
+            raise ValueError(f"{path.name} holds groups and a label matrix, whose rows are sets; leave the groups out.")
         return Data(X, label_matrix(y, labels, path.name), None, labels, features, target=tuple(labels))
     numbers, classes = two_labels(y, f"target {labels[0]!r} of {path.name}", asked.positive)
     return Data(X, numbers, groups, classes, features, target=tuple(labels))
@@ -604,9 +600,8 @@ def drawn(table: ParquetTable, asked: Request, room: Callable[[int], int], seed:
         sets, rows = len(ids), room(len(ids))
         wanted = ids[whole_sets(sizes, rows, seed)]
         if not len(wanted):
-            raise Refusal(
-                f"{rows} rows are too few for a set of {table.path.name}, which may have {sizes.max()}.", LARGE_FILES
-            )
+            what = f"a set of {table.path.name}, which may have {sizes.max()}"
+            raise Refusal(f"{rows} rows are too few for {what}.", LARGE_FILES)
         held = (np.isin(table.ids([g], asked.group, codes), wanted) for g in range(len(table.sizes)))
         chosen = np.concatenate([first + np.flatnonzero(one) for first, one in zip(table.edges, held, strict=False)])
     names = [name for name in table.names if name not in asked.drop]

@@ -61,10 +61,8 @@ def read_arrays(path: Path) -> Arrays:
 def _refuse_bomb(unpacked: int, packed: int) -> None:
     """Raise ValueError where much more is unpacked than the file holds: a small file must not fill the memory."""
     if unpacked > max(MOST_TIMES * packed, ANYWAY):
-        raise ValueError(
-            f"it is {unpacked / packed:,.0f} times as large when unpacked, {unpacked:,} bytes: write it by "
-            f"np.savez, or as {', '.join(CSR)}"
-        )
+        what = f"it is {unpacked / packed:,.0f} times as large when unpacked, {unpacked:,} bytes"
+        raise ValueError(f"{what}: write it by np.savez, or as {', '.join(CSR)}")
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
@@ -145,10 +143,8 @@ def _label_names(arrays: Arrays, file: str) -> Labels:
         return ()
     names, Y = tuple(str(name) for name in arrays["label_names"].ravel()), arrays["Y"]
     if Y.ndim != 2 or len(names) != Y.shape[1] or len(set(names)) < len(names):
-        raise ValueError(
-            f"label_names of {file} must hold a name of its own for each column of Y; "
-            f"it holds {len(names)} and Y has shape {Y.shape}."
-        )
+        held = f"it holds {len(names)} and Y has shape {Y.shape}"
+        raise ValueError(f"label_names of {file} must hold a name of its own for each column of Y; {held}.")
     return names
 
 
@@ -201,9 +197,8 @@ def read_svmlight(
     if not labels:
         raise ValueError(f"{path.name} holds no rows.")
     if queries and len(queries) != len(labels):
-        raise ValueError(
-            f"{path.name} has a qid in {len(queries)} of its {len(labels)} rows; give it in all or in none."
-        )
+        held = f"{len(queries)} of its {len(labels)} rows"
+        raise ValueError(f"{path.name} has a qid in {held}; give it in all or in none.")
     if group not in (None, "qid") or (group and not queries):
         raise ValueError(f"{path.name} has no group {group!r}: that of svmlight is the qid of each row.")
     columns = np.array(indices, dtype=np.int64)

@@ -14,6 +14,8 @@ from scipy.ndimage import gaussian_filter
 from setwise.core.checks import Bools, Ints, Values, as_count, as_number, as_random_state, shown
 from setwise.datasets.images import LabeledImages
 
+RandomState = int | np.random.Generator | None
+
 EARLY = 2.5 * np.array([0.0, 1.0])
 """The mean of positives in the first third of a bag."""
 
@@ -27,9 +29,7 @@ def early_stage(p: int = 15) -> NDArray[np.bool_]:
     return np.arange(p) < -(-p // 3)
 
 
-def early_detection(
-    n_bags: int = 1000, p: int = 15, random_state: int | np.random.Generator | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+def early_detection(n_bags: int = 1000, p: int = 15, random_state: RandomState = None) -> tuple[Values, Ints, Ints]:
     """Draw bags of ``p`` samples of the plane in time order, each of them positive with probability 1/2.
 
     Negatives come from ``N(0, I)`` at all times. Early positives (the first third of a bag) come from ``N((0, 2.5),
@@ -87,8 +87,8 @@ GRAIN = 0.05
 
 
 def landmarks(
-    n: int = 100, noise: float = 0.1, g: int = 20, k: int = 3, random_state: int | np.random.Generator | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    n: int = 100, noise: float = 0.1, g: int = 20, k: int = 3, random_state: RandomState = None
+) -> tuple[Values, Ints]:
     """Draw n images of g*g cells with k points each, and two features for each point.
 
     The rows of the points are uniform among those that differ by 4 or more, and so are the columns. The *precise*
@@ -150,10 +150,7 @@ WAVES = 3
 
 
 def textured_objects(
-    n: int = 20,
-    shape: tuple[int, int] = (40, 60),
-    contrast: float = 0.15,
-    random_state: int | np.random.Generator | None = None,
+    n: int = 20, shape: tuple[int, int] = (40, 60), contrast: float = 0.15, random_state: RandomState = None
 ) -> LabeledImages:
     """Draw n images of one object each, with labels 1 for it and 0 for its surroundings.
 
@@ -276,7 +273,7 @@ def object_scenes(
     objects: tuple[int, int] = (0, 3),
     lengths: tuple[int, int] = (70, 140),
     clutter: float = 3.0,
-    random_state: int | np.random.Generator | None = None,
+    random_state: RandomState = None,
 ) -> ObjectScenes:
     """Draw n gray images, each with ``low..high`` objects whose boxes share no pixel, and with clutter behind them.
 
@@ -317,10 +314,9 @@ def object_scenes(
     n, density = as_count(n, "n"), as_number(clutter, "clutter", low=0.0, high=1000.0)
     height, width = _pair(shape, "shape", 8)
     numbers, sizes = _range(objects, "objects", 0), _range(lengths, "lengths", SHORTEST)
+    room = f"{_high(sizes[1])} x {sizes[1]} pixels"
     if sizes[1] > width or _high(sizes[1]) > height:
-        raise ValueError(
-            f"shape must have room for an object of {_high(sizes[1])} x {sizes[1]} pixels; got {shown(shape)}."
-        )
+        raise ValueError(f"shape must have room for an object of {room}; got {shown(shape)}.")
     rng = np.random.default_rng(as_random_state(random_state))
     drawn = [_scene((height, width), numbers, sizes, density, rng) for _ in range(n)]
     images, boxes, masks = zip(*drawn, strict=True)

@@ -104,10 +104,9 @@ class TextForm:
         right = {width, width - 1} if self.names and not self.names[-1] else {width}
         for row, (line, cells) in enumerate(self.records()):
             if len(cells) not in right:
-                raise ValueError(
-                    f"{row_words(row)} (line {line}) of {self.path.name} has {len(cells)} fields and the header has "
-                    f"{width}: name each column, and quote cells that hold {self.separator!r}."
-                )
+                what = f"{row_words(row)} (line {line}) of {self.path.name} has {len(cells)} fields"
+                aside = f"name each column, and quote cells that hold {self.separator!r}"
+                raise ValueError(f"{what} and the header has {width}: {aside}.")
 
 
 def _encoding(path: Path, asked: str | None) -> tuple[str, list[str]]:
@@ -119,9 +118,8 @@ def _encoding(path: Path, asked: str | None) -> tuple[str, list[str]]:
     for encoding in (usual,) if usual is not None else ("utf-16",) if wide else ("utf-8-sig", "cp1252", "latin-1"):
         with suppress(UnicodeError), path.open(encoding=encoding, newline="") as file:
             if any("\0" in part for part in iter(partial(file.read, 1 << 20), "")):
-                raise ValueError(
-                    f"{path.name} is no text, for it holds NUL; if it is UTF-16, write --encoding utf-16-le."
-                )
+                why = "it holds NUL; if it is UTF-16, write --encoding utf-16-le"
+                raise ValueError(f"{path.name} is no text, for {why}.")
             guess = f"{path.name} is not UTF-8 and is read in {encoding}, a guess; --encoding names another one."
             said = [f"{path.name} is read in UTF-16, as its first bytes say."] if wide else [guess]
             return encoding, [] if asked or encoding == "utf-8-sig" else said
@@ -204,9 +202,8 @@ def _columns(form: TextForm, frame: Any) -> Columns:
         others = (f"{name}.{k}" for k in count(1) if f"{name}.{k}" not in {*given, *names})
         names.append(next(others) if name in names else name)
     notes = [*form.notes, *(f"Column {j + 1} has no name and numbers the rows: it is left out." for j in numbering)]
-    notes += [
-        f"Column {j + 1} has no name and is called {NAMELESS.format(j)!r} here." for j in kept if not form.names[j]
-    ]
+    nameless = [j for j in kept if not form.names[j]]
+    notes += [f"Column {j + 1} has no name and is called {NAMELESS.format(j)!r} here." for j in nameless]
     twice = [(old, new) for old, new in zip(given, names, strict=True) if old != new]
     notes += [f"Column {old!r} is there twice; the later one is called {new!r} here." for old, new in twice]
     if len(comments):
@@ -381,10 +378,8 @@ class ParquetTable(ParquetFile):
             # Dates and decimals become text, which keeps all their digits.
             return Texts.of(column.cast(pa.string()).fill_null("").to_numpy())
         except pa.ArrowException:
-            raise ValueError(
-                f"column {name!r} of {self.path.name} has the type {column.type}, neither numbers nor text; leave it "
-                "out."
-            ) from None
+            what = f"column {name!r} of {self.path.name} has the type {column.type}"
+            raise ValueError(f"{what}, neither numbers nor text; leave it out.") from None
 
 
 def coded(column: Any, codes: dict[Any, int]) -> Ints:

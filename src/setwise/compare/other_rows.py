@@ -131,7 +131,7 @@ def _read(
 ) -> RowBatch:
     """What block k has of the other rows."""
     sample, problem = others.sample, others.problem
-    kept, group = np.flatnonzero(~sample.holds(edges[k], edges[k + 1])), sample.asked.group
+    kept, group = np.setdiff1d(np.arange(edges[k], edges[k + 1]), sample.rows) - edges[k], sample.asked.group
     names = [*dict.fromkeys(column.source for column in problem.columns), *sample.target]
     part = sample.table.columns(sample.table.arrow(groups[k], names).take(kept))
     ids = None if group is None else sample.table.ids(groups[k], group, codes)[kept]

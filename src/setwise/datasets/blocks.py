@@ -43,11 +43,12 @@ class Budget:
     @classmethod
     def of(cls, value: Any, name: str = "memory") -> "Budget":
         """The budget that is given as a number of bytes, or as text: ``"500MB"``, ``"1.5GB"``, ``"2GiB"``."""
-        if isinstance(value, str):
-            found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?|)B?\s*", value.upper())
-            if found is not None:
-                return cls(int(float(found[1]) * UNITS[found[2]]))
-        elif isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1:
+        found = (
+            re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?|)B?\s*", value.upper()) if isinstance(value, str) else None
+        )
+        if found is not None:
+            return cls(int(float(found[1]) * UNITS[found[2]]))
+        if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1:
             return cls(int(value))
         raise ValueError(f"{name} must be bytes, as 500_000_000, or text, as '500MB'; got {shown(value)}.")
 
@@ -254,7 +255,7 @@ class ParquetBlocks:
         known = self._file.schema.names
         for name, what in zip(others, ("y", "groups"), strict=False):
             if known.count(name) != 1:
-                raise ValueError(f"{what} must be a column of {self._name}, which has {some(known)}; got {name!r}.")
+                raise ValueError(f"{what} must be one column of {self._name}, which has {some(known)}; got {name!r}.")
         if len(others) > 1 and others[0] == others[1]:
             raise ValueError(f"groups must be another column than y; got {others[0]!r} for both.")
         # What pandas has stored as the index of its rows says where they stood, and not what they are.
@@ -297,13 +298,11 @@ class ParquetBlocks:
 
 def joined(sizes: Sequence[int], most: int) -> tuple[list[list[int]], list[int]]:
     """The numbers of the row groups of each block, of at most so many rows, and the rows at which blocks begin."""
-    groups: list[list[int]] = []
-    edges = [0]
-    for g, size in enumerate(sizes):
-        if size and groups and edges[-1] - edges[-2] + size <= most:
-            groups[-1].append(g)
-            edges[-1] += size
-        elif size:
-            groups.append([g])
-            edges.append(edges[-1] + size)
+    groups, edges = list[list[int]](), [0]
+    for g in np.flatnonzero(sizes).tolist():
+        if not groups or edges[-1] - edges[-2] + sizes[g] > most:
+            groups.append([])
+            edges.append(edges[-1])
+        groups[-1].append(g)
+        edges[-1] += sizes[g]
     return groups, edges

@@ -266,14 +266,12 @@ class Number(Column):
 
     def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
         """The numbers for texts; infinite ones for the words of these."""
-        if self.decimal == "." and not self.unit and not any("_" in text for text in texts.tolist()):
+        plain = self.decimal == "." and not self.unit
+        if plain and not any("_" in text for text in texts.tolist()):
             with suppress(ValueError):
                 return texts.astype(np.float64)
-        return np.array([self._number(text) for text in texts.tolist()], dtype=np.float64)
-
-    def _number(self, text: str) -> float:
-        plain = not self.unit and self.decimal == "." and is_number(text)
-        return float(text if plain else self._digits(text) or np.nan)
+        digits = (text if plain and is_number(text) else self._digits(text) for text in texts.tolist())
+        return np.array([float(one or np.nan) for one in digits])
 
     def _digits(self, text: str) -> str:
         """The sign and the digits of a text in this form, as Python writes them; the empty text for another one."""
@@ -357,11 +355,9 @@ class Date(Column):
         clock = CLOCK.search(words[0])
         time = "" if clock is None else _clock_form(clock)
         days = ("",) if clock is not None and clock.start() == 0 else DAYS
-        for form in ("", *(day + time for day in days if day + time), *WHOLE):
-            found = cls(name, form)
-            if not np.isnan(found.of_texts(texts[:1])[0]) and not np.isnan(found.of_texts(texts)).any():
-                return found
-        return None
+        found = (cls(name, form) for form in ("", *(day + time for day in days if day + time), *WHOLE))
+        likely = (column for column in found if not np.isnan(column.of_texts(texts[:1])[0]))
+        return next((column for column in likely if not np.isnan(column.of_texts(texts)).any()), None)
 
     @property
     def reads(self) -> str:
@@ -586,8 +582,7 @@ class Columns:
 
     def texts(self, name: str) -> list[str]:
         """A column as text, in which a missing number is the empty one."""
-        found: list[str] = as_texts(self.cells(name)).cells.tolist()
-        return found
+        return list(as_texts(self.cells(name)).cells)
 
     def labels(self, name: str) -> NDArray[Any]:
         """A column of labels, as numbers if float64 tells them apart; ValueError if a label is missing."""

@@ -12,13 +12,16 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checks import Bools, Ints, as_choice, as_count, as_kind, as_mapping, as_names, as_text, shown
+from setwise.core.checks import Ints, as_choice, as_count, as_kind, as_mapping, as_names, as_text, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.files import visible_errors
 from setwise.core.pages import LARGE_FILES
 from setwise.datasets.columns import KINDS, Column, Columns, raw_features, refuse_missing, some, word
 from setwise.datasets.formats import features_and_groups, read_arrays, read_npz, read_svmlight
 from setwise.datasets.tables import ParquetTable, read_csv, read_parquet
+
+Names = str | Sequence[str] | None
+"""Names in a list, or in a text that joins them by commas."""
 
 
 @final
@@ -135,11 +138,7 @@ class Request:
 
 @visible_errors()
 def load(
-    path: str | Path,
-    target: str | Sequence[str] | None = None,
-    group: str | None = None,
-    positive: str | None = None,
-    drop: str | Sequence[str] | None = None,
+    path: str | Path, target: Names = None, group: str | None = None, positive: str | None = None, drop: Names = None
 ) -> Data:
     r"""Read a file of numbers in the format that its suffix names.
 
@@ -184,10 +183,10 @@ def load(
 @visible_errors()
 def load_table(
     path: str | Path,
-    target: str | Sequence[str] | None = None,
+    target: Names = None,
     group: str | None = None,
     positive: str | None = None,
-    drop: str | Sequence[str] | None = None,
+    drop: Names = None,
     kinds: Mapping[str, str] | None = None,
     missing: str | Sequence[str] | None = None,
     sep: str | None = None,
@@ -270,11 +269,11 @@ def request(
     return Request(raw, names, group, positive, left_out, kinds, words, sep, encoding)
 
 
-def as_existing(path: Any) -> Path:
-    """``path`` if it is the path of a file that exists."""
-    found = as_path(path)
-    if not found.is_file():
-        raise FileNotFoundError(f"there is no file {found}.")
+def as_existing(path: Any, name: str = "path", kind: str = "file") -> Path:
+    """The argument ``name`` if it is the path of a file that exists, or of a folder if that is the ``kind``."""
+    found = as_path(path, name, kind)
+    if not (found.is_file() if kind == "file" else found.is_dir()):
+        raise FileNotFoundError(f"there is no {kind} {found}.")
     return found
 
 
@@ -285,7 +284,7 @@ def as_path(path: Any, name: str = "path", kind: str = "file") -> Path:
     return Path(path)
 
 
-def as_names_of_columns(names: str | Sequence[str] | None, what: str) -> tuple[str, ...] | None:
+def as_names_of_columns(names: Names, what: str) -> tuple[str, ...] | None:
     """The names in the argument ``what``, which must be distinct and not empty."""
     if names is None:
         return None
@@ -356,11 +355,10 @@ def _svmlight(path: Path, asked: Request) -> Data:
     return Data(X, numbers, groups, classes, FeatureNames(range(first, first + X.shape[1])))
 
 
-TABLES: dict[str, Callable[[Path, str | None, str | None], Columns]] = {
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".parquet": read_parquet,
-}
+TableReader = Callable[[Path, str | None, str | None], Columns]
+"""What reads a table from its path, its separator and its encoding."""
+
+TABLES: dict[str, TableReader] = {".csv": read_csv, ".tsv": read_csv, ".parquet": read_parquet}
 """The readers of tables with named columns, by the suffixes of files."""
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".dat")
@@ -399,7 +397,7 @@ def load_rows(
     path: str | Path,
     columns: Sequence[Column],
     group: str | None = None,
-    keep: str | Sequence[str] | None = None,
+    keep: Names = None,
     sep: str | None = None,
     encoding: str | None = None,
 ) -> NewRows:
@@ -527,19 +525,15 @@ class Sample:
     rows: Ints
     sets: int
 
-    def holds(self, first: int, last: int) -> Bools:
-        """Which of the rows ``first`` to ``last - 1`` of the file are in the part, (last - first,)."""
-        return np.isin(np.arange(first, last), self.rows, assume_unique=True)
-
 
 @visible_errors()
 def load_sample(
     path: str | Path,
     rows: int,
-    target: str | Sequence[str] | None = None,
+    target: Names = None,
     group: str | None = None,
     positive: str | None = None,
-    drop: str | Sequence[str] | None = None,
+    drop: Names = None,
     seed: int = 0,
     kinds: Mapping[str, str] | None = None,
     missing: str | Sequence[str] | None = None,

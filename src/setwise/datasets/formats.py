@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from setwise.core.checks import Values
 from setwise.datasets.columns import refuse_missing
 
 Labels = tuple[str, ...]
 
 Arrays = dict[str, NDArray[Any]]
+
+Ids = NDArray[Any] | None
 
 MOST_TIMES, ANYWAY = 100, 1 << 28
 """Archives are unpacked to so many times their size, and to so many bytes in any case."""
@@ -22,9 +25,7 @@ MOST_TIMES, ANYWAY = 100, 1 << 28
 CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 
 
-def read_npz(
-    path: Path, target: Labels | None, group: str | None
-) -> tuple[Any, NDArray[Any], NDArray[Any] | None, Labels]:
+def read_npz(path: Path, target: Labels | None, group: str | None) -> tuple[Any, NDArray[Any], Ids, Labels]:
     """Read the features, the target, the groups or None, and the names of the labels.
 
     The features are ``X`` (n, d) as float64, either dense or a CSR matrix from ``X_data, X_indices, X_indptr,
@@ -50,19 +51,16 @@ def read_arrays(path: Path) -> Arrays:
                 # NumPy writes no comments. A comment is made of other entries, which a damaged length has swallowed.
                 if len(set(names)) < len(names) or any(info.comment for info in archive.infolist()):
                     raise ValueError("its directory is damaged")
-                _refuse_bomb(sum(info.file_size for info in archive.infolist()), path.stat().st_size)
+                unpacked, packed = sum(info.file_size for info in archive.infolist()), path.stat().st_size
+                # A small file must not fill the memory.
+                if unpacked > max(MOST_TIMES * packed, ANYWAY):
+                    what = f"it is {unpacked / packed:,.0f} times as large when unpacked, {unpacked:,} bytes"
+                    raise ValueError(f"{what}: write it by np.savez, or as {', '.join(CSR)}")
                 return {name.removesuffix(".npy"): _array(archive, name) for name in names}
         # Damaged bytes make zipfile, the decompressors and NumPy raise almost any exception.
         except Exception as error:
             why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
             raise ValueError(f"{path.name} is not an archive of plain arrays: {why}.") from None
-
-
-def _refuse_bomb(unpacked: int, packed: int) -> None:
-    """Raise ValueError where much more is unpacked than the file holds: a small file must not fill the memory."""
-    if unpacked > max(MOST_TIMES * packed, ANYWAY):
-        what = f"it is {unpacked / packed:,.0f} times as large when unpacked, {unpacked:,} bytes"
-        raise ValueError(f"{what}: write it by np.savez, or as {', '.join(CSR)}")
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
@@ -148,7 +146,7 @@ def _label_names(arrays: Arrays, file: str) -> Labels:
     return names
 
 
-def features_and_groups(arrays: Arrays, group: str | None, file: str) -> tuple[Any, NDArray[Any] | None]:
+def features_and_groups(arrays: Arrays, group: str | None, file: str) -> tuple[Any, Ids]:
     """The matrix of features, and the ids of the sets, (n,), or None if the archive holds none."""
     X, name = _features(arrays, file), group or "groups"
     if group is None and name not in arrays:
@@ -168,9 +166,7 @@ LARGEST = 2**63 - 2
 """The largest feature index, since the number of columns must be a 64-bit integer too."""
 
 
-def read_svmlight(
-    path: Path, group: str | None = None, first: int | None = None
-) -> tuple[csr_matrix, NDArray[np.float64], NDArray[np.int64] | None, int]:
+def read_svmlight(path: Path, group: str | None = None, first: int | None = None) -> tuple[Any, Values, Ids, int]:
     """Read ``X``, a CSR matrix (n, d), ``y`` (n,), the ``qid`` of each row or None, and the index of the first feature.
 
     Each line is one row. Indices count from ``first``; None means from 0 if index 0 occurs, and otherwise from 1. The
@@ -203,10 +199,9 @@ def read_svmlight(
         raise ValueError(f"{path.name} has no group {group!r}: that of svmlight is the qid of each row.")
     columns = np.array(indices, dtype=np.int64)
     # The format counts from 1, but many files count from 0.
-    zero = bool((columns == 0).any())
-    if first is None:
-        first = 0 if zero else 1
-    if zero and first > 0:
+    least = int(columns.min(initial=1))
+    first = least if first is None else first
+    if least < first:
         raise ValueError(f"{path.name} has a feature of index 0, and its indices must count from {first}.")
     columns -= first
     X = csr_matrix((np.array(values), columns, np.array(starts)), shape=(len(labels), int(columns.max(initial=0)) + 1))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from setwise.core.checks import as_count, as_names
 from setwise.core.files import visible_errors
-from setwise.datasets.files import as_path
+from setwise.datasets.files import as_existing
 from setwise.datasets.formats import read_arrays
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
@@ -100,7 +100,7 @@ def load_labeled_images(
     >>> data.names, data.images[0].shape, data.labels[0].tolist()
     (('cow',), (2, 3, 3), [[1, 0, 0], [0, 1, 0]])
     """
-    folders = [_as_folder(path, name) for path, name in ((images, "images"), (labels, "labels"))]
+    folders = [as_existing(images, "images", "folder"), as_existing(labels, "labels", "folder")]
     side = None if shorter_side is None else as_count(shorter_side, "shorter_side")
     if names is None:
         stems = sorted(path.stem for path in folders[1].iterdir() if path.suffix.lower() in SUFFIXES)
@@ -144,13 +144,10 @@ def load_horses(folder: str | Path, size: int = 50) -> LabeledImages:
     >>> load_horses(".", size=32).names
     ('a',)
     """
-    place, size = _as_folder(folder, "folder"), as_count(size, "size")
+    place, size = as_existing(folder, "folder", "folder"), as_count(size, "size")
     if size not in HORSE_SIZES:
         raise ValueError(f"size must be one of {HORSE_SIZES}; got {size}.")
-    files = [place / "masks.npz", place / ("rgb_128.npz" if size == 128 else "rgb_32_50.npz")]
-    for file in files:
-        if not file.is_file():
-            raise FileNotFoundError(f"there is no file {file.name} in the folder {place}.")
+    files = [as_existing(place / name) for name in ("masks.npz", "rgb_128.npz" if size == 128 else "rgb_32_50.npz")]
     masks, colors = (read_arrays(file) for file in files)
     wanted = ((masks, f"masks{size}", files[0]), (masks, "names", files[0]), (colors, f"rgb{size}", files[1]))
     for held, name, file in wanted:
@@ -159,29 +156,20 @@ def load_horses(folder: str | Path, size: int = 50) -> LabeledImages:
     mask, names, rgb = (held[name] for held, name, _ in wanted)
     n = len(names)
     if mask.shape != (n, size, size) or rgb.shape != (n, size, size, 3) or rgb.dtype != np.uint8:
-        raise ValueError(
-            f"masks and colors of {n} horses must have shapes ({n}, {size}, {size}) and ({n}, {size}, {size}, 3) of "
-            f"uint8; got {mask.shape} and {rgb.shape} of {rgb.dtype}."
-        )
+        shapes = f"({n}, {size}, {size}) and ({n}, {size}, {size}, 3) of uint8"
+        got = f"{mask.shape} and {rgb.shape} of {rgb.dtype}"
+        raise ValueError(f"masks and colors of {n} horses must have shapes {shapes}; got {got}.")
     kept = np.setdiff1d(np.arange(n), masks.get("near_duplicate_dropped", np.zeros(0, np.int64)))
     horses = (mask == 1).astype(np.int64)
     return LabeledImages(tuple(map(str, names)), tuple(rgb), tuple(horses)).take(kept)
 
 
-def _as_folder(path: Any, name: str) -> Path:
-    """``path`` if it is that of a folder."""
-    found = as_path(path, name, "folder")
-    if not found.is_dir():
-        raise FileNotFoundError(f"there is no folder {path}.")
-    return found
-
-
 def _file(folder: Path, stem: str) -> Path:
     """The image file of this name."""
-    for suffix in SUFFIXES:
-        if (folder / f"{stem}{suffix}").is_file():
-            return folder / f"{stem}{suffix}"
-    raise FileNotFoundError(f"there is no image {stem!r} in the folder {folder}: none of {', '.join(SUFFIXES)}.")
+    found = [path for path in (folder / f"{stem}{suffix}" for suffix in SUFFIXES) if path.is_file()]
+    if not found:
+        raise FileNotFoundError(f"there is no image {stem!r} in the folder {folder}: none of {', '.join(SUFFIXES)}.")
+    return found[0]
 
 
 def _read_pair(image: Path, labels: Path, side: int | None) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

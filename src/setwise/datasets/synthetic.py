@@ -14,6 +14,8 @@ from scipy.ndimage import gaussian_filter
 from setwise.core.checks import Bools, Ints, Values, as_count, as_number, as_random_state, shown
 from setwise.datasets.images import LabeledImages
 
+Pair = tuple[int, int]
+
 RandomState = int | np.random.Generator | None
 
 EARLY = 2.5 * np.array([0.0, 1.0])
@@ -150,7 +152,7 @@ WAVES = 3
 
 
 def textured_objects(
-    n: int = 20, shape: tuple[int, int] = (40, 60), contrast: float = 0.15, random_state: RandomState = None
+    n: int = 20, shape: Pair = (40, 60), contrast: float = 0.15, random_state: RandomState = None
 ) -> LabeledImages:
     """Draw n images of one object each, with labels 1 for it and 0 for its surroundings.
 
@@ -192,7 +194,7 @@ def textured_objects(
     return LabeledImages(tuple(f"object{i:03d}" for i in range(n)), images, masks)
 
 
-def _draw(shape: tuple[int, int], contrast: float, rng: np.random.Generator) -> tuple[NDArray[np.uint8], Ints]:
+def _draw(shape: Pair, contrast: float, rng: np.random.Generator) -> tuple[NDArray[np.uint8], Ints]:
     """One image, and 1 for the pixels of its object."""
     mask = _outline(shape, rng)
     around = rng.uniform(0.3, 0.6, 3)
@@ -207,7 +209,7 @@ def _levels(image: Values) -> NDArray[np.uint8]:
     return np.round(255.0 * np.clip(image, 0.0, 1.0)).astype(np.uint8)
 
 
-def _outline(shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.bool_]:
+def _outline(shape: Pair, rng: np.random.Generator) -> NDArray[np.bool_]:
     """The mask of an object."""
     radius = rng.uniform(0.2, 0.4) * min(shape)
     middle = [rng.uniform(0.3 * side, 0.7 * side) for side in shape]
@@ -218,7 +220,7 @@ def _outline(shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.boo
     return np.asarray(np.hypot(x, y) <= radius * (1.0 + waves))
 
 
-def _smooth(shape: tuple[int, int], width: float, rng: np.random.Generator) -> NDArray[np.float64]:
+def _smooth(shape: Pair, width: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """Noise with a deviation of .12 that changes over ``width`` pixels."""
     noise = gaussian_filter(rng.standard_normal(shape), width)
     return np.asarray(0.12 * noise / noise.std())
@@ -269,9 +271,9 @@ class ObjectScenes:
 
 def object_scenes(
     n: int = 20,
-    shape: tuple[int, int] = (160, 240),
-    objects: tuple[int, int] = (0, 3),
-    lengths: tuple[int, int] = (70, 140),
+    shape: Pair = (160, 240),
+    objects: Pair = (0, 3),
+    lengths: Pair = (70, 140),
     clutter: float = 3.0,
     random_state: RandomState = None,
 ) -> ObjectScenes:
@@ -313,7 +315,7 @@ def object_scenes(
     """
     n, density = as_count(n, "n"), as_number(clutter, "clutter", low=0.0, high=1000.0)
     height, width = _pair(shape, "shape", 8)
-    numbers, sizes = _range(objects, "objects", 0), _range(lengths, "lengths", SHORTEST)
+    numbers, sizes = _pair(objects, "objects", 0, rising=True), _pair(lengths, "lengths", SHORTEST, rising=True)
     room = f"{_high(sizes[1])} x {sizes[1]} pixels"
     if sizes[1] > width or _high(sizes[1]) > height:
         raise ValueError(f"shape must have room for an object of {room}; got {shown(shape)}.")
@@ -324,7 +326,7 @@ def object_scenes(
 
 
 def _scene(
-    shape: tuple[int, int], numbers: tuple[int, int], sizes: tuple[int, int], density: float, rng: np.random.Generator
+    shape: Pair, numbers: Pair, sizes: Pair, density: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.uint8], Ints, Ints]:
     """One image, its boxes and its mask."""
     image, mask, boxes = _surroundings(shape, density, rng), np.zeros(shape, np.int64), []
@@ -385,7 +387,7 @@ def _object(high: int, long: int, rng: np.random.Generator) -> tuple[Values, Boo
     return np.ascontiguousarray(gray[:, flip]), np.ascontiguousarray(silhouette[:, flip])
 
 
-def _surroundings(shape: tuple[int, int], density: float, rng: np.random.Generator) -> Values:
+def _surroundings(shape: Pair, density: float, rng: np.random.Generator) -> Values:
     """A wall and a road with smooth light, and clutter in front of them."""
     smooth = gaussian_filter(rng.standard_normal(shape), 12.0)
     image: Values = rng.uniform(0.35, 0.75) + 0.06 * smooth / max(smooth.std(), 1e-12)
@@ -452,16 +454,11 @@ def _high(long: int) -> int:
     return round(ASPECT * long)
 
 
-def _pair(value: Any, name: str, low: int, what: str = "pair of whole numbers") -> tuple[int, int]:
-    """Two whole numbers of ``low`` or more; a refusal asks for ``what``."""
+def _pair(value: Any, name: str, low: int, what: str = "pair of whole numbers", rising: bool = False) -> Pair:
+    """Two whole numbers of ``low`` or more, which may have to rise; a refusal asks for ``what``."""
     if not isinstance(value, tuple) or len(value) != 2:
         raise TypeError(f"{name} must be a {what}; got {shown(value)}.")
-    return as_count(value[0], name, low=low), as_count(value[1], name, low=low)
-
-
-def _range(value: Any, name: str, low: int) -> tuple[int, int]:
-    """Two whole numbers of ``low`` or more, the first one not above the second."""
-    found = _pair(value, name, low)
-    if found[0] > found[1]:
+    first, last = as_count(value[0], name, low=low), as_count(value[1], name, low=low)
+    if rising and first > last:
         raise ValueError(f"{name} must be a pair (least, largest); got {shown(value)}.")
-    return found
+    return first, last

@@ -255,7 +255,7 @@ class ParquetBlocks:
         known = self._file.schema.names
         for name, what in zip(others, ("y", "groups"), strict=False):
             if known.count(name) != 1:
-                raise ValueError(f"{what} must be one column of {self._name}, which has {some(known)}; got {name!r}.")
+                raise ValueError(f"{what} must be a column of {self._name}, which has {some(known)}; got {name!r}.")
         if len(others) > 1 and others[0] == others[1]:
             raise ValueError(f"groups must be another column than y; got {others[0]!r} for both.")
         # What pandas has stored as the index of its rows says where they stood, and not what they are.

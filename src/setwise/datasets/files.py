@@ -604,12 +604,17 @@ def drawn(table: ParquetTable, asked: Request, room: Callable[[int], int], seed:
     return of_columns(table.columns(pa.concat_tables(parts)), asked), Sample(table, asked, target, chosen, sets)
 
 
+def _draws(seed: int) -> np.random.Generator:
+    """Random numbers of the seed, other ones than those that a user of ``default_rng(seed)`` has made a table of."""
+    return np.random.default_rng([seed, 1])
+
+
 def uniform_rows(n: int, rows: int, seed: int) -> Ints:
     """The numbers of ``rows`` random ones of n rows, rising; all of them where there are fewer. Memory is O(rows)."""
-    return np.sort(np.random.default_rng(seed).choice(n, min(rows, n), replace=False, shuffle=False))
+    return np.sort(_draws(seed).choice(n, min(rows, n), replace=False, shuffle=False))
 
 
 def whole_sets(sizes: Ints, rows: int, seed: int) -> Ints:
     """The places of random sets that have at most so many rows together, up to the first one that would be too much."""
-    order = np.random.default_rng(seed).permutation(len(sizes))
+    order = _draws(seed).permutation(len(sizes))
     return np.sort(order[: int(np.searchsorted(np.cumsum(sizes[order]), rows, side="right"))])

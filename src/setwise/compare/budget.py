@@ -81,22 +81,25 @@ def within(plan: Plan, costs: Costs, budget: float) -> tuple[Plan, list[str]]:
     """The plan that fits into ``budget`` seconds on a usual machine, and a sentence on what is left out.
 
     Given up are values of C down to three; then, the most expensive first, base models but for the reference and one
-    other, and strategies over single base models; then the outer folds, and at last all values of C but one.
+    other, and strategies over single base models. If that is not enough, all outer folds are, and as little as possible
+    of the rest; at last all values of C but one.
     """
     whole_time, gone, given = costs.expected(plan), list[Key](), plan
 
     def late() -> bool:
         return costs.expected(plan) > budget
 
-    if late() and len(plan.grid) > len(QUICK_GRID):
-        plan = replace(plan, grid=QUICK_GRID)
-    while late() and (rest := [key for key in _optional(plan) if costs.step(key, plan) > 0.0]):
-        gone.append(max(rest, key=lambda key: costs.step(key, plan)))
-        base, strategy = gone[-1]
-        bases = plan.bases if strategy else tuple(one for one in plan.bases if one != base)
-        plan = replace(plan, bases=bases, skipped=plan.skipped | {gone[-1]} if strategy else plan.skipped)
-    if late():
-        plan = replace(plan, outer=0)
+    for outer in (given.outer, 0):
+        plan, gone = replace(given, outer=outer), []
+        if late() and len(plan.grid) > len(QUICK_GRID):
+            plan = replace(plan, grid=QUICK_GRID)
+        while late() and (rest := [key for key in _optional(plan) if costs.step(key, plan) > 0.0]):
+            gone.append(max(rest, key=lambda key: costs.step(key, plan)))
+            base, strategy = gone[-1]
+            bases = plan.bases if strategy else tuple(one for one in plan.bases if one != base)
+            plan = replace(plan, bases=bases, skipped=plan.skipped | {gone[-1]} if strategy else plan.skipped)
+        if not late():
+            break
     if late():
         plan = replace(plan, grid=(plan.grid[len(plan.grid) // 2],))
     notes = [*left_out(gone), *(["all outer folds"] if plan.outer == 0 else [])]

@@ -140,6 +140,65 @@ def test_near_rows_are_said_with_the_columns_in_which_they_differ():
     )
 
 
+def eight(n, seed):
+    """Features that are independent: five numbers, amounts, words and ages."""
+    rng = np.random.default_rng(seed)
+    amount, words = np.round(np.exp(rng.normal(3, 1, n)), 2), rng.integers(0, 4, n)
+    X = np.column_stack([rng.normal(size=(n, 5)), amount, words, rng.integers(18, 80, n)])
+    return X, [*(Number(f"x{j}") for j in range(5)), Number("amount"), Category("w", tuple("abcd")), Number("age")]
+
+
+def gaps(X, rng, cells):
+    places = rng.permuted(np.tile(np.arange(X.shape[1]), (len(X), 1)), axis=1)
+    return np.where(places < cells, np.nan, X)
+
+
+ALTERED = {
+    "a gap in another cell": lambda X, rng: gaps(X, rng, 1),
+    "gaps in two cells": lambda X, rng: gaps(X, rng, 2),
+    "another cell is that of another row": lambda X, rng: np.where(np.isnan(gaps(X, rng, 1)), rng.permutation(X), X),
+    "the last digits differ": lambda X, rng: X * (1 + 1e-9 * rng.normal(size=X.shape) * (X % 1 != 0)),
+    "the sixth digit differs": lambda X, rng: X * (1 + 1e-6 * rng.normal(size=X.shape) * (X % 1 != 0)),
+    "one column is in cents": lambda X, rng: X * np.where(np.arange(8) == 5, 100, 1),
+    "two columns are those of other rows": lambda X, rng: np.where(np.arange(8) % 6 == 0, rng.permutation(X), X),
+}
+
+
+@pytest.mark.parametrize("form", ALTERED)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_copies_with_a_few_other_cells_stay_together(form, seed):
+    X, columns = eight(300, seed)
+    rng = np.random.default_rng(seed + 9)
+    copies, rows = ALTERED[form](np.tile(X, (2, 1)), rng), np.tile(np.arange(300), 3)
+    order, y = rng.permutation(900), np.tile(rng.random(300) < 0.3, 3).astype(int)
+    found = audited(table(np.vstack([X, copies])[order], y[order], columns))
+    first = np.unique(rows[order], return_index=True)[1]
+    assert np.mean(found.blocks == found.blocks[first][rows[order]]) > 0.97
+    assert np.bincount(found.blocks).max() <= 6
+    assert re.match(
+        r"\d+ of 900 rows .* are equal to another one (in [5678] of 8|but for)", found.findings[-1].sentence
+    )
+    # The same rows with labels of their own are no copies, and neither are rows that stand once.
+    own = (rng.random(900) < 0.3).astype(int)
+    assert all(one.rows < 900 for one in audited(table(np.vstack([X, copies])[order], own, columns)).findings)
+    assert audited(table(eight(900, seed)[0], own, columns)).findings == ()
+
+
+def test_columns_that_say_the_same_make_no_copies():
+    rng = np.random.default_rng(0)
+    for n in (300, 3000):
+        net, height, weight = (np.round(rng.normal(*at, n)) for at in ((90, 30), (172, 9), (75, 12)))
+        body = [height, np.round(height / 2.54, 1), weight, np.round(weight * 2.2046, 1), rng.integers(18, 80, n)]
+        taxed = [net, np.round(net * 0.19, 2), np.round(net * 1.19, 2), *(rng.random((4, n)) < 0.5), rng.random(n)]
+        zeros = np.where(rng.random((n, 1)) < 0.3, rng.integers(0, 9, (n, 20)), 0)
+        idle = [rng.integers(18, 80, n), np.round(rng.normal(40, 9, n)), rng.integers(0, 90, n), *zeros.T]
+        for X in (np.column_stack(one) for one in ([*body, rng.integers(0, 2, n)], taxed, idle)):
+            found = audited(table(X * 1.0, (X[:, 0] + 9 * rng.normal(size=n) > X[:, 0].mean()).astype(int)))
+            assert [
+                one.sentence for one in found.findings if "or more" in one.sentence or "but for" in one.sentence
+            ] == []
+
+
 def test_a_common_case_is_no_copy():
     X, y, columns = noise(400)
     X[:100], X[100:104] = X[0], X[100]

@@ -55,7 +55,7 @@ MOST = 0.75
 TORN = 0.25
 """Labels of nearly equal rows differ in fewer pairs, as a share of what they do by chance; copies have their label."""
 
-VARIED, WIDE = 0.05, 0.95
+VARIED, WIDE = 0.05, 0.75
 """The probabilities that two rows differ in a column: from the first on it says something, from the second on much."""
 
 OWN = 0.75

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, is_dataclass
-from functools import cache
+from functools import lru_cache
 from numbers import Integral, Real
 from types import FrameType
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, final
@@ -316,7 +316,7 @@ if hasattr(os, "register_at_fork"):
 @contextmanager
 def _limited(**limits: Any) -> Iterator[None]:
     with _LIMITING:
-        limited = _controller().limit(**limits)
+        limited = _controller(len(sys.modules)).limit(**limits)
         limited.__enter__()
     try:
         yield
@@ -325,10 +325,12 @@ def _limited(**limits: Any) -> Iterator[None]:
             limited.__exit__(None, None, None)
 
 
-@cache
-def _controller() -> Any:
-    """The object that sets the number of threads of the libraries of BLAS and OpenMP that are loaded."""
-    # Finding the libraries takes milliseconds, so it is done only once.
+@lru_cache(1)
+def _controller(modules: int) -> Any:
+    """The object that sets the number of threads of the libraries of BLAS and OpenMP that so many modules have loaded.
+
+    Finding the libraries takes milliseconds, so it is done again only after further modules were imported.
+    """
     return ThreadpoolController()
 
 

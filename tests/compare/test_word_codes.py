@@ -110,7 +110,7 @@ def test_words_that_share_a_feature_because_of_the_limit_are_said():
     (answer,) = compare(problem, [F1], plan, notes=("Something else.",))
     assert answer.notes[0].startswith(says.format(500, "logistic regression", 21))
     assert answer.notes[1:] == ("Something else.",)
-    both = shared_words(problem, list(BASES.values()))
+    both = shared_words(problem, [BASES[name] for name in ("linear", "forest", "boosted")])
     assert both[1].startswith(says.format(254, "random forest and boosted trees", 520 - 253))
     few = np.flatnonzero(words < 499)
     assert shared_words(problem.take(few), [BASES["linear"]]) == []

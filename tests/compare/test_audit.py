@@ -228,6 +228,8 @@ RUNNING = {
     "part of a file": np.random.default_rng(1).choice(1500, 300, replace=False) * 1.0,
     "as a share": np.arange(300) / 299,
     "with gaps": np.where(np.arange(300) % 9 == 0, np.nan, np.arange(300.0)),
+    "two files": np.append(np.arange(150.0), 1e6 + np.arange(150.0)),
+    "some twice": np.append(np.arange(294.0), np.arange(6) * 40.0),
     "__index_level_0__": np.arange(300) % 100 * 1.0,
     "Unnamed: 0": np.arange(300) % 100 * 3.0,
 }
@@ -257,6 +259,9 @@ def test_numbers_that_mean_something_are_no_running_numbers():
     assert not number_rows(np.repeat(np.arange(100.0), 3))
     assert not number_rows(rng.integers(0, 10**9, 2000) * 1.0)
     assert not number_rows(np.arange(20.0))
+    # Few numbers are there twice where many are drawn from more of them, and their steps differ.
+    assert not any(number_rows(rng.integers(0, 12_000, 1000) * 1.0) for _ in range(100))
+    assert not any(number_rows(np.round(rng.normal(size=1000), 5)) for _ in range(100))
 
 
 def copies(y, rng):

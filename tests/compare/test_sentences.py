@@ -1,5 +1,6 @@
 """The answer in words, for made-up figures."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -46,11 +47,12 @@ def test_what_is_not_clear_says_stay_and_names_the_best_other_way_by_its_inner_l
     found = made_up(other=(0.4, 0.6, 0.45), choices=(OTHER, REFERENCE, OTHER), winner=STAYED)
     assert not found.changes
     low, high = found.paired(found.reference.outer, found.row(OTHER).outer).interval()
+    half = figure(np.diff(found.gain.interval())[0] / 2)
     assert what_to_do(found) == [
         "Stay with logistic regression; move its threshold to 0.27.",
         "Nothing is shown to beat it clearly: the best other way by the training rows, boosted trees with a tuned "
         f"threshold, gains +.017 on rows that it did not see, interval {signed(low)} to {signed(high)}; on "
-        f"{len(found.problem.y)} rows a gain below {figure((high - low) / 2)} cannot be shown.",
+        f"{len(found.problem.y)} rows a gain of the choice below {half} cannot be shown.",
     ]
     assert headline(found)["HOW MUCH"] == [
         "F1 .500 (higher is better) on rows that the choice did not see, the mean of 3 outer folds."
@@ -106,6 +108,18 @@ def test_no_two_blank_lines_follow_each_other_where_there_are_no_details():
     text = section(made_up(winner=Recommendation(OTHER, code="model.fit(X, y)")), False)
     assert text.startswith("made up: F1")
     assert "\n\n\n" not in text
+
+
+def test_the_smallest_gain_that_could_be_seen_is_that_of_the_interval_that_decides():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        shift = rng.uniform(-0.1, 0.1)
+        found = made_up(other=tuple(np.array([0.5, 0.52, 0.48]) - shift + 0.03 * rng.normal(size=3)), winner=STAYED)
+        if found.changes:
+            assert found.gain.mean >= np.diff(found.gain.interval())[0] / 2
+        elif found.chosen == OTHER:
+            said = float("0" + re.search(r"a gain of the choice below (\.\d+)", what_to_do(found)[1])[1])
+            assert found.gain.mean <= said + 0.0005
 
 
 def test_an_interval_above_0_does_not_help_a_way_that_was_not_chosen():

@@ -6,6 +6,7 @@ import sys
 from datetime import datetime, timedelta
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -162,6 +163,7 @@ def test_what_is_not_usual_is_said(tmp_path, form, says):
             "t.csv has no column 'y'; it has 'x y'. If another character parts its cells, name it by --sep",
         ),
         ("x,y\n1,0\n2,1,7\n", "row 2 .line 3. of t.csv has 3 fields and the header has 2"),
+        ("x,y\na,1,0\n2,1\n", "row 2 .line 3. of t.csv has 2 fields and the header has 3"),
         ("# a\n\nx,y\n1,0\n# b\n2\n", "row 2 .line 6. of t.csv has 1 fields and the header has 2"),
         ("x,y\n1,0\n# b, c, d\n2,1\n", "row 2 .line 3. of t.csv has 3 fields and the header has 2"),
         ('x,y\n1,0\n"2,1\n', "t.csv is not a text table: a quoted cell does not end"),
@@ -190,6 +192,9 @@ def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, text, say
         ),
         (["01/02/2020", "03/04/2020"] * 20, "read as month before day: no date in it tells the order"),
         (["1,234", "2,500"] * 20, "read as numbers with commas between thousands. If the comma of '1,234' is"),
+        ([f"{i % 35}. März 2020" for i in range(40)], "holds words like '0. März 2020'. If these are dates or numbers,"),
+        ([f"{i % 35}h 5m" for i in range(40)], "is read as text: it holds words like '0h 5m'. If these are dates or"),
+        ([f"~{i % 35}" for i in range(40)], "holds words like '~0'. If these are dates or numbers, write them"),
     ],
 )  # fmt: skip
 def test_what_may_be_meant_otherwise_is_said(tmp_path, cells, says):
@@ -322,3 +327,16 @@ def test_without_pandas_a_sentence_says_what_to_install(tmp_path, monkeypatch):
             read(tmp_path / "t.csv", "y")
     (tmp_path / "t.svm").write_text("0 1:2\n1 1:3\n")
     assert load(tmp_path / "t.svm").X.shape == (2, 1)
+
+
+def test_a_header_without_a_name_for_the_rows_as_r_writes_it_is_read_as_by_pandas(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=60).round(3), "b": rng.choice(["u", "v"], 60), "y": np.arange(60) % 2})
+    for index in (np.arange(60) + 1, [f"row {i}" for i in range(60)]):
+        frame.set_axis(index).to_csv(tmp_path / "r.csv", index_label=False)
+        data = load_table(tmp_path / "r.csv", "y")
+        assert data.features == ("a", "b")
+        np.testing.assert_array_equal(data.X[:, 0], frame["a"])
+        np.testing.assert_array_equal(data.y, frame["y"])
+        new = load_rows(tmp_path / "r.csv", data.columns)
+        np.testing.assert_array_equal(new.X, data.X)

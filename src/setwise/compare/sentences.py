@@ -247,18 +247,23 @@ def _verdict(found: Answer) -> list[str]:
     if found.changes:
         return [f"Change to {_recommended(found)}."]
     stay = f"Stay with {first}; {'order rows by its probability' if found.measured.orders else _move(found)}."
-    other = found.best_other
-    if other is None:
+    other, power, whose = found.best_other, found.gain, "a gain of the choice"
+    if other is None and power.error == 0.0:
         return [stay, "Nothing else was tried."]
-    gain = found.paired(found.reference.outer, other.outer)
-    low, high = gain.interval()
-    clearly = " clearly" if low > 0 or found.chosen != found.reference.key else ""
-    return [
-        stay,
-        f"Nothing is shown to beat it{clearly}: the best other way by the training rows, {way(other.key)}, gains "
-        f"{signed(gain.mean)} on rows that it did not see, interval {between(low, high)}; on {len(found.problem.y):,} "
-        f"rows a gain below {figure((high - low) / 2.0)} cannot be shown.",
-    ]
+    about, clearly = "", " clearly" if found.chosen != found.reference.key else ""
+    if other is not None:
+        gain = found.paired(found.reference.outer, other.outer)
+        low, high = gain.interval()
+        clearly = " clearly" if low > 0 else clearly
+        about = (
+            f": the best other way by the training rows, {way(other.key)}, gains {signed(gain.mean)} on rows that it "
+            f"did not see, interval {between(low, high)}"
+        )
+        # Where every fold has chosen the reference, the other way tells how much could be seen.
+        power, whose = (gain, "a gain") if power.error == 0.0 else (power, whose)
+    low, high = power.interval()
+    rows = f"on {len(found.problem.y):,} rows {whose} below {figure((high - low) / 2.0)} cannot be shown."
+    return [stay, f"Nothing is shown to beat it{clearly}{about}; {rows}"]
 
 
 def how_much(found: Answer) -> list[str]:

@@ -200,10 +200,11 @@ UNIT = r"%|‰|[A-Z]{0,3}[$€£¥₹₽₺₩₪₫฿]|EUR|USD|GBP|CHF|JPY|CNY
 
 WRITTEN = re.compile(
     rf"(?P<open>\()?(?P<sign>[+-]?) ?(?P<before>{UNIT})? ?(?P<after_unit>[+-]?)"
-    r"(?P<digits>[.,]?\d(?:[\d.,' ]*\d[.,]?)?(?:[eE][+-]?\d+)?) ?"
+    r"(?P<digits>[.,]?\d(?:[\d.,' ]*\d[.,]?)?(?:[eE][+-]?\d+)?)(?P<end>-?) ?"
     rf"(?P<behind>{UNIT}|[^\W\d_][^\d\s,()+-]{{0,9}}|°[CF]?)?(?P<close>\))?"
 )
-"""A number with what people write around it: a sign, a unit, and what parts thousands; in parentheses it is below 0."""
+"""A number with what people write around it: a sign on either side, a unit, and what parts thousands; in parentheses it
+is below 0."""
 
 PLAIN = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "’": "'", "−": "-"})
 
@@ -224,7 +225,8 @@ def written(text: str) -> tuple[str, str, str] | None:
     found = WRITTEN.fullmatch(text.translate(PLAIN))
     if found is None or bool(found["open"]) != bool(found["close"]):
         return None
-    signs, units = [found["sign"] + found["after_unit"], "-"[: bool(found["open"])]], (found["before"], found["behind"])
+    signs = [found["sign"], found["after_unit"], found["end"], "-"[: bool(found["open"])]]
+    units = found["before"], found["behind"]
     if len("".join(signs)) > 1 or all(units):
         return None
     return "".join(signs), found["digits"], units[0] or units[1] or ""
@@ -638,7 +640,8 @@ def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str],
         notes += [left_out(name, why)] if why else []
         # What looks like an id may be numbers that were not read as such.
         if kind is None and (not why or isinstance(column, Category)):
-            notes += _doubts(column, cells, missing)
+            holds = f"Column {name!r} holds" if why else f"Column {name!r} is read as text: it holds"
+            notes += _doubts(column, cells, missing, holds)
         if not why:
             kept.append(column)
             codes.append(found)
@@ -666,14 +669,18 @@ THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
 """What may be thousands, or a number with a decimal comma."""
 
 
-def _doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
-    """Sentences on a column that may be read in another way."""
+SEVERAL, DATED = 30, re.compile(r"[^\w]*\d|[^\W\d_]{3,9}[.,]? +\d")
+"""Of more than so many words that begin like numbers or dates it is said how these are written."""
+
+
+def _doubts(column: Column, cells: Cells, missing: Sequence[str], holds: str) -> list[str]:
+    """Sentences on a column that may be read in another way; of one of words they begin with ``holds``."""
     if not isinstance(cells, Texts):
         return []
     words, begin = cells.without({*WORDS, *column.missing}), f"Column {column.name!r} is read as"
     if isinstance(column, Category):
         # A thousand of the words show what they are.
-        return _stray_words(f"{begin} text: it holds", column.words[:: max(1, len(words) // 1000)])
+        return _stray_words(holds, column.words[:: max(1, len(words) // 1000)])
     gaps = [text for text in column.missing if text not in missing]
     what = "dates" if isinstance(column, Date) else "numbers"
     notes = [f"{begin} {what}, and {some(gaps)} in it as a gap."] if gaps else []
@@ -710,4 +717,7 @@ def _stray_words(begin: str, words: Sequence[str]) -> list[str]:
     if 0 < len(strays) <= FEW * len(words):
         what = "numbers" if date is None else "dates"
         return [f"{begin} {shown(strays[0])} among its {what}. If that is a gap, write --missing {strays[0]}."]
+    if len(words) > SEVERAL and sum(map(bool, map(DATED.match, words))) > (1.0 - FEW) * len(words):
+        aside = "If these are dates or numbers, write them as 2024-12-31, 17:05 or 1234.5."
+        return [f"{begin} words like {shown(words[0])}. {aside}"]
     return []

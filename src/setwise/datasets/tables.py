@@ -4,6 +4,7 @@ import codecs
 import csv
 import os
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -74,9 +75,10 @@ class TextForm:
             raise ValueError(f"{path.name} must have a line of column names and at least one row.")
         if any(line.startswith("#") for line in head[: header - 1]):
             notes.append(f"The lines before the header of {path.name} that begin with # are left out.")
-        # A separator may end each row.
-        more = len(first) == len(names) + 1 and not first[-1].strip()
-        return cls(path, encoding, separator, header, (*names, *([""] if more else [])), tuple(notes))
+        if len(first) == len(names) + 1:
+            # A separator may end each row. R names the rows in a first column that has no name.
+            names = ["", *names] if first[-1].strip() else [*names, ""]
+        return cls(path, encoding, separator, header, tuple(names), tuple(notes))
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """The rows as the module csv reads them, each with the number of the line on which it begins.
@@ -160,7 +162,9 @@ def read_csv(path: Path, sep: str | None = None, encoding: str | None = None) ->
     pandas = pandas_for(f"to read {path.name}")
     try:
         form = TextForm.of(path, sep, encoding)
-        with path.open(encoding=form.encoding, newline="") as file:
+        with path.open(encoding=form.encoding, newline="") as file, warnings.catch_warnings():
+            # It only warns of cells that it leaves out.
+            warnings.simplefilter("error", pandas.errors.ParserWarning)
             header = csv.reader(iter(file.readline, ""), delimiter=form.separator, skipinitialspace=True)
             for _ in range(form.header):
                 next(header)
@@ -172,7 +176,7 @@ def read_csv(path: Path, sep: str | None = None, encoding: str | None = None) ->
         raise ValueError(f"encoding must be one that Python knows, as 'cp1252'; got {encoding!r}.") from None
     except pandas.errors.EmptyDataError:
         raise ValueError(f"{path.name} must have a line of column names and at least one row.") from None
-    except (pandas.errors.ParserError, csv.Error) as error:
+    except (pandas.errors.ParserError, pandas.errors.ParserWarning, csv.Error) as error:
         why = " ".join(str(error).split()).rstrip(".")
         if "EOF inside string" in why:
             why = "a quoted cell does not end"

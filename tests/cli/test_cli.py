@@ -183,7 +183,7 @@ def test_the_module_runs_without_matplotlib(table, tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert {p.name for p in (tmp_path / "r").iterdir()} == {"report.html", "results.json"}
-    assert "For pictures install matplotlib" in (tmp_path / "r" / "report.html").read_text()
+    assert "For pictures: pip install" in (tmp_path / "r" / "report.html").read_text()
 
 
 def test_too_little_memory_is_a_sentence(monkeypatch, capsys):

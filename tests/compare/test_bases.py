@@ -119,8 +119,10 @@ def test_a_classifier_of_the_user_is_an_object_a_class_or_a_function(name, calle
         ("no_such_module:model", r"must be module:object; No module named 'no_such_module'\.$"),
         ("own_models:", r"must be module:object"),
         (":trees", r"must be module:object"),
-        ("own_models:number", r"must be a classifier of scikit-learn; got 3\.$"),
-        ("own_models:BaseEstimator", r"must be a classifier of scikit-learn"),
+        ("own_models:number", r"must be a classifier of scikit-learn with scores; got 3\.$"),
+        ("own_models:BaseEstimator", r"must be a classifier of scikit-learn with scores"),
+        ("sklearn.linear_model:LinearRegression", r"must be a classifier of scikit-learn with scores"),
+        ("sklearn.ensemble:VotingClassifier", r"must be module:object; .*missing 1 required positional argument"),
     ],
 )
 def test_what_is_no_classifier_of_the_user_is_refused(name, said, own):

@@ -27,7 +27,7 @@ from setwise.core.loss import Loss
 from setwise.datasets.columns import Category
 from setwise.decisions.task import Task
 from setwise.estimators.selection import STRATEGIES
-from setwise.estimators.selection.base_models import array_pipeline
+from setwise.estimators.selection.base_models import RESPONSE_METHODS, array_pipeline
 from setwise.estimators.selection.choice import Candidate, chosen_of, judge
 from setwise.estimators.selection.floors import FlooredThreshold, NearestThreshold
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
@@ -318,12 +318,16 @@ class OwnModel(BaseModel):
             held = import_module(self._home)
             for part in self._path.split("."):
                 held = getattr(held, part)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise ValueError(f"the base model {name!r} must be module:object; {error}.") from None
-        self._called = isinstance(held, type) or not hasattr(held, "fit")
-        self._estimator: Any = held() if self._called and callable(held) else held
-        if not all(hasattr(self._estimator, method) for method in ("fit", "predict", "get_params")):
-            raise ValueError(f"the base model {name!r} must be a classifier of scikit-learn; got {shown(held)}.")
+            self._called = isinstance(held, type) or not hasattr(held, "fit")
+            self._estimator: Any = held() if self._called and callable(held) else held
+        # A class may need arguments.
+        except (ImportError, AttributeError, ValueError, TypeError) as error:
+            raise ValueError(f"the base model {name!r} must be module:object; {str(error).rstrip('.')}.") from None
+        has = [hasattr(self._estimator, method) for method in ("fit", "predict", "get_params")]
+        if not all(has) or not any(hasattr(self._estimator, method) for method in RESPONSE_METHODS["auto"]):
+            raise ValueError(
+                f"the base model {name!r} must be a classifier of scikit-learn with scores; got {shown(held)}."
+            )
         self.title = type(self._estimator).__name__
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:

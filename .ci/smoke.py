@@ -84,7 +84,7 @@ def check_the_command_line(folder: Path) -> None:
     np.savez(folder / "data.npz", X=X, y=X[:, 0] + rng.standard_normal(300) > 0.5)
     said = run("compare", "data.npz", "--base", "linear", "--quick", "--out", "report")
     assert "WHAT TO DO" in said, said
-    assert "For pictures install matplotlib" in (folder / "report" / "report.html").read_text("utf-8")
+    assert "For pictures: pip install" in (folder / "report" / "report.html").read_text("utf-8")
     (folder / "data.csv").write_text("a,y\n1,0\n2,1\n")
     for words, sentence in (
         (["predict", "model.skops", "data.csv"], "to read model.skops install skops"),

@@ -35,7 +35,7 @@ SPLITS, TEST_SHARE, SEED = 10, 1 / 3, 0
 """
 
 TWINS: Final = (
-    "Equal rows stay together: they form a block, by twin_blocks of setwise.compare.audit, which leaves out cases that "
+    "Equal rows stay together: they form a block, by twin_blocks of setwise.compare.twins, which leaves out cases that "
     "more than 5 % of rows have. Splits and folds are those of blocks, each with the label of its first row. Eleven "
     "of the twenty tables have equal rows: 52 % of kc1, 30 % of mammography, 25 % of jm1, 23 % of pc1, 14 % of enron, "
     "and less of the others. This was settled after a first run, whose splits had parted them; tables without equal "

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from papers.experiment import Advance
 from papers.measure_protocol import FOLDS, GRID
 from setwise.compare.answer import PairedDifference
-from setwise.compare.audit import twin_blocks
+from setwise.compare.twins import twin_blocks
 from setwise.core.checks import Bools, Floats, Ints, Values, as_reals
 from setwise.core.loss import Loss
 from setwise.decisions import best_threshold

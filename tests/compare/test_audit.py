@@ -10,10 +10,11 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 from compare.answers import F1, made_up
 from setwise.compare import Plan, Problem, compare
-from setwise.compare.audit import audited, mistakes, number_rows, twin_blocks, value_counts
+from setwise.compare.audit import audited, mistakes, number_rows, value_counts
 from setwise.compare.fits import rows_of
 from setwise.compare.problem import Origin, read, read_test
 from setwise.compare.report import results_of, section
+from setwise.compare.twins import twin_blocks
 from setwise.datasets.columns import Category, Date, Number
 from setwise.estimators.splits import block_folds, later_folds
 
@@ -189,6 +190,54 @@ def test_copies_of_answers_from_one_to_five_with_a_gap_each_stay_together():
     X, y = rng.integers(1, 6, (300, 12)) * 1.0, np.tile(rng.random(300) < 0.3, 3).astype(int)
     (*_, said) = audited(table(np.vstack([X, gaps(np.tile(X, (2, 1)), rng, 1)]), y)).findings
     assert said.sentence.startswith("900 of 900 rows (100.0 %) are equal to another one in 11 of 12 columns or more")
+
+
+@pytest.mark.parametrize("noise", [1e-4, 1e-3, 1e-2, 3e-2])
+@pytest.mark.parametrize("d", [5, 12])
+def test_copies_with_noise_in_all_numbers_stay_together(d, noise):
+    rng = np.random.default_rng(4)
+    origins = rng.permutation(np.repeat(np.arange(400), 3))
+    X, label = np.exp(rng.normal(size=(400, d))), (rng.random(400) < 0.3).astype(int)
+    words = Category("w", tuple("abcd"))
+    columns = [*(Number(f"x{j}") for j in range(d)), words]
+    again = np.column_stack([X[origins] * (1 + noise * rng.normal(size=(1200, d))), rng.integers(0, 4, 1200)])
+    found = audited(table(again, label[origins], columns))
+    first = np.unique(origins, return_index=True)[1]
+    assert np.mean(found.blocks == found.blocks[first][origins]) > 0.98
+    assert np.bincount(found.blocks).max() <= 12
+    assert re.fullmatch(
+        r"1,\d+ of 1,200 rows \(.*\) have the numbers of another one but for noise. Folds keep them together.",
+        found.findings[-1].sentence,
+    )
+    # Neighbors with labels of their own are no copies, and neither are rows that stand once.
+    assert audited(table(again, (rng.random(1200) < 0.3).astype(int), columns)).findings == ()
+    once = np.column_stack([np.exp(rng.normal(size=(1200, d))), again[:, -1]])
+    assert audited(table(once, label[origins], columns)).findings == ()
+
+
+def test_neighbors_that_lie_on_curves_and_in_heaps_are_no_copies():
+    rng = np.random.default_rng(0)
+    for n in (400, 3000):
+        t, heap = np.sort(rng.random(n)), rng.normal(size=(20, 4))[rng.integers(0, 20, n)]
+        curve = np.column_stack([np.sin(9 * t), np.cos(7 * t), t, t**2])
+        for X in (curve, curve + 1e-3 * rng.random((n, 4)), heap + 0.1 * rng.normal(size=(n, 4))):
+            assert twin_blocks(X, (X[:, 0] > np.median(X[:, 0])).astype(int)) is None
+
+
+@pytest.mark.parametrize("more", [False, True])
+def test_groups_that_share_copies_hold_nothing_out(more):
+    X, y, columns = noise()
+    origins, rng = np.repeat(np.arange(len(y)), 3), np.random.default_rng(1)
+    groups, X, y = rng.permutation(len(origins)) // 6, X[origins], y[origins]
+    dressed, names = with_shuffled_number(X, rng) if more else (X, [])
+    with pytest.raises(
+        ValueError, match=r"groups of t.csv hold nothing out: 7\d\d of 720 rows \(.*\) have a copy in anoth"
+    ):
+        audited(table(dressed, y, [*columns, *names], groups))
+    # Equal rows whose labels differ are cases that recur.
+    found = audited(table(X, rng.integers(0, 2, 720), columns, groups))
+    assert found.blocks is None
+    assert found.findings[0].sentence.endswith("these rows where they are of one group.")
 
 
 def test_columns_that_say_the_same_make_no_copies():

@@ -7,19 +7,16 @@ sure is mended, and what is only suspicious is said.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
 from shlex import quote
-from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_matrix, issparse
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import issparse
 
 from setwise.compare.problem import Finding, Problem
 from setwise.compare.text import percent
-from setwise.core.checks import Bools, Ints, Values
-from setwise.datasets.columns import Category, Column, Date, Number, Word, some
-from setwise.estimators.sets import as_ids
+from setwise.compare.twins import FEW, Twins, twins
+from setwise.core.checks import Ints, Values
+from setwise.datasets.columns import Column, Date, Number, some
 from setwise.estimators.splits import row_keys
 
 PANDAS = re.compile(r"__index_level_\d+__|Unnamed: \d+")
@@ -34,44 +31,14 @@ ONCE = 0.95
 EVEN, MANY = 0.2, 100
 """From 100 values on, uniform draws were never as near as .2 sqrt(n) steps to a running number in 20,000 tries."""
 
-NEAR = 0.05
-"""Up to so many mistakes, as a share of the rarer label, a column is suspicious."""
+NEAR, SAID = 0.05, 0.12
+"""Up to so many mistakes, as a share of the rarer label, a column may be a copy of the label, or only this is said."""
 
 ALONE = 0.1
 """It is taken for a copy where the share of each other column is above ten times its own and this."""
 
-FEW = 5
-"""Of fewer rows with the rarer label nothing is said of copies."""
-
 KNOWN = 20
 """A column with fewer known cells may be empty in a training part; with so many it is so with probability 1e-4."""
-
-PARTS = 5
-"""Columns are dealt out to so many parts. Rows that are equal in two of them are compared cell by cell."""
-
-UNLIKE = 0.5
-"""They are nearly equal where fewer of the other columns differ, as a share of what rows differ in by chance."""
-
-MOST = 0.75
-"""So many of the rows that are equal in two parts are nearly equal; otherwise what is equal is so by chance."""
-
-TORN = 0.25
-"""Labels of nearly equal rows differ in fewer pairs, as a share of what they do by chance; copies have their label."""
-
-VARIED, WIDE = 0.05, 0.75
-"""The probabilities that two rows differ in a column: from the first on it says something, from the second on much."""
-
-OWN = 0.75
-"""A column with so many different cells, as a share of the different rows, may be as good as a number of the row."""
-
-LEAST = 3
-"""In tables of fewer columns rows are nearly equal by chance."""
-
-COMMON = 0.05
-"""Equal rows that are a larger share of all rows are a common case, and no copies."""
-
-ALIKE = 10
-"""Where each row is there so often in the mean, and labels of equal ones differ, equal rows are no copies."""
 
 
 def value_counts(column: Values, y: Ints) -> Ints:
@@ -227,7 +194,7 @@ def _telling(problem: Problem, blocks: Ints | None) -> list[Finding]:
         one = _of(name, "label", round(right * n), f"alone tells the label of {percent(right)} of rows.")
         if share <= NEAR and ranked[1:2] > [ALONE + 10.0 * share]:
             found.append(one)
-        elif share <= NEAR:
+        elif share <= SAID:
             advice = f"If it is known only after the label, leave it out: --drop {quote(name)}."
             found.append(replace(one, action="none", sentence=f"{one.sentence} {advice}"))
     return found
@@ -242,198 +209,12 @@ def _units(problem: Problem, rows: Ints) -> int:
     return len(rows) if problem.groups is None else len(np.unique(problem.groups[rows]))
 
 
-def twin_blocks(X: Any, y: Any, groups: Any = None, columns: Sequence[Column] = ()) -> Ints | None:
-    """The number (n,) of the block of each row: equal rows are in one, and so are groups that share such rows.
-
-    Equal are also rows that differ only in the spelling of words, beyond seven digits, or in a few cells or in columns
-    that may be numbers of the rows, where they have the same label. None where no rows are so, or where equal rows are
-    too common to be copies.
-
-    Parameters
-    ----------
-    X : (n, d) numbers, dense or CSR
-    y : (n,) or (n, p) of 0 and 1
-    groups : (n,) the id of the set of each row, or None
-    columns : the kinds of the columns of X, from ``load_table``; () where they have none
-    """
-    return twins(X, np.asarray(y), groups, columns).blocks
-
-
-class Twins(NamedTuple):
-    """Rows that are equal to another one.
-
-    Attributes
-    ----------
-    blocks : what :func:`twin_blocks` gives
-    equal, torn, common : the numbers of rows with an equal one, with an equal one of another label, and of rows that
-        are equal to too many others to be copies
-    near : the number of rows that are equal to another one but for a few cells
-    cells, places : in so many columns each of them differs at most from another one, and in which ones, if they are few
-    """
-
-    blocks: Ints | None
-    equal: int
-    torn: int
-    common: int
-    near: int = 0
-    cells: int = 0
-    places: tuple[int, ...] = ()
-
-
-def twins(X: Any, y: Ints, groups: Any, columns: Sequence[Column]) -> Twins:
-    """The rows that are equal to another one, with the arguments of :func:`twin_blocks`."""
-    n, labels = X.shape[0], y.reshape(len(y), -1)
-    cells = None if issparse(X) else _spelled(X, columns)
-    first, ids = np.unique(row_keys(X if cells is None else cells), return_index=True, return_inverse=True)[1:]
-    many = np.bincount(ids)[ids]
-    ones = np.column_stack([np.bincount(ids, label)[ids] for label in labels.T])
-    torn = int((ones != labels * many[:, None]).any(axis=1).sum())
-    found = Twins(None, int((many > 1).sum()), torn, int(_common(many).sum()))
-    if n >= ALIKE * len(first) and 2 * torn > n:
-        return found
-    own = np.arange(n) if groups is None else as_ids(groups, n)
-    # Where equal rows link most groups, nothing could be held out.
-    largest = max(n / 5, np.bincount(own).max())
-    blocks = _joined(own, ids)
-    if np.bincount(blocks).max() > largest:
-        return found
-    if cells is not None:
-        pairs, most, places = _near(cells.T[:, first].T, labels[first], columns)
-        graph = coo_matrix((np.ones(len(pairs.T)), pairs), (len(first),) * 2)
-        linked = connected_components(graph, directed=False)[1]
-        several, linked = (np.bincount(linked)[linked] > 1)[ids], linked[ids]
-        many = np.bincount(linked)[linked]
-        few = ~_common(many)
-        wider = _joined(blocks, linked)
-        if (several & few).sum() >= max(FEW, n / 100) and np.bincount(wider).max() <= largest:
-            blocks, found = wider, found._replace(near=int((few & (many > 1)).sum()), cells=most, places=places)
-    return found if blocks.max() == own.max() else found._replace(blocks=blocks)
-
-
-def _common(many: Ints) -> Bools:
-    """Whether rows (n,) that occur so often are too common to be copies."""
-    return many > max(COMMON * len(many), 1)
-
-
-def _spelled(X: Values, columns: Sequence[Column]) -> Values:
-    """The cells (n, d), where words have one code that differ only in capital letters and in blanks.
-
-    Numbers with decimals have seven digits, which a copy by way of float32 leaves. In tables of fewer than three
-    columns, where such numbers are equal by chance, they have all digits.
-    """
-    cells = np.array(X, dtype=np.float64, order="F")
-    cells[np.isnan(cells)] = np.inf
-    for j in range(X.shape[1]):
-        column = columns[j] if columns else None
-        if isinstance(column, Category):
-            plain = [" ".join(word.casefold().split()) for word in column.words]
-            codes = np.append(np.unique(plain, return_inverse=True)[1].astype(np.float64), [len(plain), np.inf])
-            cells[:, j] = codes[np.minimum(cells[:, j], len(plain) + 1).astype(np.int64)]
-        elif X.shape[1] >= LEAST and not isinstance(column, Date):
-            cells[:, j] = _rounded(cells[:, j], 29)
-    for text in {column.text for column in columns if isinstance(column, Word)}:
-        places = [j for j, column in enumerate(columns) if isinstance(column, Word) and column.text == text]
-        cells[:, places[0]] = np.unique(row_keys(cells[:, places]), return_inverse=True)[1]
-        cells[:, places[1:]] = 0.0
-    return cells
-
-
-def _rounded(values: Values, bits: int) -> Values:
-    """The values (n,), of which those with decimals are rounded to so many bits less."""
-    one = np.uint64(1)
-    short = ((values.copy().view(np.uint64) + (one << np.uint64(bits - 1))) >> np.uint64(bits)) << np.uint64(bits)
-    return np.where(np.floor(values) == values, values, short.view(np.float64))
-
-
-def _near(cells: Values, y: Ints, columns: Sequence[Column]) -> tuple[Ints, int, tuple[int, ...]]:
-    """Pairs (2, m) of distinct rows (n, d) that are equal but for a few cells, for how many, and for which columns.
-
-    They are looked for in all columns, and in the numbers of which most are not all different, since words, dates and
-    such numbers may be those of a copy. Labels (n, p) of copies are equal too: pairs whose labels differ are none.
-    """
-    n, d = cells.shape
-    told = np.array([isinstance(column, Category | Date | Word) for column in columns] or [False] * d)
-    differ = np.empty(d)
-    for j in range(d):
-        if not (columns and isinstance(columns[j], Date)):
-            cells[:, j] = _rounded(cells[:, j], 36)
-        many = np.unique(cells[:, j], return_counts=True)[1]
-        differ[j], told[j] = 1.0 - np.sum((many / n) ** 2), told[j] or len(many) >= OWN * n
-    varied = differ >= VARIED
-    pairs, left = np.empty((2, 0), np.int64), np.ones(n, np.bool_)
-    for asked in (varied & ~told, varied):
-        pairs = np.append(pairs, _alike(cells, differ, np.flatnonzero(asked), left), axis=1)
-        # Of linked rows the first one stands for all.
-        left[pairs[1]] = False
-    ids, many = np.unique(row_keys(y), return_inverse=True, return_counts=True)[1:]
-    if (ids[pairs[0]] != ids[pairs[1]]).sum() > TORN * pairs.shape[1] * (1.0 - np.sum((many / n) ** 2)):
-        pairs = pairs[:, :0]
-    unlike = np.array([cells[pairs[0], j] != cells[pairs[1], j] for j in range(d)])
-    fewest, places = np.full(n, d), np.flatnonzero(unlike.any(axis=1))
-    np.minimum.at(fewest, pairs.ravel(), np.tile(unlike.sum(axis=0), 2))
-    most = int(fewest[pairs].max(initial=0))
-    return pairs, most, tuple(places.tolist()) if len(places) <= most else ()
-
-
-def _alike(cells: Values, differ: Values, asked: Ints, left: Bools) -> Ints:
-    """Pairs (2, m) of the rows left of (n, d) equal in two of five parts of columns, and nearly so in the rest.
-
-    In ``differ`` (d,) are the probabilities that two rows differ in a column, and ``asked`` are the columns.
-    """
-    order = asked[np.argsort(-differ[asked], kind="stable")]
-    parts = [order[i::PARTS] for i in range(min(PARTS, len(order)))]
-    keys, found = [row_keys(cells[:, part]) for part in parts], [np.empty(0, np.int64)]
-    # A row whose first bits no other one has is equal to none.
-    bits = [(key >> np.uint64(42)).astype(np.int64) for key in keys]
-    several = [left & (np.bincount(one)[one] > 1) for one in bits]
-    for i, j in combinations(range(len(parts)), 2):
-        rest = np.setdiff1d(asked, np.append(parts[i], parts[j]))
-        if not (differ[rest] >= WIDE).any():
-            continue
-        rows = np.flatnonzero(several[i] & several[j])
-        key = np.uint64(3) * keys[i][rows] + keys[j][rows]
-        by = np.argsort(key)
-        new, by = np.append(True, key[by[1:]] != key[by[:-1]])[: len(by)], rows[by]
-        at = np.flatnonzero(~new)
-        # A row is compared with the one before it and with the first one of those that are equal to it in two parts.
-        first = np.flatnonzero(new)[np.cumsum(new)[at] - 1]
-        far = first < at - 1
-        pairs = np.sort(by[np.stack([np.append(at - 1, first[far]), np.append(at, at[far])])], axis=0)
-        fits = _fits(cells, pairs, differ, rest)
-        either = fits[: len(at)].copy()
-        either[far] |= fits[len(at) :]
-        if either.sum() >= max(1, MOST * len(at)):
-            found.append(pairs[0, fits] * len(cells) + pairs[1, fits])
-    return np.stack(np.divmod(np.unique(np.concatenate(found)), len(cells)))
-
-
-def _fits(cells: Values, pairs: Ints, differ: Values, rest: Ints) -> Bools:
-    """Whether pairs (2, m) of rows (n, d) differ in few of some columns, and in few of those with many values.
-
-    A column in which rows seldom differ counts for as many as it takes to see a difference by chance, and a gap for a
-    half.
-    """
-    cost: Values = np.zeros((2, pairs.shape[1]))
-    wide = differ >= WIDE
-    for j in rest:
-        one, two = cells[pairs, j]
-        each = (one != two) * np.where(np.isinf(one + two), 0.5, 1.0 / differ[j])
-        cost[: 1 + wide[j]] += each
-    return np.asarray((cost[0] < UNLIKE * len(rest)) & (cost[1] < UNLIKE * np.count_nonzero(wide[rest])))
-
-
-def _joined(blocks: Ints, ids: Ints) -> Ints:
-    """The blocks (n,) of rows, joined where they share an id that is not too common."""
-    many = np.bincount(ids)[ids]
-    rows = np.flatnonzero((many > 1) & ~_common(many))
-    size = int(blocks.max()) + 1
-    links = coo_matrix((np.ones(len(rows)), (blocks[rows], size + ids[rows])), (size + int(ids.max()) + 1,) * 2)
-    return np.unique(connected_components(links, directed=False)[1][:size], return_inverse=True)[1][blocks]
-
-
 def _with_twins(problem: Problem, found: Twins) -> Problem:
     """The problem with the rows that folds keep together, and what is said of equal rows."""
     n = len(problem.y)
+    if found.across:
+        held = f"{found.across:,} of {n:,} rows ({percent(found.across / n)}) have a copy in another group"
+        raise ValueError(f"groups of {problem.name} hold nothing out: {held}; drop the copies, or leave out --group.")
     if found.blocks is not None:
         rest = f", but for {found.common:,} of common cases, which are no copies" if found.common else ""
         done, action = f"Folds keep them together{rest}.", "kept together"
@@ -452,13 +233,18 @@ def _with_twins(problem: Problem, found: Twins) -> Problem:
         but = f"but for {some(names)}" if names else f"in {d - found.cells} of {d} columns or more, to four digits"
         words = f"{found.near:,} of {n:,} rows ({percent(found.near / n)}) are equal to another one {but}. {done}"
         said.append(Finding("twins", names, found.near, action, words))
+    if found.noisy:
+        words = (
+            f"{found.noisy:,} of {n:,} rows ({percent(found.noisy / n)}) have the numbers of another one but for noise."
+        )
+        said.append(Finding("twins", (), found.noisy, action, f"{words} {done}"))
     problem = replace(problem, blocks=found.blocks, findings=(*problem.findings, *said))
     if found.blocks is None or not problem.code:
         return problem
     groups = "" if problem.groups is None else ", groups"
     columns = ", columns=data.columns" if problem.columns else ""
     lines = (
-        "from setwise.compare.audit import twin_blocks",
+        "from setwise.compare.twins import twin_blocks",
         "# Rows that are equal to another one are in its block, which folds do not split.",
         f"blocks = twin_blocks(X, y{groups}{columns})",
     )

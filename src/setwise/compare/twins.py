@@ -1,0 +1,306 @@
+"""Rows of a table that are copies of other rows, which folds must keep together.
+
+A copy may be equal, or differ in the spelling of words, in a few cells, in columns that number the rows, or by noise in
+its numbers.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_matrix, issparse
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+from scipy.stats import rankdata
+
+from setwise.core.checks import Bools, Ints, Values
+from setwise.datasets.columns import Category, Column, Date, Number, Word
+from setwise.estimators.sets import as_ids
+from setwise.estimators.splits import row_keys
+
+FEW = 5
+"""Of fewer rows nothing is said."""
+
+PARTS = 5
+"""Columns are dealt out to so many parts. Rows that are equal in two of them are compared cell by cell."""
+
+UNLIKE = 0.5
+"""They are nearly equal where fewer of the other columns differ, as a share of what rows differ in by chance."""
+
+MOST = 0.75
+"""So many of the rows that are equal in two parts are nearly equal; otherwise what is equal is so by chance."""
+
+TORN = 0.25
+"""Labels of nearly equal rows differ in fewer pairs, as a share of what they do by chance; copies have their label."""
+
+VARIED, WIDE = 0.05, 0.75
+"""The probabilities that two rows differ in a column: from the first on it says something, from the second on much."""
+
+OWN = 0.75
+"""A column with so many different cells, as a share of the different rows, may be as good as a number of the row."""
+
+LEAST = 3
+"""In tables of fewer columns rows are nearly equal by chance."""
+
+CLOSE, ASKED, NEIGHBORS, DIRECTIONS = 0.1, 300, 20, 8
+"""The nearest row is close where it is nearer than a tenth of the 20th one; so many rows and directions are asked."""
+
+CLOSER = 0.3
+"""The share of close rows beyond chance: at most .16 in 14 published tables, and .7 if all have copies with noise."""
+
+ACROSS, STRAY = 0.1, 0.02
+"""Groups hold nothing out if so many rows have copies in others; and so few of the copies have another label."""
+
+COMMON = 0.05
+"""Equal rows that are a larger share of all rows are a common case, and no copies."""
+
+ALIKE = 10
+"""Where each row is there so often in the mean, and labels of equal ones differ, equal rows are no copies."""
+
+
+def twin_blocks(X: Any, y: Any, groups: Any = None, columns: Sequence[Column] = ()) -> Ints | None:
+    """The number (n,) of the block of each row: equal rows are in one, and so are groups that share such rows.
+
+    Equal are also rows that differ only in the spelling of words, beyond seven digits, or, where they have the same
+    label, in a few cells, in columns that may be numbers of the rows, or by noise in their numbers. None where no rows
+    are so, or where equal rows are too common to be copies.
+
+    Parameters
+    ----------
+    X : (n, d) numbers, dense or CSR
+    y : (n,) or (n, p) of 0 and 1
+    groups : (n,) the id of the set of each row, or None
+    columns : the kinds of the columns of X, from ``load_table``; () where they have none
+    """
+    return twins(X, np.asarray(y), groups, columns).blocks
+
+
+class Twins(NamedTuple):
+    """Rows that are equal to another one.
+
+    Attributes
+    ----------
+    blocks : what :func:`twin_blocks` gives
+    equal, torn, common : the numbers of rows with an equal one, with an equal one of another label, and of rows that
+        are equal to too many others to be copies
+    near : the number of rows that are equal to another one but for a few cells
+    cells, places : in so many columns each of them differs at most from another one, and in which ones, if they are few
+    noisy : the number of rows whose numbers are those of another one but for noise
+    across : the number of rows with a copy in another group, where so many have one that groups hold nothing out
+    """
+
+    blocks: Ints | None
+    equal: int
+    torn: int
+    common: int
+    near: int = 0
+    cells: int = 0
+    places: tuple[int, ...] = ()
+    noisy: int = 0
+    across: int = 0
+
+
+def twins(X: Any, y: Ints, groups: Any, columns: Sequence[Column]) -> Twins:
+    """The rows that are equal to another one, with the arguments of :func:`twin_blocks`."""
+    n, labels = X.shape[0], y.reshape(len(y), -1)
+    cells = None if issparse(X) else _spelled(X, columns)
+    first, ids = np.unique(row_keys(X if cells is None else cells), return_index=True, return_inverse=True)[1:]
+    many = np.bincount(ids)[ids]
+    ones = np.column_stack([np.bincount(ids, label)[ids] for label in labels.T])
+    torn = int((ones != labels * many[:, None]).any(axis=1).sum())
+    found = Twins(None, int((many > 1).sum()), torn, int(_common(many).sum()))
+    if n >= ALIKE * len(first) and 2 * torn > n:
+        return found
+    own = np.arange(n) if groups is None else as_ids(groups, n)
+    blocks, apart = _joined(own, ids)
+    largest = max(n / 5, np.bincount(own).max())
+    if np.bincount(blocks).max() > largest:
+        across = groups is not None and torn <= STRAY * found.equal and apart >= ACROSS * n
+        return found._replace(across=apart if across else 0)
+    if cells is None:
+        return found if blocks.max() == own.max() else found._replace(blocks=blocks)
+    for search in (_near, _noisy):
+        distinct = cells.T[:, first].T
+        pairs = search(distinct, columns)
+        stray = _stray(pairs, labels[first])
+        linked = connected_components(coo_matrix((np.ones(len(pairs.T)), pairs), (len(first),) * 2), directed=False)[1]
+        several, wide = (np.bincount(linked)[linked] > 1)[ids], linked[ids]
+        many = np.bincount(wide)[wide]
+        few = ~_common(many)
+        if stray > TORN or (several & few).sum() < max(FEW, n / 100):
+            continue
+        wider, apart = _joined(blocks, wide)
+        if np.bincount(wider).max() <= largest:
+            blocks, first, ids = wider, first[np.unique(linked, return_index=True)[1]], wide
+            told = int((few & (many > 1)).sum())
+            near = {"noisy": told} if search is _noisy else {"near": told, **_unlike(distinct, pairs)}
+            found = found._replace(**near)
+        elif groups is not None and stray <= STRAY and apart >= ACROSS * n:
+            return found._replace(across=apart)
+    return found if blocks.max() == own.max() else found._replace(blocks=blocks)
+
+
+def _common(many: Ints) -> Bools:
+    """Whether rows (n,) that occur so often are too common to be copies."""
+    return many > max(COMMON * len(many), 1)
+
+
+def _spelled(X: Values, columns: Sequence[Column]) -> Values:
+    """The cells (n, d), where words have one code that differ only in capital letters and in blanks.
+
+    Numbers with decimals have seven digits, which a copy by way of float32 leaves. In tables of fewer than three
+    columns, where such numbers are equal by chance, they have all digits.
+    """
+    cells = np.array(X, dtype=np.float64, order="F")
+    cells[np.isnan(cells)] = np.inf
+    for j in range(X.shape[1]):
+        column = columns[j] if columns else None
+        if isinstance(column, Category):
+            plain = [" ".join(word.casefold().split()) for word in column.words]
+            codes = np.append(np.unique(plain, return_inverse=True)[1].astype(np.float64), [len(plain), np.inf])
+            cells[:, j] = codes[np.minimum(cells[:, j], len(plain) + 1).astype(np.int64)]
+        elif X.shape[1] >= LEAST and not isinstance(column, Date):
+            cells[:, j] = _rounded(cells[:, j], 29)
+    for text in {column.text for column in columns if isinstance(column, Word)}:
+        places = [j for j, column in enumerate(columns) if isinstance(column, Word) and column.text == text]
+        cells[:, places[0]] = np.unique(row_keys(cells[:, places]), return_inverse=True)[1]
+        cells[:, places[1:]] = 0.0
+    return cells
+
+
+def _rounded(values: Values, bits: int) -> Values:
+    """The values (n,), of which those with decimals are rounded to so many bits less."""
+    one = np.uint64(1)
+    short = ((values.copy().view(np.uint64) + (one << np.uint64(bits - 1))) >> np.uint64(bits)) << np.uint64(bits)
+    return np.where(np.floor(values) == values, values, short.view(np.float64))
+
+
+def _near(cells: Values, columns: Sequence[Column]) -> Ints:
+    """Pairs (2, m) of distinct rows (n, d), here rounded to four digits, that are equal but for a few cells.
+
+    They are looked for in all columns, and in the numbers of which most are not all different, since words, dates and
+    such numbers may be those of a copy.
+    """
+    n, d = cells.shape
+    told = np.array([isinstance(column, Category | Date | Word) for column in columns] or [False] * d)
+    differ = np.empty(d)
+    for j in range(d):
+        if not (columns and isinstance(columns[j], Date)):
+            cells[:, j] = _rounded(cells[:, j], 36)
+        many = np.unique(cells[:, j], return_counts=True)[1]
+        differ[j], told[j] = 1.0 - np.sum((many / n) ** 2), told[j] or len(many) >= OWN * n
+    varied = differ >= VARIED
+    pairs, left = np.empty((2, 0), np.int64), np.ones(n, np.bool_)
+    for asked in (varied & ~told, varied):
+        pairs = np.append(pairs, _alike(cells, differ, np.flatnonzero(asked), left), axis=1)
+        # Of linked rows the first one stands for all.
+        left[pairs[1]] = False
+    return pairs
+
+
+def _stray(pairs: Ints, y: Ints) -> float:
+    """The share of pairs (2, m) of rows whose labels (n, p) differ, as a share of what it is by chance."""
+    ids, many = np.unique(row_keys(y), return_inverse=True, return_counts=True)[1:]
+    chance = 1.0 - np.sum((many / len(y)) ** 2)
+    return float((ids[pairs[0]] != ids[pairs[1]]).sum() / max(pairs.shape[1] * chance, 1e-300))
+
+
+def _unlike(cells: Values, pairs: Ints) -> dict[str, Any]:
+    """In how many columns each row of some pairs (2, m) differs at most from another one, and in which, if few."""
+    unlike = np.array([cells[pairs[0], j] != cells[pairs[1], j] for j in range(cells.shape[1])])
+    fewest, places = np.full(len(cells), len(unlike)), np.flatnonzero(unlike.any(axis=1))
+    np.minimum.at(fewest, pairs.ravel(), np.tile(unlike.sum(axis=0), 2))
+    most = int(fewest[pairs].max(initial=0))
+    return {"cells": most, "places": tuple(places.tolist()) if len(places) <= most else ()}
+
+
+def _noisy(cells: Values, columns: Sequence[Column]) -> Ints:
+    """Pairs (2, m) of distinct rows (n, d) that lie ten times nearer to each other than rows do by chance.
+
+    Only numbers count of which most differ, by their ranks. Within distance r of a row lie about r^k others; the
+    dimension k is estimated from the 10th to the 20th nearest rows of some (Levina and Bickel 2004).
+    """
+    n, none = len(cells), np.empty((2, 0), np.int64)
+    numbers = [not columns or type(column) is Number for column in columns or cells.T]
+    ranked = [rankdata(cell) for cell, asked in zip(cells.T, numbers, strict=True) if asked]
+    ranked = [ranks for ranks in ranked if len(np.unique(ranks)) >= OWN * n]
+    if len(ranked) < LEAST or n < ASKED:
+        return none
+    rng, spots = np.random.default_rng(0), np.column_stack(ranked)
+    if len(ranked) > DIRECTIONS:
+        spots = spots @ rng.normal(size=(len(ranked), DIRECTIONS))
+    tree, some_rows = cKDTree(spots), spots[rng.permutation(n)[:ASKED]]
+    far = np.maximum(tree.query(some_rows, NEIGHBORS + 1)[0][:, 1:], 1e-300)
+    order = np.arange(NEIGHBORS // 2, NEIGHBORS)
+    expected = np.mean([np.sum(1.0 / np.arange(i, NEIGHBORS)) for i in order])
+    k = expected / max(np.log(far[:, -1:] / far[:, order - 1]).mean(), 1e-300)
+    close = far[far[:, 0] < CLOSE * far[:, -1], 0]
+    if len(close) / len(far) - (1.0 - (1.0 - CLOSE**k) ** (NEIGHBORS - 1)) < CLOSER:
+        return none
+    # Halfway, in digits, between the noise of copies and what is far.
+    radius = np.sqrt(np.median(close) * np.median(far[:, -1]))
+    if tree.query_ball_point(some_rows, radius, return_length=True).mean() > NEIGHBORS:
+        return none
+    return np.asarray(tree.query_pairs(radius, output_type="ndarray").T, dtype=np.int64)
+
+
+def _alike(cells: Values, differ: Values, asked: Ints, left: Bools) -> Ints:
+    """Pairs (2, m) of the rows left of (n, d) equal in two of five parts of columns, and nearly so in the rest.
+
+    In ``differ`` (d,) are the probabilities that two rows differ in a column, and ``asked`` are the columns.
+    """
+    order = asked[np.argsort(-differ[asked], kind="stable")]
+    parts = [order[i::PARTS] for i in range(min(PARTS, len(order)))]
+    keys, found = [row_keys(cells[:, part]) for part in parts], [np.empty(0, np.int64)]
+    # A row whose first bits no other one has is equal to none.
+    bits = [(key >> np.uint64(42)).astype(np.int64) for key in keys]
+    several = [left & (np.bincount(one)[one] > 1) for one in bits]
+    for i, j in combinations(range(len(parts)), 2):
+        rest = np.setdiff1d(asked, np.append(parts[i], parts[j]))
+        if not (differ[rest] >= WIDE).any():
+            continue
+        rows = np.flatnonzero(several[i] & several[j])
+        key = np.uint64(3) * keys[i][rows] + keys[j][rows]
+        by = np.argsort(key)
+        new, by = np.append(True, key[by[1:]] != key[by[:-1]])[: len(by)], rows[by]
+        at = np.flatnonzero(~new)
+        # A row is compared with the one before it and with the first one of those that are equal to it in two parts.
+        first = np.flatnonzero(new)[np.cumsum(new)[at] - 1]
+        far = first < at - 1
+        pairs = np.sort(by[np.stack([np.append(at - 1, first[far]), np.append(at, at[far])])], axis=0)
+        fits = _fits(cells, pairs, differ, rest)
+        either = fits[: len(at)].copy()
+        either[far] |= fits[len(at) :]
+        if either.sum() >= max(1, MOST * len(at)):
+            found.append(pairs[0, fits] * len(cells) + pairs[1, fits])
+    return np.stack(np.divmod(np.unique(np.concatenate(found)), len(cells)))
+
+
+def _fits(cells: Values, pairs: Ints, differ: Values, rest: Ints) -> Bools:
+    """Whether pairs (2, m) of rows (n, d) differ in few of some columns, and in few of those with many values.
+
+    A column in which rows seldom differ counts for as many as it takes to see a difference by chance, and a gap for a
+    half.
+    """
+    cost: Values = np.zeros((2, pairs.shape[1]))
+    wide = differ >= WIDE
+    for j in rest:
+        one, two = cells[pairs, j]
+        each = (one != two) * np.where(np.isinf(one + two), 0.5, 1.0 / differ[j])
+        cost[: 1 + wide[j]] += each
+    return np.asarray((cost[0] < UNLIKE * len(rest)) & (cost[1] < UNLIKE * np.count_nonzero(wide[rest])))
+
+
+def _joined(blocks: Ints, ids: Ints) -> tuple[Ints, int]:
+    """The blocks (n,) of rows, joined where they share an id that is not too common, and the rows that make joins."""
+    many = np.bincount(ids)[ids]
+    rows = np.flatnonzero((many > 1) & ~_common(many))
+    size = int(blocks.max()) + 1
+    links = coo_matrix((np.ones(len(rows)), (blocks[rows], size + ids[rows])), (size + int(ids.max()) + 1,) * 2)
+    joined = np.unique(connected_components(links, directed=False)[1][:size], return_inverse=True)[1][blocks]
+    # An id of one block alone joins nothing.
+    low, high = np.full(ids.max() + 1, size), np.full(ids.max() + 1, -1)
+    np.minimum.at(low, ids[rows], blocks[rows])
+    np.maximum.at(high, ids[rows], blocks[rows])
+    return joined, int((low < high)[ids[rows]].sum())

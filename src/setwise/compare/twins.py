@@ -46,8 +46,11 @@ LEAST = 3
 CLOSE, ASKED, NEIGHBORS, DIRECTIONS = 0.1, 300, 20, 8
 """The nearest row is close where it is nearer than a tenth of the 20th one; so many rows and directions are asked."""
 
-CLOSER = 0.3
-"""The share of close rows beyond chance: at most .16 in 14 published tables, and .7 if all have copies with noise."""
+FINE, CLOSER = 0.1, 0.3
+"""Numbers with so many different cells count; the share of close rows is so far above chance.
+
+In 10 published tables it is .14 above at most, and where all rows have copies with noise .6 or more.
+"""
 
 ACROSS, STRAY = 0.1, 0.02
 """Groups hold nothing out if so many rows have copies in others; and so few of the copies have another label."""
@@ -218,13 +221,13 @@ def _unlike(cells: Values, pairs: Ints) -> dict[str, Any]:
 def _noisy(cells: Values, columns: Sequence[Column]) -> Ints:
     """Pairs (2, m) of distinct rows (n, d) that lie ten times nearer to each other than rows do by chance.
 
-    Only numbers count of which most differ, by their ranks. Within distance r of a row lie about r^k others; the
+    Only numbers of which many differ count, by their ranks. Within distance r of a row lie about r^k others; the
     dimension k is estimated from the 10th to the 20th nearest rows of some (Levina and Bickel 2004).
     """
     n, none = len(cells), np.empty((2, 0), np.int64)
     numbers = [not columns or type(column) is Number for column in columns or cells.T]
     ranked = [rankdata(cell) for cell, asked in zip(cells.T, numbers, strict=True) if asked]
-    ranked = [ranks for ranks in ranked if len(np.unique(ranks)) >= OWN * n]
+    ranked = [ranks for ranks in ranked if len(np.unique(ranks)) >= FINE * n]
     if len(ranked) < LEAST or n < ASKED:
         return none
     rng, spots = np.random.default_rng(0), np.column_stack(ranked)

@@ -35,6 +35,12 @@ def _optional(annotation):
 
 
 def _values(annotation):
+    parts = get_args(annotation)
+    if get_origin(annotation) is not Literal and float in parts and str in parts and len(parts) > 2:
+        # A number, an array, or the name of a column.
+        given = without(NUMBERS, "array", "text", "digits", "list", "tuple", "negative")
+        more = {"matrix": np.zeros((1, 1)), "texts": ["a"], "ragged": [[0.5], [0.5, 1.0]], "infinite": [1.0, np.inf]}
+        return given | more | {"flags": [True, False], "no name": ""}
     if isinstance(annotation, UnionType):
         given = [part for part in get_args(annotation) if part is not type(None)]
         if given == [float, str]:

@@ -118,7 +118,8 @@ RESULTS |= {
 }
 # These are made by functions of the same arguments, which are tried.
 RESULTS |= {"Metric", "Objective"}
-OTHERS = {"ShiftWarning", "Trait", "VacuousBoundWarning", "loss_forms", "plain_losses"}
+# Its labels are checked as those of the loss are, which tests/losses/test_row_costs.py tries.
+OTHERS = {"savings_score", "ShiftWarning", "Trait", "VacuousBoundWarning", "loss_forms", "plain_losses"}
 
 
 def test_every_public_name_is_tried():

@@ -103,7 +103,7 @@ def of_strategies():
     positive = without(NUMBERS, "truth") | {"zero": 0.0}
     for kind in (GFM, RampStack, Stack):
         yield Parameter(f"{kind.__name__}(C)", kind, positive)
-    yield Parameter("BayesDecision(calibration)", BayesDecision, NAMES)
+    yield Parameter("BayesDecision(calibration)", BayesDecision, without(NAMES, "None"))
     weights = without(numbers(3), "None", "short", "long", "huge", "all huge", "set", "generator")
     yield Parameter("ClassWeight(weights)", ClassWeight, weights | {"zero": (0.0,)})
 

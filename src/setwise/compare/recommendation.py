@@ -254,7 +254,7 @@ def flat_range(
 
     Under a floor that is kept at ``at`` it is kept at all of them.
     """
-    thresholds, losses = threshold_curve(task.sets, task.flat(scores), task.loss)
+    thresholds, losses = threshold_curve(task.sets, task.flat(scores), task.set_loss)
     finite = np.isfinite(thresholds)
     thresholds, losses = np.asarray(thresholds[finite][::-1]), np.asarray(losses[finite][::-1])
     if not len(thresholds):

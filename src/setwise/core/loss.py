@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.batch import Batch, Classes, Sets
 from setwise.core.bound_loss import BoundLoss, FunctionOfMistakes, binary_view, lift
-from setwise.core.checks import Values, as_class_labels, as_factor, as_kind, as_labels, as_predictions, as_scores
+from setwise.core.checks import Ints, Values, as_class_labels, as_factor, as_kind, as_labels, as_predictions, as_scores
 from setwise.core.counts import Ceiling, Counts, Curvature, Formula, Quotient, QuotientCurvature
 from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.core.networks import Graphs
@@ -126,6 +126,14 @@ class Loss(Measure):
         """Whether a parameter numbers the decisions of this one batch, so that these must keep their order."""
         return False
 
+    def of_rows(self, rows: Ints) -> "Loss":
+        """The loss for some rows of a set, where parameters number its rows; otherwise the loss itself."""
+        return self
+
+    def as_score(self, loss: float, n: int) -> float:
+        """The score of predictions for n rows with this mean loss, higher is better: ``1 - loss``."""
+        return 1.0 - loss
+
     @property
     def weak(self) -> bool:
         """Whether decisions of unknown label take part, so that a set may be known by nothing else."""
@@ -236,6 +244,10 @@ class Combination(Loss):
     def of_one_batch(self, batch: Batch) -> bool:
         """Whether one of the losses is."""
         return any(loss.of_one_batch(batch) for _, loss in self.parts)
+
+    def of_rows(self, rows: Ints) -> Loss:
+        """The combination of the losses for some rows of a set."""
+        return Combination(tuple((factor, loss.of_rows(rows)) for factor, loss in self.parts))
 
     @property
     def weak(self) -> bool:

@@ -123,6 +123,7 @@ QUOTIENTS = Page(
 )
 RAMP = Page("The ramp from a logistic start", "guide/estimator#the-ramp-from-a-logistic-start")
 RANKINGS = Page("Losses of a ranking", "guide/losses#losses-of-a-ranking")
+ROW_COSTS = Page("Costs of each row", "guide/costs#costs-of-each-row")
 SETS = Page("What is a set", "guide/estimator#what-is-a-set")
 STOP_AND_GO_ON = Page("Stop and go on", "guide/learners#stop-and-go-on")
 SUMS = Page("Sums and multiples", "guide/losses#sums-and-multiples")

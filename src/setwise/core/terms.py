@@ -192,6 +192,34 @@ class Mistakes(CostsTerm, MistakesTerm):
 
 @final
 @dataclass(frozen=True, eq=False)
+class Constant(CostsTerm, MistakesTerm):
+    """``sum_i costs_i`` over all decisions of a set, whatever is predicted; ``costs`` has shape (total,)."""
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        return CURVATURES | {Trait.INCREASING}
+
+    def zero(self, batch: Batch) -> "Constant":
+        return Constant(np.zeros(batch.total))
+
+    def values(self, batch: Batch, labels: NDArray[Any]) -> Values:
+        return segment_sums(self.costs, batch.offsets)
+
+    def gains(self, batch: Sets, orders: Orders) -> Values:
+        return np.zeros(len(orders.items))
+
+    def marginals(self, batch: Sets, labels: NDArray[Any]) -> Values:
+        return np.zeros(batch.total)
+
+    def sweep(self, batch: Sets, orders: Orders) -> Values:
+        return np.repeat(segment_sums(self.costs, batch.offsets), orders.sizes)
+
+    def merged(self, other: Term) -> Term | None:
+        return Constant(self.costs + other.costs) if isinstance(other, Constant) else None
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class SetFunction(MistakesTerm):
     """``factor f(A)`` for any set function f of the mistakes of each set: a term of a :class:`BoundLoss`.
 

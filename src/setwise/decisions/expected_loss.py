@@ -32,7 +32,9 @@ from setwise.decisions.small_sets import (
     ByTable,
     DecisionRule,
 )
+from setwise.kernels.segments import segment_sums
 from setwise.losses import as_loss
+from setwise.losses.row_costs import RowCosts
 
 LARGE, LARGE_AFFINE = 4096, 32768
 """Larger sets are decided up to a tolerance; the second number is for losses that are affine in the true positives."""
@@ -199,6 +201,8 @@ def least_expected_loss(probabilities: ArrayLike, loss: Loss | str, offsets: Any
     """
     given = _Probabilities.of(probabilities, offsets)
     bound, gap, labels = as_loss(loss), as_number(tol, "tol", low=0.0), np.empty(len(given.flat), dtype=bool)
+    if isinstance(bound, RowCosts) and bound.by_class is None:
+        return _of_rows(given, bound)
     values, bounds = np.empty((2, len(given.offsets) - 1))
     for size, rows, places in given.groups():
         found = rule_for(bound, size, gap).decide(given.flat[places])
@@ -241,6 +245,9 @@ def expected_loss(probabilities: ArrayLike, labels: ArrayLike, loss: Loss | str,
     if predicted.shape != given.shape:
         raise ValueError(f"labels must have the shape of the probabilities, {given.shape}; got {predicted.shape}.")
     guess, bound, values = as_bools(predicted, "labels").ravel(), as_loss(loss), np.empty(len(given.offsets) - 1)
+    if isinstance(bound, RowCosts) and bound.by_class is None:
+        zero, one = _expected_costs(given, bound)
+        return segment_sums(np.where(guess, one, zero), given.offsets)
     for size, rows, places in given.groups():
         values[rows] = rule_for(bound, size).expect(given.flat[places], guess[places])
     return values
@@ -274,6 +281,22 @@ class _Probabilities:
         sizes = np.diff(self.offsets)
         rows = [(int(size), np.flatnonzero(sizes == size)) for size in np.unique(sizes)]
         return [(size, at, self.offsets[at][:, None] + np.arange(size)) for size, at in rows]
+
+
+def _expected_costs(given: _Probabilities, costs: RowCosts) -> tuple[Values, Values]:
+    """What it is expected to cost to predict 0, and to predict 1, for each row."""
+    q, n = given.flat, len(given.flat)
+    costs.saved_by_positive()
+    positive, negative = costs.of_labels(np.ones(n, np.bool_)), costs.of_labels(np.zeros(n, np.bool_))
+    zero, one = (q * if_positive + (1.0 - q) * if_not for if_positive, if_not in zip(positive, negative, strict=True))
+    return zero, one
+
+
+def _of_rows(given: _Probabilities, costs: RowCosts) -> Decision:
+    """Each row by its own costs; positive where that is expected to cost less."""
+    zero, one = _expected_costs(given, costs)
+    values = segment_sums(np.minimum(zero, one), given.offsets)
+    return Decision((one < zero).reshape(given.shape), values, values, np.ones(len(values), dtype=np.bool_))
 
 
 TOL = 1e-3

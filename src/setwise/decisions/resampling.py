@@ -21,6 +21,7 @@ from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import HOW_SURE
+from setwise.core.terms import Constant, Mistakes
 from setwise.decisions.floors import as_level
 from setwise.decisions.thresholds import SortedDecisions, Sweep, Threshold, as_sets, bound, losses_by_set, sweep_all
 from setwise.kernels.thresholds import drawn_only, falling_counts, falling_quotient, mean_along
@@ -60,6 +61,8 @@ def resamples(
         return _of_sets(bound_loss, order, n, rng)
     if not len(order.items):
         raise ValueError("y must hold a known label; got none.")
+    if loss.of_one_batch(sets) and all(isinstance(term, Mistakes | Constant) for term in bound_loss.terms):
+        return _of_rows(bound_loss, order, n, rng)
     if bound_loss.counts is None or bound_loss.counts.areas is not None or sets.totals is not None:
         raise Refusal(
             f"the bootstrap refuses {bound_loss!r} for a single set: it is no function of counts, and resampled "
@@ -80,6 +83,22 @@ def _of_decisions(loss: Loss, order: SortedDecisions, n: int, rng: np.random.Gen
             drawn = rng.integers(len(places), size=many) if many else np.zeros(0, np.int64)
             weights[places] = np.bincount(drawn, minlength=len(places))
         yield Resample(reweighted(order, counts, b, weights), weights > 0)
+
+
+def _of_rows(bound_loss: BoundLoss, order: SortedDecisions, n: int, rng: np.random.Generator) -> Iterator[Resample]:
+    """Resamples of the rows of one set, each with its own cost, for a loss that is their sum."""
+    (costs, rest), m = bound_loss.split(), len(order.items)
+    assert costs is not None
+    # Where none is predicted all positives are missed; each decision then adds its cost, or takes it away.
+    missed, step = np.where(order.labels, costs[order.items], 0.0), costs[order.items]
+    step = np.where(order.labels, -step, step)
+    for term in rest.terms:
+        assert isinstance(term, Constant)
+        missed = missed + term.costs[order.items]
+    for _ in range(n):
+        weights = np.bincount(rng.integers(m, size=m), minlength=m)
+        start = float(weights @ missed)
+        yield Resample(Sweep(order, start + np.cumsum(weights * step), np.array([start])), weights > 0)
 
 
 def reweighted(order: SortedDecisions, counts: Counts, b: int, weights: Ints) -> Sweep:

@@ -13,13 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
+from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
-from setwise.core.pages import MEASURE_COST
+from setwise.core.pages import MEASURE_COST, ROW_COSTS
 from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task
 from setwise.estimators.base import (
@@ -35,14 +36,34 @@ from setwise.estimators.checkpoints import UNROUTED
 from setwise.estimators.selection import STRATEGIES, Strategy, as_strategies
 from setwise.estimators.selection.base_models import base_has, check_prefit, default_classifier, is_prefit
 from setwise.estimators.selection.choice import Choice, choose, repeated_choice
+from setwise.estimators.selection.decision import RowCostRule
 from setwise.estimators.selection.out_of_fold import NewRowsEvidence, OutOfFoldBase, open_for_choice
 from setwise.estimators.selection.problem import SelectionProblem, problem_of
 from setwise.estimators.sets import as_ids, as_known
 from setwise.estimators.splits import Folds
 from setwise.losses import as_loss, plain_losses
+from setwise.losses.row_costs import RowCosts
 
 OWN = "estimator"
 """The name of the user's estimator among the base models of a choice."""
+
+
+def with_costs(loss: Loss, X: Any, costs: Mapping[str, Any], method: str) -> Loss:
+    """The loss with the costs of the rows X: those that were given to ``method`` by their cells, or columns of X."""
+    given = {cell: cost for cell, cost in costs.items() if cost is not None}
+    if isinstance(loss, RowCosts):
+        try:
+            return loss.read(X, **given)
+        except ValueError as error:
+            hint = ", or ask for single_threshold=True" if method == "predict" else ""
+            raise ValueError(
+                f"{error} Give {method} the costs of its rows, as fn_cost=..., or name a column, as "
+                f"RowCosts(fn='amount'){hint}."
+            ) from error
+    if given:
+        names = " and ".join(f"{cell}_cost" for cell in given)
+        raise Refusal(f"{method} takes {names} with loss=RowCosts(...); the loss is {loss!r}.", ROW_COSTS)
+    return loss
 
 
 @final
@@ -126,6 +147,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     """
 
     __metadata_request__fit: ClassVar[dict[str, Any]] = UNROUTED
+    __metadata_request__predict: ClassVar[dict[str, Any]] = {"single_threshold": UNUSED}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None],
         "loss": [Names({name for name, kind in plain_losses().items() if kind.reads == "labels"}), Loss],
@@ -162,6 +184,10 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
+        tp_cost: ArrayLike | None = None,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
         checkpoint: str | Path | Checkpoint | None = None,
         resume: bool = False,
     ) -> Self:
@@ -177,6 +203,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         groups : (n,) the id of the group of each row. Folds never split a group; for y (n,) each group is a set. With
             metadata routing they go to the fits of the estimator too, if it requests them
         sample_weight : (n,) weights of rows in the fits of the estimator. The loss counts all rows alike
+        tp_cost, fp_cost, fn_cost, tn_cost : (n,) costs of these rows, or numbers, in place of those of a loss
+            ``RowCosts``
         checkpoint : the path of a file that keeps what the estimator says of the rows that were held out, as plain
             arrays, so that no such fit is made twice; or a :class:`setwise.learners.Checkpoint`. Fits on all rows are
             made anew, since a model is no plain array
@@ -199,7 +227,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         if groups is None:
             warn_of_dropped_groups("fit", type(self).__name__)
         with self._unchanged_by_errors():
-            interrupted = self._fit(X, y, groups, sample_weight, checkpoint, resume)
+            costs = {"tp": tp_cost, "fp": fp_cost, "fn": fn_cost, "tn": tn_cost}
+            interrupted = self._fit(X, y, groups, sample_weight, costs, checkpoint, resume)
         if interrupted:
             warnings.warn(
                 "MeasureClassifier was interrupted; it holds the best of the strategies that were tried so far."
@@ -210,7 +239,17 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             raise KeyboardInterrupt
         return self
 
-    def predict(self, X: Any, groups: ArrayLike | None = None) -> NDArray[Any]:
+    def predict(
+        self,
+        X: Any,
+        groups: ArrayLike | None = None,
+        *,
+        tp_cost: ArrayLike | None = None,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+        single_threshold: bool = False,
+    ) -> NDArray[Any]:
         """The labels that the chosen strategy predicts.
 
         Parameters
@@ -218,6 +257,10 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         X : n rows, (n, ...), whatever the estimator takes
         groups : (n,) the id of the group of each row. With them the rows of a group may be decided together; without
             them the label of a row depends on this row alone
+        tp_cost, fp_cost, fn_cost, tn_cost : (n,) costs of these rows, or numbers, in place of those of a loss
+            ``RowCosts``
+        single_threshold : whether a rule that decides each row by its own costs gives way to the tuned threshold, which
+            needs no costs
 
         Returns
         -------
@@ -233,7 +276,12 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             warn_of_forgotten_groups("predict")
         ids = None if groups is None else as_ids(groups, _num_samples(X))
         evidence = NewRowsEvidence(lambda _: self.estimator_, X, ids, self._method, self._positive, self._outputs)
-        labels = self.rule_.labels(evidence)
+        rule, costs = self.rule_, {"tp": tp_cost, "fp": fp_cost, "fn": fn_cost, "tn": tn_cost}
+        if single_threshold and isinstance(rule, RowCostRule):
+            rule = self._reference
+        elif isinstance(rule, RowCostRule) or any(cost is not None for cost in costs.values()):
+            rule = rule.for_rows(with_costs(self.loss_, X, costs, "predict"))
+        labels = rule.labels(evidence)
         if self._outputs is not None:
             return labels.astype(np.int64)
         at = self.classes_.tolist().index(self._positive)
@@ -278,18 +326,32 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         check_is_fitted(self)
         return self.estimator_.decision_function(X)
 
-    def score(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> float:
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        tp_cost: ArrayLike | None = None,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> float:
         """``1 - mean loss`` over the sets of (X, y), which are made as in :meth:`fit`; the loss is ``loss_``.
+
+        With costs of each row it is minus the mean cost of a row.
 
         Parameters
         ----------
         X : n rows, (n, ...), whatever the estimator takes
         y : (n,) of labels that were fitted, or (n, p) of 0 and 1
         groups : (n,) the id of the set of each row, for y (n,) only; None makes all rows one set
+        tp_cost, fp_cost, fn_cost, tn_cost : (n,) costs of these rows, or numbers, in place of those of a loss
+            ``RowCosts``
 
         Returns
         -------
-        score : one number, 1 where no set has a loss
+        score : one number, higher is better; 1 where no set has a loss
 
         Raises
         ------
@@ -301,19 +363,31 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             warn_of_dropped_groups("score", type(self).__name__)
             if self._grouped:
                 warn_of_forgotten_groups("score")
-        labels = self.predict(X, groups)
+        costs = {"tp": tp_cost, "fp": fp_cost, "fn": fn_cost, "tn": tn_cost}
+        loss = with_costs(self.loss_, X, costs, "score")
+        labels = self.predict(X, groups, tp_cost=tp_cost, fp_cost=fp_cost, fn_cost=fn_cost, tn_cost=tn_cost)
         known = [0, 1] if self._outputs is not None else self.classes_.tolist()
         target = as_known(y, labels.shape, known)
         ids = None if groups is None or self._outputs is not None else as_ids(groups, len(target))
-        task = Task(np.asarray(target == self._positive), self.loss_, ids, self.average)  # type: ignore[arg-type]
-        return 1.0 - task.mean_loss(np.asarray(labels == self._positive))
+        task = Task(np.asarray(target == self._positive), loss, ids, self.average)  # type: ignore[arg-type]
+        return task.score(np.asarray(labels == self._positive))
 
-    def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any, checkpoint: Any, resume: bool) -> bool:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any,
+        sample_weight: Any,
+        costs: Mapping[str, Any],
+        checkpoint: Any,
+        resume: bool,
+    ) -> bool:
         """Choose and store everything; returns whether Ctrl-C ended the search."""
         prefit = is_prefit(self.cv)
         if prefit == self.refit:
             raise ValueError(f"refit must be {not self.refit} with cv={self.cv!r}; got refit={self.refit}.")
-        loss = as_loss(self.loss)
+        plain = as_loss(self.loss)
+        loss = with_costs(plain, X, costs, "fit")
         layout: Any = self.average
         problem = problem_of(
             X, y, loss, groups=groups, sample_weight=sample_weight, pos_label=self.pos_label, average=layout
@@ -327,7 +401,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         with open_for_choice(self, problem, folds, sample_weight, checkpoint, resume) as kept:
             bases = self._bases(problem, prefit, folds, kept)
             choice = self._decide(bases, problem.task, strategies, seed)
-            self._keep(problem, bases[OWN], choice, loss)
+            self._keep(problem, bases[OWN], choice, plain)
             if self.outer_cv is not None and not choice.interrupted:
                 found = repeated_choice(
                     problem,
@@ -364,16 +438,19 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         self.estimator_ = base.fitted(choice.rule.weight)
-        self.classes_, self.loss_, self.rule_ = problem.classes, loss, choice.rule
+        # Costs of training rows say nothing of others.
+        self.classes_, self.loss_, self.rule_ = problem.classes, loss, choice.rule.for_rows(loss)
         self.candidates_ = choice.candidates
         self.best_strategy_, self.best_threshold_ = choice.chosen.strategy, choice.rule.threshold
-        self.best_score_ = 1.0 - choice.chosen.loss
+        self.best_score_ = loss.as_score(choice.chosen.loss, len(problem.target))
+        self._reference = choice.reference
         self._positive, self._outputs, self._method = problem.positive, base.outputs, self.response_method
         self._grouped = problem.task.groups is not None
         if self.store_cv_results:
             task, scores = problem.task, base.response(choice.rule.weight).scores
-            thresholds, losses = threshold_curve(task.sets, task.flat(scores), loss)
-            self.cv_results_ = {"thresholds": thresholds, "scores": 1.0 - losses}
+            thresholds, losses = threshold_curve(task.sets, task.flat(scores), task.set_loss)
+            found = [loss.as_score(one, len(task.truth)) for one in losses.tolist()]
+            self.cv_results_ = {"thresholds": thresholds, "scores": np.array(found)}
         take_features(self, self.estimator_)
 
     def get_metadata_routing(self) -> MetadataRouter:

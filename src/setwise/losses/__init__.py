@@ -14,6 +14,7 @@ from setwise.core.single_labels import EqualCosts, GivenCosts, NearestHammingCos
 from setwise.core.terms import Trait
 from setwise.losses.label_sets import NearestCosts
 from setwise.losses.names import called, forms, is_needed, losses_of
+from setwise.losses.row_costs import savings_score
 
 LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
 """All classes of losses by their short names.
@@ -28,7 +29,7 @@ globals().update({kind.__name__: kind for kind in LOSSES.values()})
 
 __all__ = [
     "LOSSES", "EqualCosts", "GivenCosts", "Loss", "NearestCosts", "NearestHammingCosts", "Trait",
-    "as_loss", "loss_forms", "parse_losses", "plain_losses",
+    "as_loss", "loss_forms", "parse_losses", "plain_losses", "savings_score",
     *(kind.__name__ for kind in LOSSES.values()),
 ]  # fmt: skip
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from setwise.core.batch import Batch, Sets
 from setwise.core.bound_loss import BoundLoss
-from setwise.core.checks import Bools, Values, as_flag, as_number, as_reals, as_weights, shown
+from setwise.core.checks import Bools, Ints, Values, as_flag, as_number, as_reals, as_weights, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import LABEL_COSTS
@@ -240,6 +240,11 @@ class SumLoss(LabelCostLoss):
     def traits(self) -> frozenset[Trait]:
         modular = CURVATURES | {Trait.INCREASING}
         return modular if callable(self.costs) else modular | {Trait.LABEL_FREE}
+
+    def of_rows(self, rows: Ints) -> "SumLoss":
+        """The costs of some decisions of a set, where they are numbers."""
+        costs = self.costs
+        return self if costs is None or callable(costs) else SumLoss(np.asarray(costs)[rows], self.normalized)
 
     def _bind(self, batch: Any) -> BoundLoss:
         costs = self.costs_of(batch)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from setwise.core.batch import Batch, Sets
 from setwise.core.bound_loss import BoundLoss
-from setwise.core.checks import LARGEST_FACTOR, Values, as_number, as_weights
+from setwise.core.checks import LARGEST_FACTOR, Ints, Values, as_number, as_weights
 from setwise.core.counts import Formula, Quotient, linear
 from setwise.core.loss import CountLoss, Loss
 from setwise.core.terms import CURVATURES, Mistakes, Trait
@@ -66,6 +66,10 @@ class Hamming(Loss):
 
     def check(self, batch: Batch) -> None:
         check_weights(self.weights, batch, self)
+
+    def of_rows(self, rows: Ints) -> "Hamming":
+        """The weights of some decisions of a set."""
+        return self if self.weights is None else Hamming(np.asarray(self.weights)[rows])
 
     def _bind(self, batch: Sets) -> BoundLoss:
         costs = np.ones(batch.total) if self.weights is None else np.asarray(self.weights)[batch.places]

@@ -231,7 +231,7 @@ def test_losses_without_labels_are_refused():
     X, y = noisy()
     with pytest.raises(Refusal, match="MeasureClassifier refuses RocArea"):
         problem_of(X, y, RocArea())
-    assert formula_of(Hamming()) is None
+    assert formula_of(Hamming(np.ones(3))) is None
 
 
 def test_strategies_by_name():

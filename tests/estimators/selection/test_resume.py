@@ -161,7 +161,9 @@ def test_processes_that_share_the_folds(file):
 
 
 def test_routes_do_not_lead_to_files():
-    assert set(MODEL.get_metadata_routing()._self_request.fit.requests) == {"groups", "sample_weight"}
+    assert set(MODEL.get_metadata_routing()._self_request.fit.requests) == {
+        "groups", "sample_weight", "tp_cost", "fp_cost", "fn_cost", "tn_cost",
+    }  # fmt: skip
 
 
 def test_texts_say_all_parameters():

@@ -360,5 +360,10 @@ def isotonic(scores: Values, truth: Bools) -> IsotonicCalibration:
     return IsotonicCalibration(np.asarray(model.X_thresholds_), np.asarray(model.y_thresholds_))
 
 
+def as_is(scores: Values, truth: Bools) -> SigmoidCalibration:
+    """The probabilities themselves, for log-odds."""
+    return SigmoidCalibration(1.0, 0.0)
+
+
 CALIBRATIONS: dict[str, Callable[[Values, Bools], Calibration]] = {"sigmoid": sigmoid, "isotonic": isotonic}
 """The ways to calibrate, by name."""

@@ -155,7 +155,8 @@ def cross_fitted(strategy: Strategy, base: OutOfFoldBase, task: Task) -> Bools:
     labels = np.zeros(task.truth.shape, dtype=np.bool_)
     for i, (train, test) in enumerate(base.folds):
         evidence = base.held_out(train, without=i if strategy.many_numbers else None)
-        labels[test] = strategy.tune(evidence, task.take(train)).labels(base.held_out(test))
+        rule = strategy.tune(evidence, task.take(train)).for_rows(task.take(test).loss)
+        labels[test] = rule.labels(base.held_out(test))
     return labels
 
 
@@ -274,7 +275,8 @@ def repeated_choice(
             raise KeyboardInterrupt
         first = next(iter(models))
         reference[test] = choice.reference.labels(models[first].fresh(held.X, held.task.groups))
-        chosen[test] = choice.rule.labels(models[choice.chosen.base].fresh(held.X, held.task.groups))
+        rule = choice.rule.for_rows(held.task.loss)
+        chosen[test] = rule.labels(models[choice.chosen.base].fresh(held.X, held.task.groups))
         choices.append(choice.chosen.key)
     return gain_of(task, reference, chosen, tuple(choices), seed)
 

@@ -1,6 +1,6 @@
 """Strategies that decide: least expected loss by calibrated probabilities, and greatest expected F of a row (GFM)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
 import numpy as np
@@ -10,16 +10,19 @@ from sklearn.linear_model import LogisticRegression
 
 from setwise.core import pages
 from setwise.core.checks import Bools, Ints, Values, as_choice, as_factor
+from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
+from setwise.core.pages import ROW_COSTS
 from setwise.decisions import best_threshold, expected_loss, gfm, least_expected_loss
 from setwise.decisions.formula import formula_of
 from setwise.decisions.gfm import is_affine
 from setwise.decisions.task import Task
 from setwise.estimators.base import base_threads
-from setwise.estimators.selection.base_models import CALIBRATIONS, Calibration
+from setwise.estimators.selection.base_models import CALIBRATIONS, Calibration, Response, as_is
 from setwise.estimators.selection.out_of_fold import ColumnScaling
 from setwise.estimators.selection.strategies import Base, Evidence, Rule, Strategy, ThresholdRule
 from setwise.losses import FBeta
+from setwise.losses.row_costs import RowCosts
 
 
 @final
@@ -32,11 +35,15 @@ class BayesDecision(Strategy):
     is then a threshold, which is fixed, so that the label of a row depends on this row alone. Unlike the tuned
     threshold it is not chosen by the labels but by the probabilities, and so less noisy where these are right.
 
+    With costs of each row, :class:`~setwise.losses.RowCosts`, a row is positive where that is expected to cost less by
+    its own costs. The calibration is then the one whose decisions cost least on rows that it was not fitted to.
+
     Source: own; the labelings are those of :func:`setwise.decisions.least_expected_loss`.
 
     Parameters
     ----------
-    calibration : ``"sigmoid"`` or ``"isotonic"``, fitted to the out-of-fold log-odds or scores of all labels together
+    calibration : ``"sigmoid"`` or ``"isotonic"``, fitted to the out-of-fold log-odds or scores of all labels together.
+        None takes the sigmoid, and with costs of each row the one that costs least, or none
 
     Raises
     ------
@@ -55,7 +62,7 @@ class BayesDecision(Strategy):
     ['threshold', 'decision']
     """
 
-    calibration: str = "sigmoid"
+    calibration: str | None = None
 
     name: ClassVar[str] = "decision"
     title = "least expected loss"
@@ -65,13 +72,16 @@ class BayesDecision(Strategy):
     page = pages.DECISIONS
 
     def __post_init__(self) -> None:
-        as_choice(self.calibration, "calibration", CALIBRATIONS)
+        if self.calibration is not None:
+            as_choice(self.calibration, "calibration", CALIBRATIONS)
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         # Probabilities closer to 0 or 1 than half a row out of all cannot be known.
         least = 0.5 / len(task.truth)
+        if isinstance(task.loss, RowCosts) and task.loss.by_class is None:
+            return self._by_costs(evidence.response(), task.truth, task.loss)
         scores = evidence.response().log_odds(least)
-        calibrate = CALIBRATIONS[self.calibration](scores.ravel(), task.truth.ravel())
+        calibrate = CALIBRATIONS[self.calibration or "sigmoid"](scores.ravel(), task.truth.ravel())
         q = calibrate(scores)
         if task.layout == "macro":
             pairs = zip(q.T, evidence.response().scores.T, strict=True)
@@ -80,6 +90,56 @@ class BayesDecision(Strategy):
             return ThresholdRule(_cut(q.ravel(), evidence.response().scores.ravel(), task.loss))
         alone = None if task.is_matrix else best_threshold(task.sets, task.flat(q), task.loss).threshold
         return ExpectedLossRule(task.loss, calibrate, least, alone)
+
+    def _by_costs(self, response: Response, truth: Bools, costs: RowCosts) -> "RowCostRule":
+        """The rule of the calibration that costs least on the half of the rows that it was not fitted to."""
+        least = 0.5 / len(truth)
+        scores = response.log_odds(least)
+        ways = [CALIBRATIONS[self.calibration]] if self.calibration else [*CALIBRATIONS.values()]
+        if response.probability and not self.calibration:
+            ways.insert(0, as_is)
+        try:
+            costs.saved_by_positive()
+        except ValueError as error:
+            raise Refusal(f"decision refuses these costs: {error}", ROW_COSTS) from error
+        half = np.random.default_rng(0).permutation(len(truth)) % 2 == 0
+        lost = [0.0] * len(ways)
+        for fitted in (half, ~half) if len(ways) > 1 else ():
+            held = np.flatnonzero(~fitted)
+            zero, one = costs.of_rows(held).of_labels(truth[held])
+            for k, way in enumerate(ways):
+                rule = RowCostRule(costs.of_rows(held), way(scores[fitted], truth[fitted]), least)
+                lost[k] += float(np.where(rule.of_scores(scores[held]), one, zero).sum())
+        return RowCostRule(costs, ways[int(np.argmin(lost))](scores, truth), least)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RowCostRule(Rule):
+    """Positive is a row with ``q (fn - tp) > (1 - q) (fp - tn)``, by its own costs and its probability q.
+
+    Parameters
+    ----------
+    costs : the costs of the rows that are decided
+    calibration : turns log-odds, or other scores, into probabilities
+    least : probabilities of the base model are clipped to [least, 1 - least] before their log-odds are taken
+    """
+
+    costs: RowCosts
+    calibration: Calibration
+    least: float
+
+    def for_rows(self, loss: Loss) -> "RowCostRule":
+        assert isinstance(loss, RowCosts)
+        return replace(self, costs=loss)
+
+    def labels(self, evidence: Evidence) -> Bools:
+        return self.of_scores(evidence.response().log_odds(self.least))
+
+    def of_scores(self, scores: Values) -> Bools:
+        """The labels of rows with these log-odds, or other scores."""
+        q, (right, alarm) = self.calibration(scores), self.costs.saved_by_positive()
+        return np.asarray(q * right + (1.0 - q) * alarm > 0.0)
 
 
 @final

@@ -127,7 +127,7 @@ class FlooredThreshold(Strategy):
 
     def point(self, scores: Values, task: Task) -> OperatingPoint:
         """The best threshold of scores that keeps the floors; UnmetFloor where none does."""
-        return constrained_threshold(task.sets, task.flat(scores), task.loss, self.floors)
+        return constrained_threshold(task.sets, task.flat(scores), task.set_loss, self.floors)
 
     def check(self, truth: Any) -> None:
         """Raise ValueError if there are so few positive rows that not even labels without a mistake keep the floors."""
@@ -194,6 +194,6 @@ class NearestThreshold(Strategy):
             if len(task.truth) == self.rows:
                 raise
         flat, floors = task.flat(evidence.response().scores), self.floor.floors
-        near = nearest_threshold(task.sets, flat, task.loss, floors)
+        near = nearest_threshold(task.sets, flat, task.set_loss, floors)
         short = max(floor.least - value for floor, value in zip(floors, near.reached, strict=True))
         return ThresholdRule(near.threshold, short=max(short, SLACK))

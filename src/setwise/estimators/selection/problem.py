@@ -160,4 +160,6 @@ def problem_of(
     target = target.ravel()
     truth = np.asarray(target == classes[1], dtype=np.bool_)
     task = Task(truth, loss, ids, "samples")
+    if ids is None or loss.of_one_batch(task.sets):
+        loss.check(task.sets)
     return SelectionProblem(X, target, np.unique(classes), classes.tolist()[1], task, ids, weight, groups)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, final
 from setwise.core import pages
 from setwise.core.checks import Bools, Floats, Ints, Values, as_count, as_reals, shown
 from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import Page
 from setwise.decisions import bagged_threshold, best_threshold, label_thresholds
 from setwise.decisions.task import Task
@@ -68,6 +69,10 @@ class Rule(ABC):
     weight: float = 1.0
     short: float = 0.0
     joint: ClassVar[bool] = False
+
+    def for_rows(self, loss: Loss) -> "Rule":
+        """The rule for rows to which this loss belongs: it matters where each row is decided by its own costs."""
+        return self
 
     @property
     def threshold(self) -> Any:
@@ -239,11 +244,11 @@ def steady_threshold(task: Task, scores: Floats, n_resamples: int) -> float:
     flat = task.flat(scores)
     if n_resamples and not task.is_matrix:
         try:
-            return bagged_threshold(task.sets, flat, task.loss, n_resamples).threshold
+            return bagged_threshold(task.sets, flat, task.set_loss, n_resamples).threshold
         except Refusal:
             # Either there are no resamples, or no threshold fits the loss at all, which the next line says.
             pass
-    return best_threshold(task.sets, flat, task.loss).threshold
+    return best_threshold(task.sets, flat, task.set_loss).threshold
 
 
 @final
@@ -384,7 +389,7 @@ class ClassWeight(Strategy):
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         flat = {weight: task.flat(evidence.response(weight).scores) for weight in self.fits}
-        weight = min(flat, key=lambda w: best_threshold(task.sets, flat[w], task.loss).loss)
+        weight = min(flat, key=lambda w: best_threshold(task.sets, flat[w], task.set_loss).loss)
         return ThresholdRule(steady_threshold(task, evidence.response(weight).scores, self.n_resamples), weight)
 
 

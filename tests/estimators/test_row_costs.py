@@ -1,0 +1,178 @@
+"""MeasureClassifier with costs of each row: its choice, its predictions and scores are in the user's money."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from setwise import MeasureClassifier
+from setwise.core.exceptions import Refusal
+from setwise.decisions import best_threshold
+from setwise.estimators.selection import BayesDecision
+from setwise.estimators.selection.problem import problem_of
+from setwise.losses import ClassWeightedHamming, Hamming, RowCosts, SumLoss
+
+
+def cases(n, seed):
+    """A table with known probabilities, whose costs of a miss vary by row and have nothing to do with them."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.normal(size=n), "amount": np.exp(rng.normal(2.0, 1.2, n))})
+    q = 1.0 / (1.0 + np.exp(2.0 - 1.5 * X["a"].to_numpy()))
+    return X, (rng.random(n) < q).astype(int), q
+
+
+def cost(X, y, h):
+    return float(np.where(y == 1, np.where(h == 1, 0.0, X["amount"]), np.where(h == 1, 5.0, 0.0)).sum())
+
+
+def model(**more):
+    return MeasureClassifier(LogisticRegression(), RowCosts(fp=5.0, fn="amount"), cv=3, random_state=0, **more)
+
+
+def test_each_row_is_decided_by_its_own_costs_at_nearly_the_least_cost_there_is():
+    X, y, _ = cases(6000, 0)
+    new, truth, q = cases(20_000, 1)
+    ours = model().fit(X, y)
+    assert ours.best_strategy_ == "decision"
+    least = cost(new, truth, (q * new["amount"] > (1 - q) * 5.0).astype(int))
+    one = cost(new, truth, ours.predict(new, single_threshold=True))
+    assert cost(new, truth, ours.predict(new)) == pytest.approx(least, rel=0.02)
+    assert one > 1.1 * least
+    assert ours.score(new, truth) == pytest.approx(-cost(new, truth, ours.predict(new)) / 20_000)
+    q = ours.rule_.calibration(np.log(ours.predict_proba(new)[:, 1] / ours.predict_proba(new)[:, 0]))
+    assert (ours.predict(new) == (q * new["amount"] > (1 - q) * 5.0)).all()
+    first, *_ = ours.candidates_
+    scores = cross_val_predict(LogisticRegression(), X, y, cv=3, method="predict_proba")[:, 1]
+    assert first.loss == pytest.approx(best_threshold(y, scores, ours.loss_.read(X)).loss, rel=0.03)
+
+
+def test_costs_come_by_name_of_a_column_by_array_and_by_argument_alike():
+    X, y, _ = cases(900, 2)
+    amount, new = X["amount"].to_numpy(), cases(50, 3)[0]
+    named = model().fit(X, y)
+    given = MeasureClassifier(LogisticRegression(), RowCosts(fp=5.0, fn=amount), cv=3, random_state=0).fit(X, y)
+    asked = MeasureClassifier(LogisticRegression(), RowCosts(), cv=3, random_state=0).fit(
+        X, y, fp_cost=5.0, fn_cost=amount
+    )
+    assert str(named.rule_.calibration) == str(given.rule_.calibration) == str(asked.rule_.calibration)
+    assert named.best_strategy_ == "decision"
+    want = named.predict(new).tolist()
+    assert given.predict(new, fn_cost=new["amount"]).tolist() == want
+    assert asked.predict(new, fp_cost=5.0, fn_cost=new["amount"]).tolist() == want
+    assert named.predict(new, fn_cost=np.zeros(50)).tolist() == [0] * 50
+    assert given.predict(new, single_threshold=True).tolist() == named.predict(new, single_threshold=True).tolist()
+    with pytest.raises(
+        ValueError, match=r"fn must have one cost for each row of X, 50; got 900. Give predict the costs"
+    ):
+        given.predict(new)
+    with pytest.raises(ValueError, match="must name a column of X, which has the columns a; got 'amount'"):
+        named.predict(new[["a"]])
+    again = pickle.loads(pickle.dumps(named))
+    assert again.predict(new).tolist() == want
+    assert clone(named).get_params()["loss"] is not None
+
+
+def test_equal_costs_give_the_model_of_class_weighted_hamming_to_the_bit():
+    X, y, _ = cases(400, 4)
+    fits = [
+        MeasureClassifier(LogisticRegression(), loss, cv=3, random_state=0, outer_cv=3, store_cv_results=True).fit(X, y)
+        for loss in (RowCosts(fp=1.0, fn=4.0), ClassWeightedHamming(negative=1.0, positive=4.0))
+    ]
+    ours, usual = fits
+    for one, two in zip(ours.candidates_, usual.candidates_, strict=True):
+        assert str(replace(one, seconds=0.0, refusal="")) == str(replace(two, seconds=0.0, refusal=""))
+    assert (ours.best_threshold_, ours.best_strategy_) == (usual.best_threshold_, usual.best_strategy_)
+    assert (ours.gain_, ours.gain_interval_) == (usual.gain_, usual.gain_interval_)
+    assert ours.predict(X).tolist() == usual.predict(X).tolist()
+    assert ours.score(X, y) == (usual.score(X, y) - 1.0) / 400
+
+
+def test_weights_of_one_set_go_with_its_rows_into_folds():
+    X, y, _ = cases(300, 5)
+    weights = np.random.default_rng(0).exponential(size=300)
+    for loss in (SumLoss(weights), Hamming(weights)):
+        fitted = MeasureClassifier(LogisticRegression(), loss, ["threshold", "as_it_is"], cv=3, random_state=0).fit(
+            X, y
+        )
+        own = cross_val_predict(LogisticRegression(), X, y, cv=list(_folds(X, y)))
+        assert fitted.candidates_[1].loss == pytest.approx(weights[own != y].sum())
+    with pytest.raises(ValueError, match="has 300 weights"):
+        MeasureClassifier(LogisticRegression(), Hamming(weights), cv=3).fit(X[:200], y[:200])
+
+
+def _folds(X, y):
+    return problem_of(X, y, Hamming()).folds(3, int(np.random.RandomState(0).randint(2**31 - 1)))
+
+
+def test_gains_in_outer_folds_are_the_money_of_rows_that_were_held_out():
+    X, y, _ = cases(2000, 6)
+    groups = np.repeat(np.arange(400), 5)
+    for more in ({}, {"groups": groups}):
+        fitted = model(outer_cv=3).fit(X, y, **more)
+        assert fitted.gain_interval_[0] < fitted.gain_ < fitted.gain_interval_[1]
+        assert fitted.gain_ > 0
+    # The sets are the groups, so a gain is one for each of them.
+    assert fitted.gain_ < 5
+
+
+@pytest.mark.parametrize("calibration", [None, "sigmoid", "isotonic"])
+def test_calibration_repairs_probabilities_that_are_wrong(calibration):
+    X, y, q = cases(4000, 7)
+
+    class Overconfident(LogisticRegression):
+        def predict_proba(self, X):
+            odds = 4.0 * self.decision_function(X) + 3.0
+            p = 1.0 / (1.0 + np.exp(-odds))
+            return np.column_stack([1.0 - p, p])
+
+    fitted = MeasureClassifier(
+        Overconfident(), RowCosts(fp=5.0, fn="amount"), [BayesDecision(calibration)], cv=3, random_state=0
+    ).fit(X, y)
+    least = cost(X, y, (q * X["amount"] > (1 - q) * 5.0).astype(int))
+    assert cost(X, y, fitted.predict(X)) == pytest.approx(least, rel=0.05)
+    raw = fitted.predict_proba(X)[:, 1]
+    assert cost(X, y, (raw * X["amount"] > (1 - raw) * 5.0).astype(int)) > 1.1 * least
+
+
+def test_searches_and_pipelines_take_named_columns_without_routing_and_arrays_with_it():
+    X, y, _ = cases(240, 8)
+    # With routing a base model is fitted with weights only where it asks for them.
+    search = GridSearchCV(model(strategies=["threshold", "decision"]), {"estimator__C": [1e-3, 1.0]}, cv=3).fit(X, y)
+    assert search.best_score_ == pytest.approx(cross_val_score(search.best_estimator_, X, y, cv=3).mean())
+    assert search.best_score_ < 0
+    piped = make_pipeline(StandardScaler().set_output(transform="pandas"), MeasureClassifier(None, RowCosts(), cv=3))
+    with sklearn.config_context(enable_metadata_routing=True):
+        last = piped[-1]
+        for method in ("fit", "predict", "score"):
+            getattr(last, f"set_{method}_request")(fn_cost=True, fp_cost=True)
+        costs = {"fn_cost": X["amount"].to_numpy(), "fp_cost": np.full(240, 5.0)}
+        piped.fit(X, y, **costs)
+        assert piped.predict(X, **costs).shape == (240,)
+        routed = clone(search.estimator).set_params(loss=RowCosts())
+        routed.set_fit_request(fn_cost=True, fp_cost=True).set_score_request(fn_cost=True, fp_cost=True)
+        found = GridSearchCV(routed, {"estimator__C": [1e-3, 1.0]}, cv=3).fit(X, y, **costs)
+    assert found.cv_results_["mean_test_score"] == pytest.approx(search.cv_results_["mean_test_score"])
+
+
+def test_what_does_not_fit_is_refused():
+    X, y, _ = cases(100, 9)
+    usual = MeasureClassifier(LogisticRegression(), cv=3).fit(X, y)
+    for call in (usual.fit, usual.score):
+        with pytest.raises(Refusal, match=r"takes fn_cost with loss=RowCosts\(...\); the loss is FBeta"):
+            call(X, y, fn_cost=np.ones(100))
+    with pytest.raises(ValueError, match="fn must have one cost for each row of X, 100; got 2"):
+        model().fit(X, y, fn_cost=[1.0, 2.0])
+    # Unknown costs of cells that cannot occur leave the threshold alone.
+    amount = np.where(y == 1, X["amount"], np.nan)
+    fitted = MeasureClassifier(LogisticRegression(), RowCosts(fp=5.0, fn=amount), cv=3).fit(X, y)
+    (refused,) = [one.refusal for one in fitted.candidates_ if one.strategy == "decision"]
+    assert "fn must be known for each row that is to be decided; got NaN for row" in refused
+    assert fitted.predict(X).shape == (100,)

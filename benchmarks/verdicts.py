@@ -11,8 +11,9 @@ import argparse
 
 import numpy as np
 
+from setwise.cli import options_parser
 from setwise.compare import Answer, NamedLoss, Problem, compare
-from setwise.compare.command import CommandOptions, plan_for
+from setwise.compare.command import plan_for
 from setwise.compare.problem import bags
 from setwise.compare.sentences import way
 from setwise.compare.text import between, signed
@@ -29,7 +30,8 @@ def logistic(rows: int, seed: int) -> Problem:
 
 def answer(problem: Problem, measured: NamedLoss, seed: int) -> Answer:
     """The one answer for a problem."""
-    (found,) = compare(problem, [measured], plan_for(CommandOptions(quick=True, seed=seed), problem))
+    options = options_parser().parse_args(["compare", "--quick", "--seed", str(seed)])
+    (found,) = compare(problem, [measured], plan_for(options, problem))
     return found
 
 

@@ -138,7 +138,7 @@ def test_commands_of_setwise_are_understood(page):
         for command in line.split("&&"):
             words = shlex.split(command, comments=True)
             if words[:1] == ["setwise"]:
-                assert callable(cli._parser().parse_args(words[1:]).run)
+                assert callable(cli.options_parser().parse_args(words[1:]).run)
 
 
 def test_every_guide_page_is_in_the_index():

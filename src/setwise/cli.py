@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -42,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0, or 2 after a sentence on standard error; 130 after Ctrl-C, and 143
     after SIGTERM.
     """
-    return run_command(_parser(), argv)
+    return run_command(options_parser(), argv)
 
 
 def run_command(parser: Parser, argv: Sequence[str] | None) -> int:
@@ -130,7 +129,7 @@ def _note(text: str) -> None:
         print(visible(text), file=sys.stderr, flush=True)
 
 
-def _parser() -> Parser:
+def options_parser() -> Parser:
     """The parser of the three commands with their options."""
     parser = Parser(prog="setwise", description=DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"setwise {__version__}")
@@ -225,7 +224,7 @@ def _add_effort(add: argparse.ArgumentParser) -> None:
     """The options of how thorough ``setwise compare`` is, and of what it writes."""
     add.add_argument("--test", metavar="FILE", help="further rows, on which the advice is judged too")
     add.add_argument("--quick", action="store_true", help="fewer folds, constants C and base models; a minute")
-    add.add_argument("--folds", type=int, metavar="K", help="outer folds (default: 5)")
+    add.add_argument("--folds", type=int, default=5, metavar="K", help="outer folds (default: 5)")
     add.add_argument("--seed", type=int, default=0, help="of the outer folds and of what is drawn (default: 0)")
     add.add_argument(
         "--n-jobs", type=int, metavar="N", help="processes; -1 takes all processors (default: by the size)"
@@ -257,11 +256,10 @@ def _add_effort(add: argparse.ArgumentParser) -> None:
 def _compare(options: argparse.Namespace) -> int:
     """The command ``setwise compare``."""
     # Imports are inside the commands, so that --help and --version do not wait for them.
-    from setwise.compare.command import CommandOptions, compare_command
+    from setwise.compare.command import compare_command
 
     begin = time.perf_counter()
-    given = {field.name: getattr(options, field.name) for field in fields(CommandOptions)}
-    sections, files, failed = compare_command(CommandOptions(**given), _note, sys.stdout.isatty())
+    sections, files, failed = compare_command(options, _note, sys.stdout.isatty())
     print("\n\n".join(sections))
     if files:
         # The first file is the report, the second results.json; pictures follow.

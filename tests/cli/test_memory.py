@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from cli.test_resume import results as timeless
-from setwise.cli import main
+from setwise.cli import main, options_parser
 from setwise.compare import memory
-from setwise.compare.command import CommandOptions, plan_of, work_of
+from setwise.compare.command import plan_of, work_of
 from setwise.compare.memory import MemoryAllowance
 from setwise.compare.other_rows import OtherRows
 from setwise.compare.saved_model import load_model
@@ -110,7 +110,9 @@ def test_the_recommendation_is_judged_on_all_other_rows(path, tmp_path, monkeypa
 
 def judged(path, loss, rule, **given):
     """The loss on the other rows, beside the truth, the labels of the rule and the ids of these rows."""
-    options = CommandOptions(str(path), "sick", loss=loss, memory="3MB", base="linear", folds=2, **given)
+    more = [word for name, value in given.items() for word in (f"--{name}", str(value))]
+    words = ["compare", str(path), "--target", "sick", "--loss", loss, "--memory", "3MB", "--base", "linear"]
+    options = options_parser().parse_args([*words, "--folds", "2", *more])
     plan = plan_of(options)
     (work,) = work_of(options, plan)
     from setwise.compare.fits import Fits, no_advance, rows_of

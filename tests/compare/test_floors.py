@@ -12,8 +12,9 @@ from sklearn.metrics import recall_score
 
 from compare.test_run import F1, FAST, made
 from setwise import MeasureClassifier
+from setwise.cli import options_parser
 from setwise.compare import FlooredThreshold, NamedLoss, Plan, Problem, compare
-from setwise.compare.command import CommandOptions, ComparisonTask, plan_for, unfit
+from setwise.compare.command import ComparisonTask, plan_for, unfit
 from setwise.compare.floor_sentences import chance_below, chance_of_less, interval
 from setwise.compare.problem import digit_traits
 from setwise.compare.recommendation import flat_range
@@ -250,9 +251,11 @@ def test_strategies_that_are_asked_for_in_vain_are_named():
         ("ramp,gfm", None, (auc,), [odd.format("ramp and gfm")]),
         ("ramp,gfm", None, (F1, auc), [odd.format("gfm")]),
     ]:
-        options = CommandOptions(strategies=strategies, recall_at_least=floor)
+        given = {"--strategies": strategies, "--recall-at-least": floor}
+        words = [str(word) for pair in given.items() if pair[1] is not None for word in pair]
+        options = options_parser().parse_args(["compare", *words])
         assert unfit(options, plan_for(options, made()), ComparisonTask(made(), measures)) == said
-    options = CommandOptions(strategies="threshold,gfm,stack,class_weight")
+    options = options_parser().parse_args(["compare", "--strategies", "threshold,gfm,stack,class_weight"])
     for average, said in (("samples", "class_weight"), ("macro", "gfm, stack and class_weight")):
         work = ComparisonTask(digit_traits(2), (NamedLoss("f1", F1.loss, average),))
         assert unfit(options, plan_for(options, work.problem), work) == [odd.format(said)]

@@ -6,8 +6,9 @@ A few seeds are tried here, and twenty of each kind by ``benchmarks/verdicts.py`
 import numpy as np
 import pytest
 
+from setwise.cli import options_parser
 from setwise.compare import NamedLoss, Problem, compare
-from setwise.compare.command import CommandOptions, plan_for
+from setwise.compare.command import plan_for
 from setwise.compare.problem import bags
 from setwise.losses import EarlyDetection, FBeta
 
@@ -19,8 +20,9 @@ def logistic(seed, rows=1000):
     return Problem("logistic model", "Rows of a logistic model.", X, y)
 
 
-def changes(problem, measured, seed, **more):
-    (found,) = compare(problem, [measured], plan_for(CommandOptions(quick=True, seed=seed, **more), problem))
+def changes(problem, measured, seed, base="linear,boosted"):
+    options = options_parser().parse_args(["compare", "--quick", "--seed", str(seed), "--base", base])
+    (found,) = compare(problem, [measured], plan_for(options, problem))
     return found.changes
 
 

@@ -61,7 +61,7 @@ def test_npz_label_matrix_dense_and_sparse(tmp_path):
         ({"X": np.ones((2, 2)), "y": np.array([b"a", b"b"])}, r"must hold numbers or text; it holds \|S1"),
         ({"X": np.ones((2, 2)), "y": BINARY[:2], "groups": np.array([1.0, np.nan])}, "'groups' of t.npz holds 'nan'"),
         ({"X": np.ones((2, 2)), "y": BINARY[:2], "groups": np.array([1, "NaT"], "M8[D]")}, "holds 'NaT' in row 2"),
-        ({"X": np.ones((2, 2)), "y": BINARY[:2], "groups": np.array(3)}, r"must be ids of shape \(n,\); got int64"),
+        ({"X": np.ones((2, 2)), "y": BINARY[:2], "groups": np.array(3)}, r"must be ids of shape \(n,\), of the 2 rows"),
         ({"X": np.ones((2, 2)), "y": BINARY[:2], "groups": np.ones((2, 1))}, r"must be ids of shape \(n,\)"),
         ({"X": np.ones((2, 2)), "y": np.ones((2, 1, 1))}, r"must have shape \(n,\) or \(n, p\)"),
         ({"X": np.ones((2, 2)), "Y": np.array([["0", "1"], ["1", "1"]])}, "must hold the numbers 0 and 1; it holds"),
@@ -83,21 +83,6 @@ def test_bad_npz(tmp_path, arrays, says):
     path = save(tmp_path, **arrays)
     with pytest.raises(ValueError, match=says):
         load(path)
-
-
-def test_an_archive_that_fills_the_memory_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("setwise.datasets.formats.ANYWAY", 1 << 20)
-    X = np.zeros((300, 1000))
-    np.savez_compressed(tmp_path / "t.npz", X=X, y=np.arange(300) % 2)
-    with pytest.raises(ValueError, match=r"times as large when unpacked, 2,40\d,\d+ bytes: write it by np.savez"):
-        load(tmp_path / "t.npz")
-    assert load(save(tmp_path, X=X, y=np.arange(300) % 2)).X.shape == X.shape
-
-
-def test_the_target_of_an_archive_is_not_its_groups(tmp_path):
-    path = save(tmp_path, X=np.eye(2), y=BINARY[:2])
-    with pytest.raises(ValueError, match=r"array 'y' of t.npz cannot be the target and the group at once"):
-        load(path, group="y")
 
 
 def member(array):
@@ -149,11 +134,7 @@ BROKEN = {
     "a single array": npy(),
     "a pickle": pickle.dumps(Trap()),
     "a pickled array": zipped(**{"evil.npy": member(np.array([Trap(), Trap()], dtype=object))}),
-    "a pickled member": zipped(**{"evil.npy": pickle.dumps(Trap())}),
-    "a text member": zipped(**{"readme.txt": b"hello"}),
-    "a member that is no array": zipped(**{"z.npy": b"hello"}),
     "a member that is cut": zipped(**{"z.npy": npy()[:-3]}),
-    "a member that goes on": zipped(**{"z.npy": npy() + b"more"}),
     "a shape beyond memory": zipped(**{"z.npy": npy().replace(b"(3,)", b"(9" + b"9" * 15 + b",)")}),
     "half of it": zipped()[:200],
     "a changed byte": damaged(False),

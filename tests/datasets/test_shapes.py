@@ -138,7 +138,7 @@ SAID = {
         {"header": "größe,y", "encoding": "cp1252"},
         "old.csv is not UTF-8 and is read in cp1252, a guess; --enc",
     ),
-    "UTF-16": ({"encoding": "utf-16"}, "old.csv is read in UTF-16, as its first bytes say."),
+    "UTF-16": ({"encoding": "utf-16"}, "old.csv is not UTF-8 and is read in utf-16, a guess; --enc"),
     "comments": ({"above": "# by hand\n"}, "The lines before the header of old.csv that begin with # are left out."),
     "comments between": ({"between": "# 2\n"}, "1 lines of old.csv that begin with # are left out."),
     "no name": ({"header": ",y"}, "Column 1 has no name and is called 'Unnamed: 0' here."),

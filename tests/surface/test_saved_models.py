@@ -23,7 +23,6 @@ def models():
         "n_features": COUNTS | {"zero": 0},
         "first": COUNTS | {"two": 2},
         "places": without(OBJECTS, "None") | {"floats": np.zeros(2), "matrix": np.zeros((2, 2), dtype=np.int64)},
-        "encoder": without(OBJECTS, "None"),
         "response": OBJECTS | {"another": "transform"},
         "threshold": without(OBJECTS, "None", "number", "float") | {"pair": (0.1, 0.2), "NaN": np.nan, "text": "a"},
         "many": FLAGS,

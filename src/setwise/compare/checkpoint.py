@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,13 @@ import numpy as np
 from setwise.compare.plan import Key, Plan
 from setwise.compare.problem import Problem
 from setwise.core.checkpoint import Checkpoint, OpenCheckpoint, fingerprint
-from setwise.core.files import in_line
 from setwise.estimators.checkpoints import described, of_rows
 
 PLANNED = ("folds", "outer", "inner", "grid", "bases", "strategies", "skipped", "seed")
 """The fields of a plan that say what is done."""
 
 NOT_SAID = frozenset(
-    {"data", "test", "n_jobs", "time_budget", "save", "out", "checkpoint", "resume", "command", "plan"}
+    {"data", "test", "n_jobs", "time_budget", "save", "out", "checkpoint", "resume", "command", "plan", "run"}
 )
 """Options that may change from a run to the one that goes on; the data are said by their content."""
 
@@ -34,25 +33,17 @@ def open_for_comparison(options: Any, problems: Iterable[Problem]) -> OpenCheckp
         if options.resume:
             raise ValueError("--resume goes on from the file of --checkpoint; name it.")
         return None
-    path = Path(options.checkpoint)
-    if path.is_file() and not options.resume:
-        name = in_line(path.name)
-        raise ValueError(f"there is a file {name} already: go on from it with --resume, or name another file.")
-    about = {field.name: repr(getattr(options, field.name)) for field in fields(options) if field.name not in NOT_SAID}
+    about = {name: repr(value) for name, value in vars(options).items() if name not in NOT_SAID}
     rows = [text for one in problems for text in of_rows(one.X, one.y, one.groups, described(one.columns)).values()]
-    return Checkpoint(path).open(
-        {"command": "setwise compare", "data": fingerprint(*rows), **about}, resume=options.resume
-    )
+    about |= {"command": "setwise compare", "data": fingerprint(*rows)}
+    return Checkpoint(options.checkpoint).open(about, resume=options.resume)
 
 
 def planned(kept: OpenCheckpoint | None, plan: Plan) -> Plan:
     """The plan without what an earlier run had no time for, so that all outer folds repeat the same choice."""
     if kept is None or (held := kept.part("plan").arrays.get("plan")) is None:
         return plan
-    try:
-        return replace(plan, **as_plan(json.loads(str(held))))
-    except (ValueError, TypeError, KeyError):
-        raise ValueError(f"{kept.name} is no checkpoint of this comparison: its plan cannot be read.") from None
+    return replace(plan, **as_plan(json.loads(str(held))))
 
 
 def as_plan(found: Any) -> dict[str, Any]:
@@ -92,13 +83,8 @@ def judged(kept: OpenCheckpoint | None) -> tuple[dict[Key, float], Key] | None:
     """The losses of all ways in an outer fold, and the way that was chosen in it; None if it was not finished."""
     if kept is None or not (arrays := kept.arrays):
         return None
-    try:
-        ways = [(str(base), str(strategy)) for base, strategy in arrays["ways"]]
-        losses = dict(zip(ways, kept.numbers("losses", (len(ways),)).tolist(), strict=True))
-        chosen = ways[int(arrays["chosen"])]
-    except (ValueError, TypeError, KeyError, IndexError):
-        raise ValueError(f"{kept.name} is no checkpoint of this comparison: an outer fold cannot be read.") from None
-    return losses, chosen
+    ways = [(str(base), str(strategy)) for base, strategy in arrays["ways"]]
+    return dict(zip(ways, kept.numbers("losses", (len(ways),)).tolist(), strict=True)), ways[int(arrays["chosen"])]
 
 
 def keep_judged(kept: OpenCheckpoint | None, losses: Mapping[Key, float], chosen: Key) -> None:

@@ -7,7 +7,8 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
@@ -31,6 +32,7 @@ from setwise.compare.saved_model import SavedModel, as_saved_path, refuse_unsave
 from setwise.compare.sentences import foreign
 from setwise.compare.text import listed, seconds_text
 from setwise.core.checkpoint import OpenCheckpoint
+from setwise.core.checks import as_number
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
 from setwise.datasets.files import as_existing, drawn, parts_of, request
@@ -46,67 +48,21 @@ PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"
 """1 - tp / (tp + fp), and 1 - tp / (tp + fn), but for a weight of 1e-9 that breaks ties by the other mistakes."""
 
 
-@final
-@dataclass(frozen=True)
-class CommandOptions:
-    """The options of the command, as they were given."""
-
-    data: str | None = None
-    target: str | None = None
-    positive: str | None = None
-    group: str | None = None
-    drop: str | None = None
-    time_column: str | None = None
-    keep_column: list[str] | None = None
-    kind: Sequence[str] | None = None
-    missing: Sequence[str] | None = None
-    sep: str | None = None
-    encoding: str | None = None
-    loss: str | None = None
-    average: str | None = None
-    base: str | None = None
-    strategies: str | None = None
-    recall_at_least: float | None = None
-    precision_at_least: float | None = None
-    confidence: float | None = None
-    test: str | None = None
-    quick: bool = False
-    folds: int | None = None
-    seed: int = 0
-    n_jobs: int | None = None
-    time_budget: float | None = None
-    save: Path | None = None
-    out: Path = Path("setwise-report")
-    memory: str | None = None
-    checkpoint: Path | None = None
-    resume: bool = False
-    plan: Path | None = None
-    command: str = ""
-
-    @property
-    def asked(self) -> dict[str, Any]:
-        """What the readers of files are asked for; ValueError for a ``--kind`` without a column or a kind."""
-        kinds = {}
-        for text in self.kind or ():
-            name, _, kinds[name] = text.rpartition("=")
-            if not name:
-                raise ValueError(f"--kind must be COLUMN=KIND, as zip=category; got {text!r}.")
-        given = {
-            name: getattr(self, name) for name in ("target", "group", "positive", "drop", "missing", "sep", "encoding")
-        }
-        return {**given, "kinds": kinds or None}
+def asked_of(options: Namespace) -> dict[str, Any]:
+    """What the readers of files are asked for; ValueError for a ``--kind`` without a column or a kind."""
+    kinds = {}
+    for text in options.kind or ():
+        name, _, kinds[name] = text.rpartition("=")
+        if not name:
+            raise ValueError(f"--kind must be COLUMN=KIND, as zip=category; got {text!r}.")
+    names = ("target", "group", "positive", "drop", "missing", "sep", "encoding")
+    return {**{name: getattr(options, name) for name in names}, "kinds": kinds or None}
 
 
-def plan_of(options: CommandOptions) -> Plan:
+def plan_of(options: Namespace) -> Plan:
     """The plan of the options; ValueError where one is out of range."""
-    if options.folds is not None and options.folds < 2:
-        raise ValueError(f"--folds must be at least 2; got {options.folds}.")
-    if not 0 <= options.seed < 2**32:
-        raise ValueError(f"--seed must be in 0..{2**32 - 1}; got {options.seed}.")
-    if options.n_jobs is not None and (options.n_jobs == 0 or options.n_jobs < -1):
-        raise ValueError(f"--n-jobs must be a number of processes, or -1 for all processors; got {options.n_jobs}.")
-    if options.time_budget is not None and not options.time_budget > 0:
-        raise ValueError(f"--time-budget must be a number of seconds above 0; got {options.time_budget}.")
+    if options.time_budget is not None:
+        as_number(options.time_budget, "--time-budget", low=0.0, open_low=True)
     bases = ("linear", "boosted") if options.quick else tuple(name for name in BASES if BASES[name].is_installed)
     if ":" in (options.base or ""):
         # Modules of the user stand in the folder where the command is called, as for "python -m".
@@ -114,18 +70,18 @@ def plan_of(options: CommandOptions) -> Plan:
     # Weighted fits cost the most and seldom gain anything over a threshold.
     strategies = tuple(name for name in STRATEGIES if not options.quick or name != "class_weight")
     return Plan(
-        options.folds or 5,
+        options.folds,
         3 if options.quick else 5,
         QUICK_GRID if options.quick else GRID,
-        _names(options.base, BASES, "--base", "base model", bases),
-        _names(options.strategies, STRATEGIES, "--strategies", "strategy", strategies),
+        _names(options.base, bases),
+        _names(options.strategies, strategies),
         options.seed,
-        options.n_jobs or 1,
+        1 if options.n_jobs is None else options.n_jobs,
         floor=floor_of(options),
     )
 
 
-def plan_for(options: CommandOptions, problem: Problem) -> Plan:
+def plan_for(options: Namespace, problem: Problem) -> Plan:
     """The plan of the options for one problem. For many sets ``--quick`` leaves the ramp to the cheaper stack."""
     plan = plan_of(options)
     if not options.quick or options.strategies is not None or (problem.groups is None and not problem.many):
@@ -133,43 +89,30 @@ def plan_for(options: CommandOptions, problem: Problem) -> Plan:
     return replace(plan, strategies=tuple(name for name in plan.strategies if name != "ramp"))
 
 
-def floor_of(options: CommandOptions) -> FlooredThreshold | None:
+def floor_of(options: Namespace) -> FlooredThreshold | None:
     """The threshold that keeps the floors of the options, or None; ValueError where one is out of range."""
     given = (options.recall_at_least, options.precision_at_least)
     if given == (None, None):
         if options.confidence is not None:
             raise ValueError("--confidence is that of a floor; give --recall-at-least or --precision-at-least too.")
         return None
-    for option, value in (("--recall-at-least", given[0]), ("--precision-at-least", given[1])):
-        if value is not None and not 0.0 <= value <= 1.0:
-            raise ValueError(f"{option} must be a share from 0 to 1; got {value:g}.")
-    if options.confidence is not None and not 0.0 < options.confidence < 1.0:
-        raise ValueError(f"--confidence must be a probability between 0 and 1; got {options.confidence:g}.")
     return FlooredThreshold(*given, options.confidence)
 
 
-def usual_loss(options: CommandOptions) -> str:
+def usual_loss(options: Namespace) -> str:
     """The measure where none is named: F1, or under a floor of recall precision, and the other way round."""
     if options.recall_at_least is not None:
         return "f1" if options.precision_at_least is not None else PRECISION
     return "f1" if options.precision_at_least is None else RECALL
 
 
-def _names(
-    text: str | None, known: Mapping[str, object], option: str, what: str, default: tuple[str, ...]
-) -> tuple[str, ...]:
-    """The names in a text that joins them by commas; ValueError for one that is unknown and is no ``module:object``."""
-    if text is None:
-        return default
-    names = tuple(dict.fromkeys(one.strip() if ":" in one else one.strip().lower() for one in text.split(",")))
-    for name in names:
-        if name not in known and not (":" in name and known is BASES):
-            own = ", or module:object" if known is BASES else ""
-            raise ValueError(f"{option}: there is no {what} {name!r}; use {', '.join(known)}{own}.")
-    return names
+def _names(text: str | None, default: tuple[str, ...]) -> tuple[str, ...]:
+    """The names in a text that joins them by commas."""
+    names = [] if text is None else [one.strip() for one in text.split(",")]
+    return tuple(dict.fromkeys(one if ":" in one else one.lower() for one in names)) or default
 
 
-def read_sample(options: CommandOptions, plan: Plan) -> tuple[Problem, OtherRows | None]:
+def read_sample(options: Namespace, plan: Plan) -> tuple[Problem, OtherRows | None]:
     """The problem of random rows of a file, as many as ``--memory`` has room for, and all its other rows.
 
     With a group whole groups are drawn.
@@ -178,12 +121,11 @@ def read_sample(options: CommandOptions, plan: Plan) -> tuple[Problem, OtherRows
     ------
     ValueError, OSError : in one sentence, for a file that cannot be read so, and for a budget that is too small
     """
-    assert options.data is not None
     budget, path = Budget.of(options.memory, "--memory"), Path(options.data)
     if path.suffix.lower() != ".parquet":
         raise ValueError(f"--memory is for a Parquet file, which can be read part by part; got {path.name}.")
-    asked = request(**options.asked, raw=True)
-    table = ParquetTable(as_existing(path), asked.sep, asked.encoding)
+    asked = request(**asked_of(options), raw=True)
+    table = ParquetTable(as_existing(path))
     target, apart = parts_of(table.head, asked)
     features = [name for name in table.names if name not in (*target, *apart)]
     cells = sum(1 if table.is_number(name) else WORDS for name in features)
@@ -196,25 +138,13 @@ def read_sample(options: CommandOptions, plan: Plan) -> tuple[Problem, OtherRows
         return wanted[-1]
 
     held, sample = drawn(table, asked, rows, plan.seed)
-    given = {"rows": wanted[-1], **options.asked, "seed": plan.seed}
+    given = {"rows": wanted[-1], **asked_of(options), "seed": plan.seed}
     problem = problem_of(held, options.data, "load_sample", given)
     if len(sample.rows) == table.rows:
         return replace(problem, notes=(*problem.notes, f"All rows of {path.name} fit into --memory.")), None
     assert problem.origin is not None
     origin = replace(problem.origin, rows=table.rows, drawn=(f"as many as --memory {options.memory} has room for",))
     return replace(problem, origin=origin), OtherRows(sample, problem, room.most(sample.sets), budget)
-
-
-def check_place(path: Path) -> None:
-    """Refuse before the work what could not be saved after it.
-
-    Raises
-    ------
-    ValueError, OSError : for another ending than ``.skops``, a folder that does not exist or takes no files, or without
-        skops
-    """
-    require_skops(f"to save {as_saved_path(path).name}")
-    try_file(path)
 
 
 def saved_model(found: Answer, group: str | None) -> SavedModel:
@@ -277,7 +207,7 @@ class ComparisonTask:
 
 
 def compare_command(
-    options: CommandOptions, say: Callable[[str], None], bold: bool = False
+    options: Namespace, say: Callable[[str], None], bold: bool = False
 ) -> tuple[list[str], list[Path], list[tuple[str, Exception]]]:
     """Compare all ways on a file, or on the bundled problems; returns texts to print, the files of the report, and what
     could not be written after the work, each with its error.
@@ -291,21 +221,23 @@ def compare_command(
     """
     begin = time.perf_counter()
     plan = plan_of(options)
-    # A folder that may not be replaced is refused before the work, not after it.
+    # A folder that may not be replaced, or takes no files, is refused before the work, not after it.
     earlier(options.out)
+    try_place(next(folder for folder in (options.out, *options.out.parents) if folder.exists()) / "report.html")
     work = work_of(options, plan)
     for one in work:
         for finding in one.problem.findings:
             say(finding.sentence)
         check(one, plan, options)
     if options.save is not None:
-        check_place(options.save)
+        require_skops(f"to save {as_saved_path(options.save).name}")
+        try_file(options.save)
         for base in plan.models(work[0].problem):
             if ":" in base.name:
                 refuse_unsaved(base, work[0].problem, options.save.name)
     kept = open_for_comparison(options, [one.problem for one in work])
     workers = parallel_config("loky", initializer=end_with, initargs=(os.getpid(),))
-    with _made(options.out), _written(kept), workers:
+    with _written(kept), workers:
         budget = options.time_budget
         if budget is None and options.data is not None and options.plan is None:
             budget = QUICK_BUDGET if options.quick else BUDGET
@@ -331,22 +263,6 @@ def _kept_going(failed: list[tuple[str, Exception]], what: str) -> Iterator[None
 
 
 @contextlib.contextmanager
-def _made(out: Path) -> Iterator[None]:
-    """Make a folder and write to it, so that a place where nothing can be written shows before the work."""
-    missing = [folder for folder in (out, *out.parents) if not folder.exists()]
-    out.mkdir(parents=True, exist_ok=True)
-    try:
-        try_place(out)
-        yield
-    except BaseException:
-        # An interrupted run leaves no empty folders behind.
-        for folder in missing:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-        raise
-
-
-@contextlib.contextmanager
 def _written(kept: OpenCheckpoint | None) -> Iterator[None]:
     """Write the checkpoint at the end, also after Ctrl-C, which then says so."""
     try:
@@ -360,7 +276,7 @@ def _written(kept: OpenCheckpoint | None) -> Iterator[None]:
             kept.write()
 
 
-def check(work: ComparisonTask, plan: Plan, options: CommandOptions) -> None:
+def check(work: ComparisonTask, plan: Plan, options: Namespace) -> None:
     """Refuse measures that do not fit the sets, floors that do not fit the measures, and too few rows."""
     check_size(work.problem, plan)
     for measured in work.measures:
@@ -379,7 +295,7 @@ def check(work: ComparisonTask, plan: Plan, options: CommandOptions) -> None:
 
 def run(
     work: Sequence[ComparisonTask],
-    options: CommandOptions,
+    options: Namespace,
     budget: float | None,
     say: Callable[[str], None],
     kept: OpenCheckpoint | None = None,
@@ -428,7 +344,7 @@ def run(
     return found
 
 
-def unfit(options: CommandOptions, plan: Plan, work: ComparisonTask) -> list[str]:
+def unfit(options: Namespace, plan: Plan, work: ComparisonTask) -> list[str]:
     """Sentences on the strategies that were asked for and fit no measure on these data, or keep no floor."""
     asked = () if options.strategies is None else plan.strategies
     odd = [name for name in asked if all(name in foreign(work.problem, m) for m in work.measures)]
@@ -437,7 +353,7 @@ def unfit(options: CommandOptions, plan: Plan, work: ComparisonTask) -> list[str
     return [f"Left out of --strategies: {listed(names)}; {reason}." for reason, names in reasons.items() if names]
 
 
-def work_of(options: CommandOptions, plan: Plan) -> list[ComparisonTask]:
+def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
     """The problems with their measures: that of a file, or the bundled ones."""
     average = options.average or "samples"
     if options.data is None:
@@ -461,7 +377,7 @@ def work_of(options: CommandOptions, plan: Plan) -> list[ComparisonTask]:
         problem, others = read_sample(options, plan)
     else:
         refuse_too_large(Path(options.data))
-        problem = read(options.data, options.asked)
+        problem = read(options.data, asked_of(options))
     problem = audited(problem, options.keep_column or (), options.time_column, plan.folds)
     others = others and replace(others, problem=problem)
     test = None

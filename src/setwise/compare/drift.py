@@ -6,13 +6,12 @@ ranks and counts alone, and hold for any distribution.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from scipy.special import gammaln
+from scipy.special import betaln
 from scipy.stats import hypergeom
 
 from setwise.compare.text import percent
@@ -162,18 +161,13 @@ class TrainingRows:
         That n drawn rows are among given words, which ``new`` of all rows are not, has a hypergeometric chance. Which
         of all words are these is one of ``choose(words + new, words)`` ways at most.
         """
-        ways = _log_choose(words + new, words)
         n, new, m = self._counts(n, new, m)
-        drawn = _log_choose(n + m - new, n) - _log_choose(n + m, n)
-        return float(np.exp(min(drawn + ways, 0.0)))
-
-
-def _log_choose(n: int, k: int) -> float:
-    return float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+        ways = -np.log(words + new + 1) - betaln(words + 1, new + 1)
+        return float(np.exp(min(hypergeom.logpmf(0, n + m, new, n) + ways, 0.0)))
 
 
 def _number(value: float, kind: Column | None) -> str:
     """A number of a column in words; a date as one."""
     if isinstance(kind, Date):
-        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=value)).date().isoformat()
+        return str(np.datetime64(int(value // 1), "D"))
     return f"{value:.6g}"

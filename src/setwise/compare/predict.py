@@ -2,20 +2,18 @@
 
 import csv
 import io
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import InconsistentVersionWarning
 
 from setwise.compare.saved_model import SavedModel, load_model
 from setwise.compare.sentences import MOST_LABELS
 from setwise.compare.text import listed, percent, threshold_text
 from setwise.core.files import try_file, written_whole
-from setwise.datasets.columns import some, word
+from setwise.datasets.columns import word
 from setwise.datasets.files import FeatureNames, NewRows, load_numbered, load_rows
 
 
@@ -28,8 +26,8 @@ def predict_command(
     sep: str | None = None,
     encoding: str | None = None,
 ) -> tuple[str, list[str], str]:
-    """Label the rows of a file; returns the text of the table of labels, sentences on another version and on rows that
-    differ from those of the training, and one that counts the labels.
+    """Label the rows of a file; returns the text of the table of labels, sentences on rows that differ from those of
+    the training, and one that counts the labels.
 
     The table has a row for each row of the file, in the same order: the columns to ``keep``, the group, the label, and
     the score of the positive label. For a label matrix it has a column for each label, and then for each score. With
@@ -43,23 +41,25 @@ def predict_command(
         if out.exists() and any(out.samefile(file) for file in (model, data) if Path(file).exists()):
             raise ValueError(f"--out must not be the model or the data; got {out}.")
         try_file(out)
-    held, notes = _load(model)
+    held, notes = load_model(model), list[str]()
     # The group is read where it matters, and where it is asked for.
     group = group or (held.group if held.joint else None)
-    rows = _read(held, model, data, group, keep, sep, encoding)
+    if held.columns:
+        rows = load_rows(data, held.columns, group, keep, sep, encoding)
+    elif (keep, sep, encoding) != (None, None, None):
+        raise ValueError(f"--keep, --sep and --encoding are for tables; {model.name} reads features without names.")
+    else:
+        rows = load_numbered(data, held.n_features, group, held.first)
     try:
         labels, scores = held.decide(rows.X, rows.groups)
-    except MemoryError:
-        raise
     # What a file holds may not fit together in any way.
     except Exception as error:
         raise ValueError(f"{model.name} cannot label {Path(data).name}: {' '.join(str(error).split())}") from None
     text = _table(held, rows, group, labels, scores)
     if held.training is not None:
-        names = [column.name for column in held.columns] or FeatureNames(
-            range(held.first, held.first + rows.X.shape[1])
-        )
-        notes += held.training.differences(rows.X, held.columns, names, labels, held.classes)
+        places = range(held.first, held.first + rows.X.shape[1])
+        names = [column.name for column in held.columns] or FeatureNames(places)
+        notes = held.training.differences(rows.X, held.columns, names, labels, held.classes)
     if out is not None:
         with written_whole(out) as part:
             part.write_text(text, encoding="utf-8", newline="")
@@ -81,30 +81,6 @@ def _counted(held: SavedModel, labels: NDArray[np.int64]) -> str:
     return f"{text}, at threshold {threshold_text(at)}" if isinstance(at, float) else text
 
 
-def _load(path: Path) -> tuple[SavedModel, list[str]]:
-    """The model of a file, with a sentence if another version made it."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        held = load_model(path)
-    made = {
-        f"{one.message.original_sklearn_version} and read by {one.message.current_sklearn_version}"
-        for one in caught
-        if isinstance(one.message, InconsistentVersionWarning)
-    }
-    return held, [f"{path.name} was saved by {', and by '.join(sorted(made))}, so labels may differ."] if made else []
-
-
-def _read(
-    held: SavedModel, model: Path, data: str, group: str | None, keep: str | None, sep: str | None, encoding: str | None
-) -> NewRows:
-    if held.columns:
-        return load_rows(data, held.columns, group, keep, sep, encoding)
-    for name, value in (("keep", keep), ("sep", sep), ("encoding", encoding)):
-        if value is not None:
-            raise ValueError(f"--{name} is for tables with named columns; {model.name} reads features without names.")
-    return load_numbered(data, held.n_features, group, held.first)
-
-
 def _table(
     held: SavedModel, rows: NewRows, group: str | None, labels: NDArray[np.int64], scores: NDArray[np.float64] | None
 ) -> str:
@@ -123,10 +99,7 @@ def _table(
     names = [name for name, _ in columns]
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
-        raise ValueError(
-            f"the table would have two columns {twice!r}: --keep and --group must not name what the labels or their "
-            f"{what} are called, {some([*held.classes] if held.many else ['label', what])}."
-        )
+        raise ValueError(f"there would be two columns {twice!r}: --keep and --group must not name what is written.")
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(names)

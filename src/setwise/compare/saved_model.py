@@ -1,7 +1,9 @@
 """A model in a file: the fitted estimator and what applies it to new rows; loading runs no code of the file."""
 
 import json
-from collections.abc import Callable, Iterator
+import sys
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from io import BytesIO
@@ -13,15 +15,12 @@ from zipfile import ZIP_STORED, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 import setwise
 from setwise.compare.drift import TrainingRows
 from setwise.compare.plan import BaseModel
 from setwise.compare.problem import Problem
-from setwise.compare.source import PACKAGES, package_of
+from setwise.compare.source import PACKAGES
 from setwise.compare.stored_booster import with_stored_boosters
 from setwise.compare.trust import check_content, is_known, not_numbers, reachable
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_text, shown
@@ -32,103 +31,7 @@ from setwise.datasets.columns import Column, some
 from setwise.datasets.files import as_path
 from setwise.estimators.base import warn_of_version
 
-WAY_OUT = "fit it to {}, or save your model without SavedModel."
-
-
-def check_features(reader: Any, given: int, wanted: str, name: str) -> None:
-    """Raise Refusal if what reads new rows is not fitted, or was fitted to other features than these have.
-
-    Parameters
-    ----------
-    reader : the encoder of a saved model, or its estimator if it has none. What it does not tell by ``n_features_in_``
-        and ``feature_names_in_`` is not known
-    given : the number of features of new rows, which have no names
-    wanted : what it should have been fitted to
-    name : the name of the file in the sentence
-    """
-    check_fitted(reader, name)
-    names = getattr(reader, "feature_names_in_", None)
-    fitted = getattr(reader, "n_features_in_", given)
-    if names is not None:
-        was = f"columns with names, {some(names.tolist())}, and setwise predict will give it numbers without names"
-    elif fitted != given:
-        was = f"{fitted} features, and setwise predict will give it {given}"
-    else:
-        return
-    raise Refusal(
-        f"{name} cannot be saved: its {type(reader).__name__} was fitted to {was}: {WAY_OUT.format(wanted)}", OWN_MODEL
-    )
-
-
-def check_fitted(reader: Any, name: str) -> None:
-    """Raise Refusal for an estimator or an encoder that is not fitted; ``name`` is the file in the sentence.
-
-    A pipeline counts as fitted where its last step is, so all its steps are asked.
-    """
-    if isinstance(reader, Pipeline):
-        for _, step in reader.steps:
-            check_fitted(step, name)
-        return
-    try:
-        if hasattr(reader, "fit"):
-            check_is_fitted(reader)
-    except NotFittedError:
-        raise Refusal(f"{name} cannot be saved: its {type(reader).__name__} is not fitted.", OWN_MODEL) from None
-
-
-def check_classes(classes: Any) -> None:
-    """Raise Refusal unless the classes that an estimator of one label knows are 0 and 1."""
-    known = np.asarray(classes)
-    if known.dtype.kind not in "biuf" or not np.isin(known, (0, 1)).all():
-        raise Refusal(
-            f"the estimator was fitted to the labels {some(known.tolist())}: "
-            f"{WAY_OUT.format('0 and 1, as y of load_table')}",
-            OWN_MODEL,
-        )
-
-
-HOW_TO_INSTALL = "pip install 'setwise[compare]'"
-
 RESPONSES = ("predict_proba", "decision_function", "predict")
-
-ABOUT = "a model saved by setwise"
-
-PARTS = {
-    "Candidate": "setwise.estimators.selection.choice",
-    "Category": "setwise.datasets.columns",
-    "ChoiceMargin": "setwise.estimators.weak.selection",
-    "ClassifierModel": "setwise.estimators.weak.families",
-    "ColumnScaling": "setwise.estimators.selection.out_of_fold",
-    "Combination": "setwise.core.loss",
-    "ConstantModel": "setwise.estimators.weak.problem",
-    "Date": "setwise.datasets.columns",
-    "DateParts": "setwise.estimators.table_encoder",
-    "ExpectedLossRule": "setwise.estimators.selection.decision",
-    "FeatureScaling": "setwise.estimators.weak.problem",
-    "Interval": "setwise.estimators.weak.selection",
-    "IsotonicCalibration": "setwise.estimators.selection.base_models",
-    "LabelModel": "setwise.estimators.label_training",
-    "LabelwiseClassifier": "setwise.estimators.selection.base_models",
-    "LinearModel": "setwise.estimators.weak.problem",
-    "LinearRule": "setwise.estimators.selection.stacking",
-    "MultinomialRule": "setwise.estimators.selection.decision",
-    "Number": "setwise.datasets.columns",
-    "OwnLabelsRule": "setwise.estimators.selection.strategies",
-    "PairBasis": "setwise.models.kernel_features",
-    "RowBasis": "setwise.models.kernel_features",
-    "SigmoidCalibration": "setwise.estimators.selection.base_models",
-    "StoredBooster": "setwise.compare.stored_booster",
-    "ThresholdRule": "setwise.estimators.selection.strategies",
-    "TrainingRows": "setwise.compare.drift",
-    "Truth": "setwise.datasets.columns",
-    "WeakCandidate": "setwise.estimators.weak.selection",
-    "Word": "setwise.datasets.columns",
-    "WordWeights": "setwise.estimators.table_encoder",
-}
-"""Classes of fitted models that no package exports, with their modules; in a file they are called ``setwise.NAME``.
-
-A file written today is read by a later version whatever module has the class then.
-"""
 
 Labels = NDArray[np.int64]
 
@@ -150,8 +53,6 @@ class SavedModel:
     n_features : the number of features without names
     first : the index of the first of these in svmlight, 0 or 1
     places : the features without names that the estimator reads, (k,) int64; None for all
-    encoder : what prepares the features for the estimator, as :class:`setwise.estimators.TableEncoder`; None if the
-        estimator does it
     response : the method of the estimator that gives scores, ``"predict_proba"`` or ``"decision_function"``;
         ``"predict"`` for none
     threshold : a decision is positive if its score is at least so large; one number, or one for each of p labels. None
@@ -188,7 +89,6 @@ class SavedModel:
     n_features: int = 0
     first: int = 1
     places: NDArray[np.int64] | None = None
-    encoder: Any = None
     response: Literal["predict_proba", "decision_function", "predict"] = "predict"
     threshold: float | tuple[float, ...] | None = None
     many: bool = False
@@ -199,8 +99,6 @@ class SavedModel:
 
     def __post_init__(self) -> None:
         as_kind(self.estimator, "estimator", BaseEstimator, "LogisticRegression().fit(X, y)")
-        if self.encoder is not None:
-            as_kind(self.encoder, "encoder", BaseEstimator, "TableEncoder(columns).fit(X)")
         names = as_names(self.classes, "classes", None if as_flag(self.many, "many") else 2)
         object.__setattr__(self, "classes", names)
         as_flag(self.joint, "joint")
@@ -214,32 +112,33 @@ class SavedModel:
             raise TypeError(f"columns must be a tuple of columns, as load_table gives them; got {shown(self.columns)}.")
         as_count(self.n_features, "n_features", low=0 if self.columns else 1)
         as_count(self.first, "first", low=0, high=1)
-        if self.threshold is not None:
-            self._check_threshold()
+        if self.threshold is not None and self.response == "predict":
+            raise ValueError("threshold must be None where response is 'predict', which gives no scores.")
+        if isinstance(self.threshold, tuple) and (not self.many or len(self.threshold) != len(self.classes)):
+            raise ValueError(f"threshold must be one number, or one for each label; got {shown(self.threshold)}.")
+        for one in self.threshold if isinstance(self.threshold, tuple) else (self.threshold,):
+            if one is not None:
+                as_limit(one, "threshold")
         if self.places is not None and (
             not isinstance(self.places, np.ndarray) or self.places.ndim != 1 or self.places.dtype != np.int64
         ):
             raise TypeError(f"places must be None or an int64 array of shape (k,); got {shown(self.places)}.")
 
-    def _check_threshold(self) -> None:
-        if self.response == "predict":
-            raise ValueError("threshold must be None where response is 'predict', which gives no scores.")
-        if isinstance(self.threshold, tuple) and (not self.many or len(self.threshold) != len(self.classes)):
-            raise ValueError(f"threshold must be one number, or one for each label; got {shown(self.threshold)}.")
-        for one in self.threshold if isinstance(self.threshold, tuple) else (self.threshold,):
-            as_limit(one, "threshold")
-
-    def _check_fitted(self, name: str) -> None:
-        """Raise Refusal unless the estimator was fitted to rows and labels as those of files; ``name`` is the file."""
-        given = len(self.columns) or self.n_features if self.places is None else len(self.places)
-        wanted = "X of load_table" if self.columns else "an array"
-        check_fitted(self.estimator, name)
-        check_features(self.estimator if self.encoder is None else self.encoder, given, wanted, name)
-        classes = getattr(self.estimator, "classes_", None)
-        if not self.many and classes is not None:
-            check_classes(classes)
-        if bad := not_numbers([self.estimator, self.encoder]):
+    def _check_answer(self, name: str) -> None:
+        """Raise Refusal unless it labels a row of numbers, as those of files are; ``name`` is the file."""
+        if bad := not_numbers(self.estimator):
             raise Refusal(f"{name} cannot be saved: {bad} holds NaN or inf; fit it to rows of numbers.", OWN_MODEL)
+        width = len(self.columns) or self.n_features if self.places is None else len(self.places)
+        try:
+            check_content(self.estimator)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("error", "X does not have valid feature names")
+                replace(self, places=None).decide(np.zeros((1, width)), np.zeros(1))
+        # The estimators of others raise almost any exception.
+        except Exception as error:
+            why, wanted = " ".join(str(error).split()).rstrip("."), "X of load_table" if self.columns else "an array"
+            way_out = f"fit it to {wanted} and to labels 0 and 1, or save your model without SavedModel"
+            raise Refusal(f"{name} cannot be saved: {why}; {way_out}.", OWN_MODEL) from None
 
     def decide(self, X: Any, groups: NDArray[Any] | None = None) -> tuple[Labels, Scores | None]:
         """The labels 0 and 1 of the rows of X, (n,) or (n, p), and the scores of label 1 in the same shape, or None.
@@ -247,8 +146,6 @@ class SavedModel:
         ``X`` is as the reader of the file gives it, with NaN for gaps; ``groups`` are read if ``joint``.
         """
         X = X if self.places is None else X[:, self.places]
-        if self.encoder is not None:
-            X = self.encoder.transform(X)
         shape = (X.shape[0], len(self.classes)) if self.many else (X.shape[0],)
         scores = self._scores(X, shape)
         if self.threshold is not None and scores is not None:
@@ -280,9 +177,11 @@ class SavedModel:
 
 
 def _of_ones(probabilities: Scores, classes: NDArray[Any]) -> Scores:
-    """The probabilities of the class 1, (n,); 0 where the training knew no 1. Raises Refusal for other classes."""
-    check_classes(classes)
-    ones = np.flatnonzero(np.asarray(classes) == 1)
+    """The probabilities of the class 1, (n,); 0 where the training knew no 1. Raises ValueError for other classes."""
+    known = np.asarray(classes)
+    if known.dtype.kind not in "biuf" or not np.isin(known, (0, 1)).all():
+        raise ValueError(f"the estimator was fitted to the labels {some(known.tolist())}, and not to 0 and 1")
+    ones = np.flatnonzero(known == 1)
     return probabilities[:, ones[0]] if len(ones) else np.zeros(len(probabilities))
 
 
@@ -302,8 +201,8 @@ def save_model(model: SavedModel, path: str | Path) -> Path:
     ------
     ValueError : if the extra ``setwise[compare]`` is not installed, or if the model holds a type that
         :func:`load_model` would refuse
-    Refusal : a ValueError, for an estimator that was fitted to other features than those of new rows, to columns with
-        names, or to other labels than 0 and 1, or whose weights are NaN
+    Refusal : a ValueError, for an estimator that is not fitted, or was fitted to other features than those of new
+        rows, to columns with names, or to other labels than 0 and 1, or whose weights are NaN
     TypeError : for what is no model or no path
     OSError : where the file cannot be written
 
@@ -321,30 +220,24 @@ def save_model(model: SavedModel, path: str | Path) -> Path:
     """
     model, path = as_kind(model, "model", SavedModel, "SavedModel(estimator, classes, loss)"), as_saved_path(path)
     name = in_line(path.name)
-    model = replace(model, estimator=_stored(model.estimator, name))
-    model._check_fitted(name)
+    data = as_data(model, name)
+    replace(model, estimator=with_stored_boosters(model.estimator, reachable(model.estimator)))._check_answer(name)
     # An interruption leaves no half of a file behind, and no file that could not be loaded.
     with written_whole(path) as part:
-        part.write_bytes(_renamed(BytesIO(as_data(model, name)), _package_of))
+        part.write_bytes(data)
     return path
 
 
-def _stored(estimator: Any, name: str) -> Any:
-    """The estimator with the trees of other packages as text."""
-    try:
-        return with_stored_boosters(estimator, reachable(estimator))
-    except ValueError as error:
-        raise ValueError(f"{name} cannot be saved: {error}.") from None
-
-
 def as_data(held: Any, name: str) -> bytes:
-    """What skops writes of an object; ValueError for one that :func:`load_model` would refuse. ``name`` is the file."""
+    """What skops writes of an object, with the trees of other packages as text; ValueError for one that
+    :func:`load_model` would refuse. ``name`` is the file.
+    """
     skops = require_skops(f"to save {name}")
     try:
-        data = bytes(skops.dumps(held))
-    except TypeError as error:
-        raise ValueError(f"{name} cannot be saved: {error}") from None
-    _refuse_unknown(skops, data, name)
+        data = bytes(skops.dumps(with_stored_boosters(held, reachable(held))))
+        _refuse_unknown(skops, data)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} cannot be saved: {str(error).rstrip('.')}.") from None
     return data
 
 
@@ -354,7 +247,7 @@ def refuse_unsaved(base: BaseModel, problem: Problem, name: str) -> None:
     rows = np.sort(np.concatenate([np.flatnonzero(y == label)[:TRIED] for label in (0, 1)]))
     fitted = base.build(problem, None, 0).fit(problem.X[rows], y[rows])
     try:
-        as_data(_stored(fitted, name), name)
+        as_data(fitted, name)
     except ValueError as error:
         raise ValueError(f"--save and --base {base.name} do not go together: {error}") from None
 
@@ -367,8 +260,9 @@ def load_model(path: str | Path) -> SavedModel:
     """Read a model that :func:`save_model` wrote. No code of the file is run, and types that are unknown are refused.
 
     Known are the classes of setwise and of scikit-learn that are written in Python, and plain types of NumPy and SciPy.
-    Trees are checked, since scikit-learn follows their nodes blindly. Memory is proportional to the file. Warns
-    (``InconsistentVersionWarning``) if another version of setwise or scikit-learn made the model.
+    Trees are checked, since scikit-learn follows their nodes blindly. Classes of setwise are looked for by their names,
+    whatever modules have them by now. Warns (``InconsistentVersionWarning``) if another version of setwise or
+    scikit-learn made the model.
 
     Parameters
     ----------
@@ -402,9 +296,8 @@ def load_model(path: str | Path) -> SavedModel:
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {in_line(str(path))}.")
     try:
-        _check_archive(path)
-        data = _renamed(path, _module_of)
-        found = skops.loads(data, trusted=_refuse_unknown(skops, data, name))
+        data = _with_homes(path)
+        found = skops.loads(data, trusted=_refuse_unknown(skops, data))
         if not isinstance(found, SavedModel):
             raise ValueError(f"it holds {type(found).__name__}, which skops.io.load reads")
         check_content(found)
@@ -414,12 +307,12 @@ def load_model(path: str | Path) -> SavedModel:
         model = replace(found)
         training = None if model.training is None else replace(model.training)
         model = replace(model, columns=tuple(replace(column) for column in model.columns), training=training)
-    except (OSError, _UnknownTypeError):
+    except OSError:
         raise
     # Damaged bytes make the readers raise almost any exception.
     except Exception as error:
         why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise ValueError(f"{name} is not {ABOUT}: {in_line(why[:200])}.") from None
+        raise ValueError(f"{name} is not a model saved by setwise: {in_line(why[:200])}.") from None
     warn_of_version("SavedModel", model.version)
     return model
 
@@ -437,75 +330,48 @@ def require_skops(why: str) -> ModuleType:
     try:
         import skops.io
     except ImportError:
-        raise ValueError(f"{why} install skops: {HOW_TO_INSTALL}.") from None
+        raise ValueError(f"{why} install skops: pip install 'setwise[compare]'.") from None
     return skops.io  # type: ignore[no-any-return]
 
 
-class _UnknownTypeError(ValueError):
-    """A file holds types that are not loaded."""
-
-
-def _package_of(module: str, name: str) -> str:
-    """The package by which a file names a class of a module: the first that exports it, or setwise for its parts."""
-    held = getattr(import_module(module), name, None)
-    return "setwise" if PARTS.get(name) == module else package_of(held) or module
-
-
-def _module_of(package: str, name: str) -> str:
-    """The module of a class that a file names by its package; what is named otherwise stays, and is not known."""
-    if package == "setwise" and name in PARTS:
-        return PARTS[name]
-    # A name in a file imports nothing but these packages.
-    if package not in PACKAGES or name not in (known := import_module(package)).__all__:
-        return package
-    return str(getattr(getattr(known, name), "__module__", package))
-
-
-def _renamed(archive: Path | BytesIO, home: Callable[[str, str], str]) -> bytes:
-    """A copy of an archive in which the classes of setwise are named by another module: ``home(module, name)``."""
+def _with_homes(path: Path) -> bytes:
+    """A copy of an archive, which names classes of setwise by the modules that have them in this version."""
     copy = BytesIO()
-    with ZipFile(archive) as held, ZipFile(copy, "w", ZIP_STORED) as written:
+    with ZipFile(path) as held, ZipFile(copy, "w", ZIP_STORED) as written:
+        if sum(info.file_size for info in held.infolist()) > path.stat().st_size:
+            raise ValueError("its members are compressed, or overlap")
         for info in held.infolist():
             data = held.read(info)
             if info.filename == "schema.json":
                 schema = json.loads(data)
-                for node in _nodes(schema, "__module__"):
-                    module, name = node["__module__"], node.get("__class__")
-                    if isinstance(module, str) and isinstance(name, str) and module.partition(".")[0] == "setwise":
-                        node["__module__"] = home(module, name)
+                own = [one for one in _nodes(schema, "__module__") if str(one["__module__"]).split(".")[0] == "setwise"]
+                homes = _homes({str(node.get("__class__")) for node in own})
+                for node in own:
+                    node["__module__"] = homes.get(str(node.get("__class__")), node["__module__"])
                 data = json.dumps(schema, indent=2).encode()
             written.writestr(info.filename, data)
     return copy.getvalue()
 
 
-def _refuse_unknown(skops: ModuleType, data: bytes, name: str) -> list[str]:
-    """The types of an archive to trust; raises for one that is not known."""
-    found = skops.get_untrusted_types(data=data)
-    unknown = [kind for kind in found if not is_known(kind)]
-    if unknown:
-        raise _UnknownTypeError(
-            f"{name} names what setwise does not load, since it is no class of setwise or scikit-learn: "
-            f"{some(unknown)}."
-        )
-    return list(found)
+def _homes(wanted: set[str]) -> dict[str, str]:
+    """The modules of the classes of setwise with these names; a name in a file imports nothing but our packages."""
+    packages = [import_module(package) for package in PACKAGES]
+    public = {name: getattr(held, name).__module__ for held in packages for name in wanted & {*held.__all__}}
+    parts = {
+        name: home
+        for home, held in list(sys.modules.items())
+        for name in wanted
+        if home.startswith("setwise.") and getattr(vars(held).get(name), "__module__", None) == home
+    }
+    return parts | public
 
 
-def _check_archive(path: Path) -> None:
-    """Raise ValueError unless the members of an archive take as much memory as they take of the file."""
-    with ZipFile(path) as archive:
-        members = {info.filename: info for info in archive.infolist()}
-        if len(members) < len(archive.infolist()):
-            raise ValueError("two of its members have one name")
-        if any(info.compress_type != ZIP_STORED for info in members.values()):
-            raise ValueError("its members are compressed")
-        size = path.stat().st_size
-        if sum(info.file_size for info in members.values()) > size:
-            raise ValueError("its members overlap")
-        # An object is read once by its id, and as often as it occurs where it has none.
-        nodes = _nodes(json.loads(archive.read("schema.json")), "file")
-        read = {(node.get("__id__") or i, str(node["file"])) for i, node in enumerate(nodes)}
-        if sum(members[name].file_size for _, name in read) > size:
-            raise ValueError("it reads a member several times")
+def _refuse_unknown(skops: ModuleType, data: bytes) -> list[str]:
+    """The types of an archive to trust; ValueError for one that is not known."""
+    found = list(skops.get_untrusted_types(data=data))
+    if unknown := [kind for kind in found if not is_known(kind)]:
+        raise ValueError(f"it names what is no class of setwise or scikit-learn: {some(unknown)}")
+    return found
 
 
 def _nodes(schema: Any, key: str) -> Iterator[dict[str, Any]]:

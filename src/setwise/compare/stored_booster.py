@@ -53,7 +53,8 @@ class StoredBooster(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probabilities of both classes, (n, 2)."""
         check_is_fitted(self)
-        return np.asarray(_reader(self.package, self.text)(X), dtype=np.float64)
+        ones = np.asarray(_reader(self.package, self.text)(X))
+        return np.column_stack([1.0 - ones, ones]).astype(np.float64)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The more probable class of each row, (n,)."""
@@ -108,12 +109,7 @@ def _write_lightgbm(trees: Any) -> str:
 
 def _read_lightgbm(text: str) -> Callable[[Any], Any]:
     booster = import_module("lightgbm").Booster(model_str=text)
-
-    def predict(X: Any) -> Any:
-        ones = booster.predict(X, num_threads=1)
-        return np.column_stack([1.0 - ones, ones])
-
-    return predict
+    return lambda X: booster.predict(X, num_threads=1)
 
 
 def _lightgbm_fits(text: str, width: int) -> bool:
@@ -169,12 +165,7 @@ def _read_xgboost(text: str) -> Callable[[Any], Any]:
     package = import_module("xgboost")
     booster = package.Booster({"nthread": 1})
     booster.load_model(bytearray(text.encode()))
-
-    def predict(X: Any) -> Any:
-        ones = booster.inplace_predict(X, validate_features=False)
-        return np.column_stack([1.0 - ones, ones])
-
-    return predict
+    return lambda X: booster.inplace_predict(X, validate_features=False)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -234,7 +225,7 @@ def _read_catboost(text: str) -> Callable[[Any], Any]:
         path = Path(folder, "trees.json")
         path.write_text(text, encoding="utf-8")
         trees.load_model(str(path), format="json")
-    return lambda X: trees.predict_proba(X, thread_count=1)
+    return lambda X: trees.predict_proba(X, thread_count=1)[:, 1]
 
 
 def _catboost_fits(text: str, width: int) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checks import as_array, as_float64, as_names, shown
+from setwise.core.checks import as_array, as_count, as_float64, as_names, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.files import in_line
 from setwise.core.pages import FILES
@@ -43,14 +43,12 @@ class Budget:
     @classmethod
     def of(cls, value: Any, name: str = "memory") -> "Budget":
         """The budget that is given as a number of bytes, or as text: ``"500MB"``, ``"1.5GB"``, ``"2GiB"``."""
-        found = (
-            re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?|)B?\s*", value.upper()) if isinstance(value, str) else None
-        )
-        if found is not None:
-            return cls(int(float(found[1]) * UNITS[found[2]]))
-        if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1:
-            return cls(int(value))
-        raise ValueError(f"{name} must be bytes, as 500_000_000, or text, as '500MB'; got {shown(value)}.")
+        if not isinstance(value, str):
+            return cls(as_count(value, name))
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?|)B?\s*", value.upper())
+        if found is None:
+            raise ValueError(f"{name} must be bytes, as 500_000_000, or text, as '500MB'; got {shown(value)}.")
+        return cls(int(float(found[1]) * UNITS[found[2]]))
 
     def spare(self, n: int) -> int:
         """Bytes that n rows leave to the blocks; below 0 where there are none."""
@@ -189,13 +187,12 @@ class ParquetBlocks:
         self, path: str | Path, budget: Budget, features: Sequence[str] | None = None, others: Sequence[str] = ()
     ) -> None:
         path, self._finite, self._codes = Path(path), set[int](), dict[Any, int]()
-        name = self._name = in_line(path.name)
+        self._name = in_line(path.name)
         try:
             stamp = Stamp.of(path)
         except (OSError, ValueError):
             raise FileNotFoundError(f"X must be the path of a Parquet file; there is no {path.name!r}.") from None
-        absent = f"X is refused: to read {name} install pyarrow: pip install 'setwise[compare]'."
-        self._file = ParquetFile(stamp, absent, f"X must be a Parquet file; {name} cannot be read")
+        self._file = ParquetFile(stamp)
         self.is_number = self._file.is_number
         self.names = self._features(features, others)
         kinds = [self._file.schema.field(name).type for name in self.names]
@@ -256,8 +253,6 @@ class ParquetBlocks:
         for name, what in zip(others, ("y", "groups"), strict=False):
             if known.count(name) != 1:
                 raise ValueError(f"{what} must be a column of {self._name}, which has {some(known)}; got {name!r}.")
-        if len(others) > 1 and others[0] == others[1]:
-            raise ValueError(f"groups must be another column than y; got {others[0]!r} for both.")
         # What pandas has stored as the index of its rows says where they stood, and not what they are.
         index = (self._file.schema.pandas_metadata or {}).get("index_columns", [])
         left_out = {*others, *(name for name in index if isinstance(name, str))}

@@ -640,8 +640,7 @@ def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str],
         notes += [left_out(name, why)] if why else []
         # What looks like an id may be numbers that were not read as such.
         if kind is None and (not why or isinstance(column, Category)):
-            holds = f"Column {name!r} holds" if why else f"Column {name!r} is read as text: it holds"
-            notes += _doubts(column, cells, missing, holds)
+            notes += _doubts(column, cells, missing)
         if not why:
             kept.append(column)
             codes.append(found)
@@ -673,14 +672,14 @@ SEVERAL, DATED = 30, re.compile(r"[^\w]*\d|[^\W\d_]{3,9}[.,]? +\d")
 """Of more than so many words that begin like numbers or dates it is said how these are written."""
 
 
-def _doubts(column: Column, cells: Cells, missing: Sequence[str], holds: str) -> list[str]:
-    """Sentences on a column that may be read in another way; of one of words they begin with ``holds``."""
+def _doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
+    """Sentences on a column that may be read in another way."""
     if not isinstance(cells, Texts):
         return []
     words, begin = cells.without({*WORDS, *column.missing}), f"Column {column.name!r} is read as"
     if isinstance(column, Category):
         # A thousand of the words show what they are.
-        return _stray_words(holds, column.words[:: max(1, len(words) // 1000)])
+        return _stray_words(f"{begin} text: it holds", column.words[:: max(1, len(words) // 1000)])
     gaps = [text for text in column.missing if text not in missing]
     what = "dates" if isinstance(column, Date) else "numbers"
     notes = [f"{begin} {what}, and {some(gaps)} in it as a gap."] if gaps else []
@@ -692,12 +691,10 @@ def _doubts(column: Column, cells: Cells, missing: Sequence[str], holds: str) ->
     if isinstance(column, Number) and "," in (column.decimal, column.thousands):
         parted = [found[1] for text in sorted(words) if (found := written(text)) is not None and "," in found[1]]
         # Of three digits behind each comma nobody can tell.
-        doubtful, comma = all(map(THOUSANDS.fullmatch, parted)), f"If the comma of {shown(parted[0])}"
-        if column.decimal == ",":
-            aside = f" {comma} parts thousands, take it out." if doubtful else ""
-            notes.append(f"{begin} numbers with a decimal comma.{aside}")
-        elif doubtful:
-            notes.append(f"{begin} numbers with commas between thousands. {comma} is a decimal one, write a point.")
+        if parted and all(map(THOUSANDS.fullmatch, parted)):
+            aside = "parts thousands, take it out" if column.decimal == "," else "is a decimal one, write a point"
+            how = "with a decimal comma" if column.decimal == "," else "with commas between thousands"
+            notes.append(f"{begin} numbers {how}. If the comma of {shown(parted[0])} {aside}.")
     return notes
 
 

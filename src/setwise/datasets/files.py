@@ -17,7 +17,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.files import visible_errors
 from setwise.core.pages import LARGE_FILES
 from setwise.datasets.columns import KINDS, Column, Columns, raw_features, refuse_missing, some, word
-from setwise.datasets.formats import features_and_groups, read_arrays, read_npz, read_svmlight
+from setwise.datasets.formats import features_and_groups, read_arrays, read_svmlight, target_of
 from setwise.datasets.tables import ParquetTable, read_csv, read_parquet
 
 Names = str | Sequence[str] | None
@@ -322,10 +322,6 @@ def parts_of(table: Columns, asked: Request) -> tuple[tuple[str, ...], tuple[str
     target, group = asked.target or usual, asked.group
     others = (*asked.drop, *(() if group is None else (group,)))
     table.require((*target, *others, *asked.kinds))
-    for what, names in (("drop", asked.drop), ("kinds", asked.kinds)):
-        for name in names:
-            if name in target or name == group:
-                raise ValueError(f"{what} names column {name!r}, which is the target or the group.")
     if group in target:
         raise ValueError(f"column {group!r} cannot be the target and the group at once.")
     if len(target) > 1 and group is not None:
@@ -335,7 +331,11 @@ def parts_of(table: Columns, asked: Request) -> tuple[tuple[str, ...], tuple[str
 
 def _npz(path: Path, asked: Request) -> Data:
     """The content of a NumPy archive."""
-    X, y, groups, labels = read_npz(path, asked.target, asked.group)
+    arrays = read_arrays(path)
+    X, groups = features_and_groups(arrays, asked.group, path.name)
+    y, labels = target_of(arrays, asked.target, path.name)
+    if len(y) != X.shape[0]:
+        raise ValueError(f"the target of {path.name} has {len(y)} rows and X has {X.shape[0]}.")
     features = FeatureNames(range(X.shape[1]))
     if y.ndim == 2:
         if groups is not None:

@@ -16,9 +16,6 @@ from setwise.datasets.formats import read_arrays
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
 """The endings of image files, tried in this order."""
 
-HORSE_SIZES = (32, 50, 128)
-"""The sides of the squares at which both masks and colors of the horses are stored."""
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -145,21 +142,13 @@ def load_horses(folder: str | Path, size: int = 50) -> LabeledImages:
     ('a',)
     """
     place, size = as_existing(folder, "folder", "folder"), as_count(size, "size")
-    if size not in HORSE_SIZES:
-        raise ValueError(f"size must be one of {HORSE_SIZES}; got {size}.")
-    files = [as_existing(place / name) for name in ("masks.npz", "rgb_128.npz" if size == 128 else "rgb_32_50.npz")]
-    masks, colors = (read_arrays(file) for file in files)
-    wanted = ((masks, f"masks{size}", files[0]), (masks, "names", files[0]), (colors, f"rgb{size}", files[1]))
-    for held, name, file in wanted:
-        if name not in held:
-            raise ValueError(f"{file.name} must hold an array {name}; it holds {', '.join(held)}.")
-    mask, names, rgb = (held[name] for held, name, _ in wanted)
-    n = len(names)
-    if mask.shape != (n, size, size) or rgb.shape != (n, size, size, 3) or rgb.dtype != np.uint8:
-        shapes = f"({n}, {size}, {size}) and ({n}, {size}, {size}, 3) of uint8"
-        got = f"{mask.shape} and {rgb.shape} of {rgb.dtype}"
-        raise ValueError(f"masks and colors of {n} horses must have shapes {shapes}; got {got}.")
-    kept = np.setdiff1d(np.arange(n), masks.get("near_duplicate_dropped", np.zeros(0, np.int64)))
+    masks, colors = (
+        read_arrays(as_existing(place / name)) for name in ("masks.npz", f"rgb_{'128' if size == 128 else '32_50'}.npz")
+    )
+    if not {"names", f"masks{size}"} <= {*masks} or f"rgb{size}" not in colors:
+        raise ValueError(f"size must be one of which {place} holds names, masks{size} and rgb{size}; got {size}.")
+    mask, names, rgb = masks[f"masks{size}"], masks["names"], colors[f"rgb{size}"]
+    kept = np.setdiff1d(np.arange(len(names)), masks.get("near_duplicate_dropped", np.zeros(0, np.int64)))
     horses = (mask == 1).astype(np.int64)
     return LabeledImages(tuple(map(str, names)), tuple(rgb), tuple(horses)).take(kept)
 
@@ -195,10 +184,6 @@ def _opened(library: Any, path: Path) -> Any:
     try:
         with library.open(path) as one:
             return one.copy()
-    except library.DecompressionBombError:
-        raise ValueError(f"{path.name} has more than {2 * library.MAX_IMAGE_PIXELS:,} pixels.") from None
-    # Damaged bytes make the readers of Pillow raise almost any exception. What the system says has a number.
+    # Damaged bytes make the readers of Pillow raise almost any exception.
     except Exception as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise ValueError(f"{path.name} is no image, or a damaged one.") from None
+        raise ValueError(f"{path.name} is no image, or a damaged one: {str(error).rstrip('.')}.") from None

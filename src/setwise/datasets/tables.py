@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from setwise.core.checks import Ints, shown
 from setwise.core.exceptions import BrokenPromise
+from setwise.core.files import in_line
 from setwise.datasets.columns import WORDS, Cells, Columns, Texts, is_number, pandas_for, row_words
 
 SEPARATORS = ",;\t|"
@@ -65,13 +66,13 @@ class TextForm:
         def cells_of(part: str) -> tuple[bool, int]:
             # The first row has about as many cells as the header.
             _, names, first = _header(head, part)
-            return not first or abs(len(first) - len(names)) <= 1, len(names)
+            return abs(len(first) - len(names)) <= 1, len(names)
 
         told = SEP_LINE.fullmatch(head[0]) if head else None
         usual = "\t" if path.suffix.lower() == ".tsv" else None
         separator = sep or (told[1] if told else usual) or max(SEPARATORS, key=cells_of)
         header, names, first = _header(head, separator)
-        if not names:
+        if not first:
             raise ValueError(f"{path.name} must have a line of column names and at least one row.")
         if any(line.startswith("#") for line in head[: header - 1]):
             notes.append(f"The lines before the header of {path.name} that begin with # are left out.")
@@ -122,9 +123,8 @@ def _encoding(path: Path, asked: str | None) -> tuple[str, list[str]]:
             if any("\0" in part for part in iter(partial(file.read, 1 << 20), "")):
                 why = "it holds NUL; if it is UTF-16, write --encoding utf-16-le"
                 raise ValueError(f"{path.name} is no text, for {why}.")
-            guess = f"{path.name} is not UTF-8 and is read in {encoding}, a guess; --encoding names another one."
-            said = [f"{path.name} is read in UTF-16, as its first bytes say."] if wide else [guess]
-            return encoding, [] if asked or encoding == "utf-8-sig" else said
+            said = f"{path.name} is not UTF-8 and is read in {encoding}, a guess; --encoding names another one."
+            return encoding, [] if asked or encoding == "utf-8-sig" else [said]
     raise ValueError(f"{path.name} is not text in {usual or 'UTF-16'}; name another encoding.")
 
 
@@ -174,8 +174,6 @@ def read_csv(path: Path, sep: str | None = None, encoding: str | None = None) ->
             )  # fmt: skip
     except LookupError:
         raise ValueError(f"encoding must be one that Python knows, as 'cp1252'; got {encoding!r}.") from None
-    except pandas.errors.EmptyDataError:
-        raise ValueError(f"{path.name} must have a line of column names and at least one row.") from None
     except (pandas.errors.ParserError, pandas.errors.ParserWarning, csv.Error) as error:
         why = " ".join(str(error).split()).rstrip(".")
         if "EOF inside string" in why:
@@ -267,8 +265,6 @@ class ParquetFile:
     Parameters
     ----------
     stamp : the file, which must stay as it is
-    absent : the sentence where pyarrow is not installed
-    damaged : what is said before the reason of pyarrow, where the file cannot be read
 
     Attributes
     ----------
@@ -277,8 +273,8 @@ class ParquetFile:
     edges : row group g has the rows ``edges[g]:edges[g+1]``
     """
 
-    def __init__(self, stamp: Stamp, absent: str, damaged: str) -> None:
-        self.stamp, self._absent, self._damaged = stamp, absent, damaged
+    def __init__(self, stamp: Stamp) -> None:
+        self.stamp, self._name = stamp, in_line(stamp.path.name)
         self.metadata: Any = None
         with self.opened() as file:
             self.metadata, self.schema = file.metadata, file.schema_arrow
@@ -301,7 +297,7 @@ class ParquetFile:
             import pyarrow as pa
             import pyarrow.parquet as pq
         except ImportError:
-            raise ValueError(self._absent) from None
+            raise ValueError(f"to read {self._name} install pyarrow: pip install 'setwise[compare]'.") from None
         self.stamp.check()
         try:
             with pq.ParquetFile(self.stamp.path, metadata=self.metadata, buffer_size=BUFFER) as file:
@@ -309,7 +305,8 @@ class ParquetFile:
             self.stamp.check()
         except (pa.ArrowException, OSError) as error:
             self.stamp.check()
-            raise ValueError(f"{self._damaged}: {' '.join(str(error).split()).rstrip('.')}.") from None
+            why = " ".join(str(error).split()).rstrip(".")
+            raise ValueError(f"{self._name} is not a Parquet table: {why}.") from None
 
 
 @final
@@ -319,7 +316,6 @@ class ParquetTable(ParquetFile):
     Parameters
     ----------
     path : the file, which must stay as it is
-    sep, encoding : None, for these are of text tables
 
     Attributes
     ----------
@@ -329,11 +325,8 @@ class ParquetTable(ParquetFile):
     head : the columns without any cells
     """
 
-    def __init__(self, path: Path, sep: str | None = None, encoding: str | None = None) -> None:
-        if sep is not None or encoding is not None:
-            raise ValueError(f"sep and encoding are for text tables; {path.name} is a Parquet table.")
-        absent = f"to read {path.name} install pyarrow: pip install 'setwise[compare]'."
-        super().__init__(Stamp.of(path), absent, f"{path.name} is not a Parquet table")
+    def __init__(self, path: Path) -> None:
+        super().__init__(Stamp.of(path))
         self.path, self.names, self.rows = path, tuple(self.schema.names), self.edges[-1]
         if not self.rows or not self.names:
             raise ValueError(f"{path.name} has no rows.")
@@ -394,6 +387,6 @@ def coded(column: Any, codes: dict[Any, int]) -> Ints:
 
 
 def read_parquet(path: Path, sep: str | None = None, encoding: str | None = None) -> Columns:
-    """Read all of a Parquet table; this needs pyarrow. ``sep`` and ``encoding`` are those of text tables."""
-    table = ParquetTable(path, sep, encoding)
+    """Read all of a Parquet table; this needs pyarrow. ``sep`` and ``encoding`` are for text tables alone."""
+    table = ParquetTable(path)
     return table.columns(table.arrow(range(len(table.sizes)), table.names))

@@ -42,17 +42,3 @@ def test_equal_differences_leave_no_doubt(value):
 
 def test_rounding_is_no_spread():
     assert PairedDifference.of([0.1 + 0.2, 0.3, 0.3], 0.5).error == 0.0
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: PairedDifference.of([1.0], 0.5), "differences must be at least two numbers"),
-        (lambda: PairedDifference.of([1.0, np.nan], 0.5), "differences"),
-        (lambda: PairedDifference.of([1.0, 2.0], -1.0), "test_by_train"),
-        (lambda: PairedDifference.of([1.0, 2.0], 0.5).interval(0.0), "level"),
-    ],
-)
-def test_refusals(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()

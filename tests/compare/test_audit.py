@@ -1,5 +1,6 @@
 """What an audit finds in a table, what it does about it, and that it finds nothing where nothing is."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from setwise.compare import Plan, Problem, compare
 from setwise.compare.audit import audited, mistakes, number_rows, value_counts
 from setwise.compare.fits import rows_of
 from setwise.compare.problem import Origin, read, read_test
-from setwise.compare.report import results_of, section
+from setwise.compare.report import section, write_report
 from setwise.compare.twins import twin_blocks
 from setwise.datasets.columns import Category, Date, Number
 from setwise.estimators.splits import block_folds, later_folds
@@ -506,7 +507,8 @@ def test_the_code_repeats_a_choice_over_blocks(tmp_path, monkeypatch):
     assert len(held["y"]) < 240
     assert held["model"].best_threshold_ == answer.winner.threshold
     assert "number" not in held["data"].features
-    (found,) = results_of([answer], "t", 1.0, [])["answers"]
+    write_report(tmp_path / "r", [answer], "t", 1.0)
+    (found,) = json.loads((tmp_path / "r" / "results.json").read_text("utf-8"))["answers"]
     assert [one["kind"] for one in found["findings"]] == ["running number", "twins"]
 
 

@@ -67,7 +67,7 @@ def test_a_base_model_reads_a_sparse_table_or_says_why_not(name):
     X = csr_matrix((rng.random((200, 6)) < 0.3).astype(np.float64))
     y = (X[:, 0].toarray().ravel() + 0.5 * rng.random(200) > 0.6).astype(np.int64)
     problem = Problem("sparse", "Rows.", X, y)
-    if base_model(name).refuses(problem) is None:
+    if base_model(name).sparse:
         probabilities = base_model(name).build(problem, 1.0, 0).fit(X, y).predict_proba(X)
         assert probabilities[y == 1, 1].mean() > probabilities[y == 0, 1].mean() + 0.2
     else:

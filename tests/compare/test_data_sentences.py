@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from compare.answers import PROBLEM, made_up
-from setwise.compare.answer import OtherRowsReport
 from setwise.compare.problem import Origin
-from setwise.compare.sentences import data_of, headline, labels, rows_compared
+from setwise.compare.sentences import data_of, facts, headline, labels
 from setwise.datasets.columns import Date, Number
 
 FILE = Origin("folder/t.csv", "ill", True, 4)
@@ -24,14 +23,8 @@ def problem(y, classes=("no", "yes"), origin=FILE, **more):
         (
             [0, 0, 0, 1],
             FILE,
-            "Positive is ill = yes: 1 of 4 rows (25.0 %). It was taken by default, as the later of 'no' and 'yes'; for "
-            "the other one give --positive no.",
-        ),
-        (
-            [0, 1, 1, 1],
-            FILE,
-            "Positive is ill = yes: 3 of 4 rows (75.0 %). It was taken by default, as the later of 'no' and 'yes', and "
-            "is the more frequent one; for the other one give --positive no.",
+            "Positive is ill = yes: 1 of 4 rows (25.0 %). It was taken by default; for the other one give --positive "
+            "no.",
         ),
         ([0, 1, 1, 1], replace(FILE, by_default=False), "Positive is ill = yes: 3 of 4 rows (75.0 %)."),
         ([0, 0, 0, 1], None, "Positive is yes: 1 of 4 rows (25.0 %)."),
@@ -59,15 +52,12 @@ def test_labels_of_a_matrix_have_their_shares():
 
 def test_rows_that_were_drawn_are_counted_once_with_all_reasons():
     found = made_up(problem=problem([0, 1, 0, 1]))
-    assert rows_compared(found) == []
+    assert facts(found) == [labels(found.problem)]
     drawn = replace(FILE, rows=4000, drawn=("--quick", "to fit into 60 s", "to fit into 60 s"))
     found = made_up(problem=problem([0, 1, 0, 1], origin=drawn))
-    (said,) = rows_compared(found)
-    assert said == "Compared on 4 of 4,000 rows, drawn at random (--quick and to fit into 60 s)."
-    (saved,) = rows_compared(replace(found, saved="m.skops"))
-    assert saved == f"{said} The saved model is fitted to these rows."
-    (others,) = rows_compared(replace(found, others=OtherRowsReport(3996)))
-    assert others == f"{said} The recommendation is judged on all others too."
+    said = "Compared on 4 of 4,000 rows, drawn at random (--quick and to fit into 60 s)."
+    assert facts(found)[0] == said
+    assert facts(replace(found, saved="m.skops"))[0] == f"{said} The saved model is fitted to these rows."
 
 
 def test_a_part_of_a_problem_keeps_why_it_was_drawn():

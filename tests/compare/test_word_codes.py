@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from setwise import MeasureClassifier
 from setwise.compare import NamedLoss, Plan, Problem, compare, load_model, save_model
 from setwise.compare.command import saved_model
-from setwise.compare.plan import BASES, shared_words
+from setwise.compare.plan import BASES
 from setwise.compare.problem import read
 from setwise.datasets import load_rows
 from setwise.datasets.columns import Category, Number
@@ -96,24 +96,6 @@ def test_the_codes_in_front_of_an_estimator_are_found():
     assert codes_of(None) == []
     np.testing.assert_array_equal(as_numbers(np.array([[1.0, 9.0, 2.0]]), [1]), [[1.0, 2.0]])
     assert as_numbers(np.array([[1.0]]), [0]) is None
-
-
-@pytest.mark.slow
-def test_words_that_share_a_feature_because_of_the_limit_are_said():
-    rng = np.random.default_rng(0)
-    words = rng.permuted(np.repeat(np.arange(520), 5))
-    columns = (Category("place", tuple(f"{i:03}" for i in range(520))), Number("a"))
-    X = np.column_stack([words, rng.normal(size=len(words))]).astype(float)
-    problem = Problem("places", "Made up.", X, (rng.random(len(X)) < 0.5).astype(int), columns=columns)
-    plan = Plan(2, 3, (1.0,), ("linear",), ("threshold",))
-    says = "Column 'place' has more than {} words. For {} {} of them that occur in five rows or more share one feature"
-    (answer,) = compare(problem, [F1], plan, notes=("Something else.",))
-    assert answer.notes[0].startswith(says.format(500, "logistic regression", 21))
-    assert answer.notes[1:] == ("Something else.",)
-    both = shared_words(problem, [BASES[name] for name in ("linear", "forest", "boosted")])
-    assert both[1].startswith(says.format(254, "random forest and boosted trees", 520 - 253))
-    few = np.flatnonzero(words < 499)
-    assert shared_words(problem.take(few), [BASES["linear"]]) == []
 
 
 def test_many_frequent_words_are_told_apart():

@@ -14,7 +14,7 @@ from scipy.stats import t as student
 from setwise.compare.plan import PLAIN, Key, NamedLoss, Plan
 from setwise.compare.problem import Problem
 from setwise.core.attributes import cached_property
-from setwise.core.checks import Values, as_number, as_reals
+from setwise.core.checks import Values
 from setwise.estimators.selection.choice import Candidate
 from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
 
@@ -39,19 +39,15 @@ class PairedDifference:
     splits: int
 
     @classmethod
-    def of(cls, differences: ArrayLike, test_by_train: float) -> "PairedDifference":
-        """From the differences (J,) with J >= 2, and the ratio of the numbers of test and training rows."""
-        d = as_reals(differences, "differences")
-        if d.ndim != 1 or len(d) < 2:
-            raise ValueError(f"differences must be at least two numbers, one for each split; got shape {d.shape}.")
-        ratio = as_number(test_by_train, "test_by_train", low=0.0)
+    def of(cls, differences: ArrayLike, ratio: float) -> "PairedDifference":
+        """From the differences (J,) with J >= 2, and the ``ratio`` of the numbers of test and training rows."""
+        d = np.asarray(differences, dtype=np.float64)
         # Equal differences may have a variance of some rounding, which would make a test of it absurdly sharp.
         spread = 0.0 if np.ptp(d) <= 1e-12 * np.abs(d).max() else float(d.var(ddof=1))
         return cls(float(d.mean()), float(np.sqrt((1.0 / len(d) + ratio) * spread)), len(d))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The two-sided interval of Student's t with J - 1 degrees of freedom."""
-        as_number(level, "level", low=0.0, high=1.0, open_low=True)
         half = float(student.ppf(0.5 + level / 2.0, self.splits - 1)) * self.error if self.error > 0 else 0.0
         return self.mean - half, self.mean + half
 
@@ -122,7 +118,6 @@ class Recommendation:
     fitted : the base model, fitted on all rows
     joint : whether the rows of a group are decided together
     labels : (n,) or (n, p), the labels of all rows by models that did not see them; None where they are not known
-    predict : labels of new rows by the recommendation and by logistic regression at 0.5, for a picture of the plane
     """
 
     key: Key
@@ -136,7 +131,6 @@ class Recommendation:
     fitted: Any = None
     joint: bool = False
     labels: Any = None
-    predict: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def unit(self) -> str:
@@ -153,7 +147,7 @@ class FloorReport:
     ----------
     floor : the threshold that keeps them
     all_rows : for each way what it reaches out of fold on all rows, with the threshold that is tuned on them
-    folds : for each outer fold what each way reaches on its test part; kept only if it was on the training part too
+    folds : for each outer fold what each way reaches on its test part
     able : the ways that keep the floors on all rows, with their confidence
     test : for each way what it reaches on the rows of ``--test``; empty without them
     """
@@ -195,8 +189,6 @@ class Answer:
     rows : every strategy over every base model; the reference is the first row
     chosen : the way that was chosen on all rows
     choices : the way that each outer fold chose on its training part
-    own : (folds,) the losses on the test parts of what each outer fold chose
-    own_base : (folds,) those of the chosen base model with a tuned threshold
     winner : what is recommended
     test_gain : with rows of ``--test``, the gain there over the reference with its interval, (gain, low, high); None
         without them, and where the reference is kept
@@ -207,7 +199,6 @@ class Answer:
     test_differs : sentences on how the rows of ``--test`` differ from the others
     notes : sentences on what was left out, and why
     saved : the name of the file in which the recommendation is saved; empty if it is not
-    seconds : the time of all of it
 
     Examples
     --------
@@ -228,8 +219,6 @@ class Answer:
     rows: tuple[CandidateResult, ...]
     chosen: Key
     choices: tuple[Key, ...]
-    own: Values
-    own_base: Values
     winner: Recommendation
     test_gain: tuple[float, float, float] | None = None
     floored: FloorReport | None = None
@@ -238,12 +227,16 @@ class Answer:
     test_differs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     saved: str = ""
-    seconds: float = 0.0
 
     @property
     def reference(self) -> CandidateResult:
         """Logistic regression with a tuned threshold; for losses of a ranking, in its order."""
         return self.rows[0]
+
+    @property
+    def own(self) -> Values:
+        """The losses of what each fold chose on the rows that it judges, (folds,)."""
+        return np.array([self.row(key).outer[k] for k, key in enumerate(self.choices)])
 
     def row(self, key: Key) -> CandidateResult:
         """The row with this key."""
@@ -282,9 +275,10 @@ class Answer:
     def parts(self) -> dict[str, PairedDifference]:
         """The gain over logistic regression at 0.5 in three parts: threshold, base model, strategy."""
         found = {} if self.plain is None else {"threshold": self.paired(self.plain.outer, self.reference.outer)}
-        found["base"] = self.paired(self.reference.outer, self.own_base)
+        tuned = [self.row((base, self.reference.strategy)).outer[k] for k, (base, _) in enumerate(self.choices)]
+        found["base"] = self.paired(self.reference.outer, np.array(tuned))
         if self.plain is not None:
-            found["strategy"] = self.paired(self.own_base, self.own)
+            found["strategy"] = self.paired(np.array(tuned), self.own)
         return found
 
     @property

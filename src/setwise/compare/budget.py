@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from setwise.compare.plan import FIRST, QUICK_GRID, Key, NamedLoss, Plan, base_model
 from setwise.compare.problem import Problem
-from setwise.compare.sentences import foreign, strategy_title
+from setwise.compare.sentences import WAYS, foreign
 from setwise.compare.text import listed, seconds_text
 
 ALWAYS = ("as_it_is", "threshold", "order", "decision")
@@ -56,7 +56,8 @@ class Costs:
 
     def fits(self, base: str, plan: Plan) -> float:
         """Of a base model with one constant: a fit for each inner fold, and one on all rows."""
-        return (plan.inner + 1) / CORES * self.labels * base_model(base).seconds(self.rows * self.columns)
+        least, each = base_model(base).cost
+        return (plan.inner + 1) / CORES * self.labels * (least + each * (self.rows * self.columns))
 
     def step(self, key: Key, plan: Plan) -> float:
         """Of a strategy over a base model with its further fits; where it has no name, of the base model by itself."""
@@ -67,14 +68,10 @@ class Costs:
             return 0.0
         return FITS.get(name, 0.0) * self.fits(base, plan) + SECONDS.get(name, OTHERS) * self.rows * self.labels
 
-    def all_rows(self, plan: Plan) -> float:
-        """Of the whole choice on all rows."""
-        return sum(self.step(key, plan) for key in _steps(plan))
-
     def expected(self, plan: Plan) -> float:
         """Of a plan: each of k outer folds repeats the choice on ``1 - 1/k`` of the rows."""
         outer = plan.folds if plan.outer is None else plan.outer
-        return (1.0 + outer * (1.0 - 1.0 / plan.folds)) * self.all_rows(plan)
+        return (1.0 + outer * (1.0 - 1.0 / plan.folds)) * sum(self.step(key, plan) for key in _steps(plan))
 
 
 def within(plan: Plan, costs: Costs, budget: float) -> tuple[Plan, list[str]]:
@@ -120,12 +117,9 @@ def left_out(keys: Sequence[Key]) -> list[str]:
     for base, strategy in keys:
         # Strategies over a base model that is left out need no words of their own.
         if strategy and base not in bases:
-            over.setdefault(strategy_title(strategy), []).append(base_model(base).title)
-    alike: dict[str, list[str]] = {}
-    for title, names in over.items():
-        alike.setdefault(listed(sorted(names)), []).append(title)
+            over.setdefault(WAYS[strategy].title, []).append(base_model(base).title)
     return [base_model(base).title for base in bases] + [
-        f"{listed(titles)} over {names}" for names, titles in alike.items()
+        f"{title} over {listed(names)}" for title, names in over.items()
     ]
 
 

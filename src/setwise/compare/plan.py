@@ -6,7 +6,7 @@ which no threshold and no decision occurs.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -21,10 +21,8 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from setwise.compare.problem import Problem
 from setwise.compare.source import Code
-from setwise.compare.text import listed
 from setwise.core.checks import as_choice, as_count, as_kind, as_number, as_text, shown
 from setwise.core.loss import Loss
-from setwise.datasets.columns import Category
 from setwise.decisions.task import Task
 from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.base_models import RESPONSE_METHODS, array_pipeline
@@ -32,7 +30,7 @@ from setwise.estimators.selection.choice import Candidate, chosen_of, judge
 from setwise.estimators.selection.floors import FlooredThreshold, NearestThreshold
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.strategies import ScoreOrder, SingleThreshold, Strategy
-from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
+from setwise.estimators.table_encoder import TableEncoder, tree_categories
 
 ORDER_REPLICATES = 200
 """Draws of the bootstrap; each of them sorts all rows."""
@@ -149,16 +147,16 @@ class BaseModel(ABC):
     ----------
     name : the short name in options
     title : the name in sentences
-    form : the form in which :class:`setwise.estimators.TableEncoder` prepares a raw table for it
     cost : the seconds of a fit on a usual processor, at least and for each cell of the table
     package : what must be installed for it beside setwise, or ""
+    sparse : whether it reads a sparse table
     """
 
     name: str
     title: str
-    form: str = "trees"
     cost: tuple[float, float] = (0.1, 2e-5)
     package: str = ""
+    sparse: bool = True
 
     @property
     def is_installed(self) -> bool:
@@ -169,17 +167,9 @@ class BaseModel(ABC):
         except (ImportError, OSError):
             return False
 
-    def refuses(self, problem: Problem) -> str | None:
-        """Why the model does not fit the table, in a sentence; None if it does."""
-        return None
-
     def constants(self, grid: tuple[float, ...]) -> tuple[float | None, ...]:
         """The constants of the model to choose from; a model that has none is tried once, with None."""
         return (None,)
-
-    def seconds(self, cells: float) -> float:
-        """What a fit to a table of so many cells takes on a usual processor."""
-        return self.cost[0] + self.cost[1] * cells
 
     @abstractmethod
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
@@ -209,16 +199,11 @@ def over_numbers(problem: Problem, model: Any, sparse: float = 0.0) -> Any:
     return array_pipeline(StandardScaler(), model)
 
 
-def words_of(problem: Problem) -> list[int]:
-    """The places of words among the features for trees."""
-    return tree_categories(problem.columns) if problem.columns else []
-
-
 @final
 class LogisticRegressionModel(BaseModel):
     """Logistic regression on standardized features, with its C from a grid."""
 
-    name, title, form, cost = "linear", "logistic regression", "linear", (0.01, 8e-7)
+    name, title, cost = "linear", "logistic regression", (0.01, 8e-7)
 
     def constants(self, grid: tuple[float, ...]) -> tuple[float | None, ...]:
         return grid
@@ -241,13 +226,10 @@ class RandomForestModel(BaseModel):
 class BoostedTreesModel(BaseModel):
     """Boosted trees, ``HistGradientBoostingClassifier`` of scikit-learn with its defaults."""
 
-    name, title, cost = "boosted", "boosted trees", (0.1, 5e-7)
-
-    def refuses(self, problem: Problem) -> str | None:
-        return "boosted trees read no sparse table" if issparse(problem.X) else None
+    name, title, cost, sparse = "boosted", "boosted trees", (0.1, 5e-7), False
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        words = words_of(problem)
+        words = tree_categories(problem.columns) if problem.columns else []
         given = {"categorical_features": words} if words else {}
         trees = HistGradientBoostingClassifier(**given, random_state=seed)
         return over_table(problem, trees, min_values=trees.min_samples_leaf)
@@ -265,7 +247,7 @@ class LightGBMModel(BaseModel):
     name, title, cost, package = "lightgbm", "LightGBM", (0.1, 1.5e-6), "lightgbm"
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        words = words_of(problem)
+        words = tree_categories(problem.columns) if problem.columns else []
         # Under its usual name LightGBM refuses the parameter, and says that fit takes it.
         given = {"categorical_column": words} if words else {}
         same = {"deterministic": True, "force_row_wise": True, "verbose": -1}
@@ -277,7 +259,7 @@ class LightGBMModel(BaseModel):
 class XGBoostModel(BaseModel):
     """Boosted trees of XGBoost, 200 with the learning rate .05, over numbers and indicators of words."""
 
-    name, title, form, cost, package = "xgboost", "XGBoost", "linear", (0.1, 2e-6), "xgboost"
+    name, title, cost, package = "xgboost", "XGBoost", (0.1, 2e-6), "xgboost"
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
         return over_numbers(problem, import_module("xgboost").XGBClassifier(**BOOSTING, random_state=seed), SPARSE)
@@ -287,7 +269,7 @@ class XGBoostModel(BaseModel):
 class CatBoostModel(BaseModel):
     """Boosted trees of CatBoost, 200, over numbers and indicators of words."""
 
-    name, title, form, cost, package = "catboost", "CatBoost", "linear", (0.4, 3e-6), "catboost"
+    name, title, cost, package = "catboost", "CatBoost", (0.4, 3e-6), "catboost"
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
         trees = import_module("catboost").CatBoostClassifier(
@@ -309,7 +291,7 @@ class OwnModel(BaseModel):
     ValueError : in one sentence, where it cannot be imported or is no classifier
     """
 
-    form, cost = "linear", (0.1, 5e-6)
+    cost = (0.1, 5e-6)
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -361,26 +343,6 @@ def base_model(name: str) -> BaseModel:
     if not BASES[name].is_installed:
         raise ValueError(f"the base model {name!r} is not installed; pip install {BASES[name].package}.")
     return BASES[name]
-
-
-def shared_words(problem: Problem, bases: Iterable[BaseModel]) -> list[str]:
-    """Sentences on words that share a feature only because a column has more of them than a base model takes."""
-    longest = max((len(column.words) for column in problem.columns if isinstance(column, Category)), default=0)
-    titles: dict[str, list[str]] = {}
-    for base in bases:
-        titles.setdefault(base.form, []).append(base.title)
-    notes = []
-    for form, named in titles.items():
-        # Below the limit no words can share a feature because of it, and gaps are one more word.
-        if longest < LARGEST[form]:
-            continue
-        encoder = TableEncoder(problem.columns, form, sparse_threshold=SPARSE).fit(problem.X)
-        notes += [
-            f"Column {name!r} has more than {LARGEST[form]} words. For {listed(named)} {count} of them that occur in "
-            "five rows or more share one feature with the rarer ones."
-            for name, count in encoder.shared_.items()
-        ]
-    return notes
 
 
 Key = tuple[str, str]
@@ -466,7 +428,7 @@ class Plan:
     def models(self, problem: Problem) -> tuple[BaseModel, ...]:
         """The base models that fit the table; the reference is always among them, and comes first."""
         named = [base_model(name) for name in dict.fromkeys((FIRST, *self.bases))]
-        return tuple(base for base in named if base.refuses(problem) is None)
+        return tuple(base for base in named if base.sparse or not issparse(problem.X))
 
     def tried(self, base: str) -> tuple[Strategy, ...]:
         """The strategies that are tried over a base model; as it is and with a tuned threshold each model is tried."""

@@ -6,7 +6,6 @@ Of that its threshold and the flat range of it, its coefficients, and code that 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -15,8 +14,7 @@ from setwise.compare.answer import Recommendation, ThresholdRange
 from setwise.compare.fits import SEED, BaseResponses, Fits, judged_by
 from setwise.compare.plan import FIRST, PLAIN, Key, NamedLoss, Plan, base_model, order_of
 from setwise.compare.problem import Problem
-from setwise.compare.sentences import strategy_title
-from setwise.compare.sentences import way as words
+from setwise.compare.sentences import WAYS
 from setwise.compare.source import source
 from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
@@ -25,7 +23,7 @@ from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task, compared
 from setwise.estimators.selection.choice import Candidate, choose, chosen_of, errors_needed, judge
 from setwise.estimators.selection.floors import FlooredThreshold, calls
-from setwise.estimators.selection.strategies import OwnPrediction, Rule, Strategy
+from setwise.estimators.selection.strategies import OwnPrediction, Rule
 
 Admits = Callable[[str, str], bool]
 """Says by the names of a base model and a strategy whether the strategy is tried."""
@@ -50,10 +48,6 @@ class CandidateChoice:
     chosen: Key
     held_out: Mapping[Key, Any]
     sources: BaseResponses
-
-    def labels(self, key: Key, X: Any, groups: Any = None) -> Bools:
-        """The labels of new rows by the way with this key."""
-        return self.rules[key].labels(self.sources.of(key).fresh(X, groups))
 
 
 def decide(fits: Fits, measured: NamedLoss, plan: Plan, admits: Admits | None = None) -> CandidateChoice:
@@ -81,10 +75,25 @@ def decide(fits: Fits, measured: NamedLoss, plan: Plan, admits: Admits | None = 
         return CandidateChoice(candidates, rules, chosen, scores, sources)
 
     def progress(base: str, strategy: str) -> None:
-        fits.advance(f"{where}: {base_model(base).title}, {strategy_title(strategy)}", 1)
+        fits.advance(f"{where}: {base_model(base).title}, {WAYS[strategy].title}", 1)
 
-    tried, labels, own = _over_each_base(sources, task, plan, reference, progress, admits)
-    judged, _ = judge(tried, labels, task, SEED)
+    tried, labels, own = list[Candidate](), dict[Key, Bools](), dict[str, str]()
+    for base, responses in sources.tuned.items():
+        known = (reference.name, PLAIN[1]) if base == FIRST else (reference.name,)
+        others = [strategy for strategy in plan.tried(base) if strategy.name not in known]
+        found = choose(
+            {base: responses}, task, others, reference=reference, seed=SEED, progress=progress, admits=admits
+        )
+        if found.interrupted:
+            raise KeyboardInterrupt
+        tried += found.candidates
+        labels |= found.labels
+        own[base] = found.chosen.strategy
+    # Logistic regression at 0.5 has a constant of its own but under floors, and says what the threshold is worth.
+    if plan.floor is None:
+        progress(*PLAIN)
+    labels[PLAIN] = sources.plain.response().labels
+    judged, _ = judge([tried[0], Candidate(*PLAIN), *tried[1:]], labels, task, SEED)
     strategies = {PLAIN[1]: OwnPrediction(), reference.name: reference}
     strategies |= {strategy.name: strategy for base in sources.tuned for strategy in plan.tried(base)}
     rules = {}
@@ -116,39 +125,6 @@ def simplest(labels: Sequence[Bools], task: Task) -> int:
     return int(np.argmax((found.gains > needed) & (-beside_best.gains <= beside_best.gain_errors)))
 
 
-def _over_each_base(
-    sources: BaseResponses,
-    task: Task,
-    plan: Plan,
-    reference: Strategy,
-    progress: Callable[[str, str], None],
-    admits: Admits | None,
-) -> tuple[list[Candidate], dict[Key, Bools], dict[str, str]]:
-    """The candidates over each base model, their cross-fitted labels, and the choice inside each base model."""
-    candidates, labels, own = list[Candidate](), dict[Key, Bools](), dict[str, str]()
-    for base, responses in sources.tuned.items():
-        known = (reference.name, PLAIN[1]) if base == FIRST else (reference.name,)
-        strategies = [strategy for strategy in plan.tried(base) if strategy.name not in known]
-        found = choose(
-            {base: responses}, task, strategies, reference=reference, seed=SEED, progress=progress, admits=admits
-        )
-        if found.interrupted:
-            raise KeyboardInterrupt
-        candidates += found.candidates
-        labels |= found.labels
-        own[base] = found.chosen.strategy
-    # Logistic regression at 0.5 has a constant of its own but under floors, and says what the threshold is worth.
-    if plan.floor is None:
-        progress(*PLAIN)
-    labels[PLAIN] = sources.plain.response().labels
-    candidates.insert(1, Candidate(*PLAIN))
-    return candidates, labels, own
-
-
-LONG = 100
-"""The most characters of a printed line."""
-
-
 def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedLoss, plan: Plan) -> str:
     """Lines of Python that fit the base model with the strategy, for the X, y and groups of the problem."""
     base = base_model(key[0])
@@ -162,7 +138,7 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
         return _ordered([*imports, *lines])
     groups = "" if problem.groups is None else ", groups=groups"
     cv = plan.inner if problem.blocks is None else f"block_folds({plan.inner}, y, blocks)"
-    average = [f'average="{measured.average}"'] if problem.many and measured.average != "samples" else []
+    average = f', average="{measured.average}"' if problem.many and measured.average != "samples" else ""
     strategy, loss = f'"{key[1]}"', f'"{measured.name}"'
     more = ["from setwise import MeasureClassifier"]
     if problem.blocks is not None:
@@ -170,34 +146,17 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     if plan.floor is not None:
         strategy, lines_of_floor = source(plan.floor)
         more += lines_of_floor
-    named = ""
     if measured.name != measured.loss.name:
         more, loss = [*more, f"from setwise.losses import {type(measured.loss).__name__}"], repr(measured.loss)
-        if measured.title != measured.name and measured.title.isidentifier():
-            # The title is the name by which a reader knows it.
-            named, loss = f"{measured.title} = {loss}  # a loss: 1 - {measured.title}\n", measured.title
     lines += [
         "",
-        f"{named}base = {expression}",
-        _called("MeasureClassifier", ["base", f"loss={loss}", f"strategies=[{strategy}]", f"cv={cv}", *average]),
+        f"base = {expression}",
+        f"model = MeasureClassifier(\n    base, loss={loss},\n    strategies=[{strategy}], cv={cv}{average}\n)",
         f"model.fit(X, y{groups})",
-        *_labels(problem),
     ]
+    if not problem.many and problem.groups is None and problem.origin and problem.origin.file:
+        lines.append("labels = [data.classes[label] for label in model.predict(X)]")
     return _ordered([*imports, *more, *lines])
-
-
-def _called(name: str, arguments: list[str]) -> str:
-    """The line that makes a model, with one argument to a line if it would be long."""
-    line = f"model = {name}({', '.join(arguments)})"
-    return line if len(line) <= LONG else "\n".join([f"model = {name}(", *(f"    {one}," for one in arguments), ")"])
-
-
-def _labels(problem: Problem) -> list[str]:
-    """Lines that give labels by their names, where a file names them and each row is decided by itself."""
-    if problem.many or problem.groups is not None or not (problem.origin and problem.origin.file):
-        return []
-    new = ["# Of new rows: X = load_rows('new.csv', data.columns).X, from setwise.datasets"] if problem.columns else []
-    return [*new, "labels = [data.classes[label] for label in model.predict(X)]"]
 
 
 def _ordered(lines: list[str]) -> str:
@@ -230,20 +189,8 @@ def recommendation_of(
     named = coefficients(fitted, problem) if key[0] == FIRST and (threshold is not None or measured.orders) else None
     code = code_of(key, constant, problem, measured, plan)
     labels = response.labels if measured.orders else rule.labels(responses.held_out())
-    planes = _planes(decision, key, problem, measured)
     return Recommendation(
-        key,
-        constant,
-        threshold,
-        rule.weight,
-        response.probability,
-        flat,
-        named,
-        code,
-        fitted,
-        rule.joint,
-        labels,
-        planes,
+        key, constant, threshold, rule.weight, response.probability, flat, named, code, fitted, rule.joint, labels
     )
 
 
@@ -295,11 +242,3 @@ def coefficients(model: Any, problem: Problem) -> Mapping[str, float] | None:
         if len(pair) == 2 and set(pair) <= set(found) and not np.isnan(problem.X[:, j]).any():
             found[pair[1]] -= found.pop(pair[0])
     return found
-
-
-def _planes(decision: CandidateChoice, key: Key, problem: Problem, measured: NamedLoss) -> Mapping[str, Any]:
-    """Functions that label points of the plane, for a problem of two features without groups that matter."""
-    if problem.X.shape[1] != 2 or problem.many or problem.columns or measured.orders or decision.rules[key].joint:
-        return {}
-    first = decision.candidates[0].key
-    return {words(one): partial(decision.labels, one) for one in (first, key)}

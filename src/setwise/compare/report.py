@@ -15,23 +15,11 @@ from setwise import __version__
 from setwise.compare import sentences as words
 from setwise.compare.answer import Answer, CandidateResult, OtherRowsReport, PairedDifference
 from setwise.compare.checkpoint import plan_fields
-from setwise.compare.plan import base_model
 from setwise.compare.text import wrap
 from setwise.core import pages
 from setwise.core.files import HIDDEN, in_line, visible, written_whole
 from setwise.core.pages import Page
 from setwise.estimators.selection.floors import FlooredThreshold
-
-
-def results_of(found: Sequence[Answer], title: str, seconds: float, files: Sequence[str]) -> dict[str, Any]:
-    """The content of results.json; ``files`` lets a later run tell its own files from others."""
-    return {
-        "title": title,
-        "files": list(files),
-        "setwise": __version__,
-        "seconds": round(seconds, 2),
-        "answers": [_result(answer) for answer in found],
-    }
 
 
 def _result(found: Answer) -> dict[str, Any]:
@@ -62,7 +50,6 @@ def _result(found: Answer) -> dict[str, Any]:
         "findings": [vars(finding) for finding in found.problem.findings],
         "words": words.headline(found),
         "details": [*words.details(found), *words.columns(found.problem)],
-        "seconds": round(found.seconds, 2),
     }
 
 
@@ -97,11 +84,6 @@ def _number(value: Any) -> Any:
 STYLE = """
 body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
 h2{font-size:1.3rem;margin-top:2.8rem;border-top:1px solid #ddd;padding-top:1.2rem}
-table{border-collapse:collapse;margin:.8rem 0;font-variant-numeric:tabular-nums}
-th,td{padding:.28rem .8rem;text-align:right;border-bottom:1px solid #e6e6e6}
-th:first-child,td:first-child{text-align:left}
-thead th{color:#5a5a5a;font-weight:normal}
-td.best{font-weight:bold;background:#e3f1fa}
 .note,figcaption{color:#5a5a5a;font-size:.92rem}
 figure{margin:1rem 0}
 img{max-width:100%;height:auto;display:block}
@@ -115,14 +97,10 @@ pre{background:#f6f6f6;padding:.7rem 1rem;overflow-x:auto;font-size:.88rem}
 PAGE, RESULTS = "report.html", "results.json"
 
 HOW = (
-    "Every base model is tried with several rules, which turn its probabilities into yes or no. The reference is "
-    "logistic regression with a threshold that is tuned for the measure. It is left only where another way was better "
-    "by more than one standard error on training rows that were held out.",
-    "To know what this choice is worth, it is made anew in each of the outer folds without the rows of the test part: "
-    "constants, thresholds, base model and rule. The gain is the mean of what it has over the reference on the test "
-    "parts. Its interval is that of Student's t with the variance of Nadeau and Bengio (2003), because folds share "
-    "training rows. If the interval contains 0, the advice is to stay with logistic regression. The table shows all "
-    "ways on the outer folds, but the choice never looks at it: no figure here is the best of several on test rows.",
+    "Every base model is tried with several rules, which turn its probabilities into yes or no. Logistic regression "
+    "with a tuned threshold is left only for a gain of more than one standard error. In each outer fold "
+    "this choice is made anew without the rows that judge it. It never looks at the table, so no figure here is the "
+    "best of several on test rows. Intervals are those of Nadeau and Bengio (2003), because folds share training rows."
 )
 
 
@@ -171,7 +149,16 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float,
     day = date.today().isoformat()
     made = f"{f'{command}, ' if command else ''}{day}, setwise {__version__}, {seconds:.0f} s."
     page = visible(_page(title, parts, made, bool(images))).encode("utf-8", "xmlcharrefreplace")
-    content = {"command": command, "date": day, **results_of(found, title, seconds, files)}
+    content = {
+        "command": command,
+        "date": day,
+        "title": title,
+        # By this list a later run tells the files of a report from others.
+        "files": files,
+        "setwise": __version__,
+        "seconds": round(seconds, 2),
+        "answers": [_result(answer) for answer in found],
+    }
     results = HIDDEN.sub(lambda c: f"\\u{ord(c[0]):04x}", json.dumps(content, indent=1, ensure_ascii=False)) + "\n"
     out.mkdir(parents=True, exist_ok=True)
     # Everything is computed by now, so that a failure before leaves the earlier report as it was.
@@ -195,15 +182,10 @@ def drawn(found: Answer) -> dict[str, bytes]:
 
 
 CAPTIONS = {
-    "gain": "Left: the parts of the gain, as under Why, with 95 % intervals. Right: what the repeated choice gains "
-    "over logistic regression with a tuned threshold in each outer fold.",
-    "ways": "The ways on the outer folds, ± one standard error. The recommended one has a ring.",
+    "gain": "What the choice of each fold gains over logistic regression with a tuned threshold.",
     "threshold": "The measure at other thresholds of the recommended model, on rows held out in training.",
     "floor": "Recall, precision and the share of rows called positive around the recommended threshold, on rows held "
-    "out in training. Dashed: the floor. So that new rows keep it with a confidence, the rows at hand must keep more: "
-    "the lower end of a band below the recall is the recall that is sure.",
-    "plane": "What is predicted positive by the reference and by the recommended way: the side of the line on which "
-    "the positive rows lie.",
+    "out in training. Dashed: the floor.",
     "coefficients": "The coefficients of the recommended model: how a feature moves the log-odds.",
 }
 
@@ -221,14 +203,14 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
         for name, data in images.items()
     )
     details = [*words.details(found), *words.columns(found.problem), *words.refusals(found)]
-    code = f"<pre>{escape(found.winner.code)}</pre>" if found.winner.code else ""
     return (
         f"<h2>{escape(words.heading(found))}</h2><p>{'<br>'.join(map(escape, words.facts(found)))}</p>"
         f'<dl class="answer">{answer}</dl>'
         f"<h3>{linked('All ways that were tried', pages.WHAT_IS_TRIED)}</h3>"
-        f'<p class="note">{escape(words.legend(found, "bold is recommended"))}</p>{_table(found)}{_rules(found)}'
+        f'<p class="note">{escape(words.legend(found, "the star is recommended"))}</p>'
+        f"<pre>{escape(words.table(found))}</pre>{_rules(found)}"
         f"{''.join(f'<p>{escape(sentence)}</p>' for sentence in details)}{shown}"
-        f"<h3>{linked('The same in Python', pages.FROM_PYTHON)}</h3>{code}"
+        f"<h3>{linked('The same in Python', pages.FROM_PYTHON)}</h3><pre>{escape(found.winner.code)}</pre>"
     )
 
 
@@ -237,22 +219,6 @@ def linked(text: str, page: Page) -> str:
     shown = escape(text)
     where = escape(f"{page.title}, in {page.name}")
     return shown if page.address is None else f'<a href="{escape(page.address)}" title="{where}">{shown}</a>'
-
-
-def _table(found: Answer) -> str:
-    """The table of strategies and base models as HTML."""
-    bases, ways = words.ways_by_strategy(found)
-    head = "".join(f"<th>{escape(title)}</th>" for title in ("", *(base_model(base).title for base in bases)))
-    body = "".join(
-        f"<tr><td>{words.strategy_title(name)}</td>{''.join(_cell(found, row) for row in rows)}</tr>"
-        for name, rows in ways.items()
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _cell(found: Answer, row: CandidateResult | None) -> str:
-    best = ' class="best"' if row is not None and row.key == found.winner.key else ""
-    return f"<td{best}>{words.cell(found, row)}</td>"
 
 
 def _rules(found: Answer) -> str:
@@ -268,14 +234,11 @@ def _rules(found: Answer) -> str:
 def _page(title: str, parts: Sequence[str], made: str, pictured: bool) -> str:
     """The whole HTML page; it loads no other file."""
     missing = "" if pictured else '<p class="note">For pictures: pip install "setwise[compare]".</p>'
-    clone = "pages of the documentation; in a clone of the repository they are files below docs"
-    linking = f'<p class="note">Words with a dotted line link to {clone}.</p>' if pages.FLOORS.address else ""
-    how = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in HOW)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
         f'<h1>{escape(title)}</h1><p class="note">{escape(made)}</p>{"".join(parts)}'
-        f"<h2>{linked('How this was found', pages.HOW_IT_CHOOSES)}</h2>{how}{missing}{linking}</body></html>\n"
+        f"<h2>{linked('How this was found', pages.HOW_IT_CHOOSES)}</h2><p>{escape(HOW)}</p>{missing}</body></html>\n"
     )
 
 
@@ -297,5 +260,5 @@ def section(found: Answer, bold: bool) -> str:
 
 def summary(found: Sequence[Answer]) -> list[str]:
     """A summary of several answers: what to do in each of them."""
-    lines = [wrap(f"{one.problem.name}, {one.measured.title}: {' '.join(words.what_to_do(one))}") for one in found]
+    lines = [wrap(f"{one.problem.name}, {one.measured.title}: {words.what_to_do(one)[0]}") for one in found]
     return ["In short\n========\n" + "\n".join(lines)]

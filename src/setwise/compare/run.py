@@ -3,7 +3,6 @@
 The fits of all base models over some rows are made once and shared by all strategies and measures.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,13 +17,13 @@ from setwise.compare.checkpoint import judged, keep_judged, keep_plan, planned
 from setwise.compare.drift import TrainingRows
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
 from setwise.compare.other_rows import OtherRows
-from setwise.compare.plan import FIRST, LEAST_FOLDS, PLAIN, Key, NamedLoss, Plan, shared_words
+from setwise.compare.plan import FIRST, LEAST_FOLDS, PLAIN, Key, NamedLoss, Plan
 from setwise.compare.problem import Problem
 from setwise.compare.recommendation import CandidateChoice, decide, recommendation_of
 from setwise.compare.sentences import way
 from setwise.compare.text import figure, seconds_text
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.checks import Ints, Values, as_kind, as_number, shown
+from setwise.core.checks import as_kind, as_number, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import HOW_IT_CHOOSES, OPTIONS
 from setwise.datasets.files import FeatureNames
@@ -106,7 +105,13 @@ def compare(
         as_kind(others, "others", OtherRows, "those that setwise.compare.command.read_sample gives")
     clock, costs = Clock(budget), Costs.of(problem, measures)
     whole = rows_of(problem, measures[0])
-    folds = _outer(problem, whole, plan)
+    check_size(problem, plan)
+    try:
+        folds = problem.outer_folds(whole, plan.folds, plan.seed)
+        for train, _ in folds:
+            whole.take(train).folds(plan.inner, 0)
+    except ValueError as error:
+        raise _too_small(problem, plan, str(error)) from None
     if plan.floor is not None:
         plan.floor.check(whole.target)
     kept = None if checkpoint is None else checkpoint.part("all rows")
@@ -118,8 +123,7 @@ def compare(
     choice.repeat(judges, folds[: plan.outer], checkpoint)
     for judge in judges:
         judge.plan = replace(plan, outer=len(judge.losses))
-    notes = (*shared_words(problem, plan.models(problem)), *notes, *choice.notes())
-    return [judge.answer(test, notes, advance, others) for judge in judges]
+    return [judge.answer(test, (*notes, *choice.notes()), advance, others) for judge in judges]
 
 
 END = 0.95
@@ -132,7 +136,10 @@ def _check(
     """Refuse what is none of the kinds that a comparison takes."""
     for name, one in (("problem", problem), ("test", test)):
         if name == "problem" or one is not None:
-            _finite(as_kind(one, name, Problem, "Problem(name, about, X, y)"), name)
+            X = as_kind(one, name, Problem, "Problem(name, about, X, y)").X
+            values = X.data if issparse(X) else X
+            if values.dtype.kind == "f" and np.isinf(values).any():
+                raise ValueError(f"X of the {name} must not hold inf.")
     as_kind(plan, "plan", Plan, "Plan()")
     if not isinstance(measures, Sequence) or not measures or not all(isinstance(m, NamedLoss) for m in measures):
         raise TypeError(f"measures must be a list, as [NamedLoss('f1', FBeta())]; got {shown(measures)}.")
@@ -144,23 +151,6 @@ def _check(
         as_number(budget, "budget", low=0.0, open_low=True)
     if isinstance(test, Problem) and isinstance(problem, Problem) and test.X.shape[1] != problem.X.shape[1]:
         raise ValueError(f"test must have the {problem.X.shape[1]} features of the problem; got {test.X.shape[1]}.")
-
-
-def _finite(problem: Problem, name: str) -> None:
-    values = problem.X.data if issparse(problem.X) else problem.X
-    if values.dtype.kind == "f" and np.isinf(values).any():
-        raise ValueError(f"X of the {name} must not hold inf.")
-
-
-def _outer(problem: Problem, whole: Rows, plan: Plan) -> Folds:
-    check_size(problem, plan)
-    try:
-        folds = problem.outer_folds(whole, plan.folds, plan.seed)
-        for train, _ in folds:
-            whole.take(train).folds(plan.inner, 0)
-    except ValueError as error:
-        raise _too_small(problem, plan, str(error)) from None
-    return folds
 
 
 def check_size(problem: Problem, plan: Plan) -> None:
@@ -191,7 +181,6 @@ class _Choice:
 
     def __init__(self, fits: Fits, problem: Problem, plan: Plan, costs: Costs, clock: Clock) -> None:
         self._fits, self._problem, self._costs, self._clock = fits, problem, costs, clock
-        self._advance = fits.advance
         self.plan, self.cut = plan, list[str]()
         self._whole, self._gone = plan, list[Key]()
         # Two thirds of the outer folds shall have room beside the choice on all rows.
@@ -215,7 +204,7 @@ class _Choice:
     def repeat(self, judges: list["_MeasureRecord"], folds: Folds, checkpoint: OpenCheckpoint | None) -> None:
         """Repeat the choice on the training part of each outer fold that has time, and judge it on the test part."""
         least, of_fold = min(LEAST_FOLDS, self.plan.folds), (1.0 - 1.0 / self.plan.folds) * self._clock.passed
-        for k, fold in enumerate(folds, 1):
+        for k, (train, test) in enumerate(folds, 1):
             begin = self._clock.passed
             # Fewer than the least number of outer folds say nothing.
             if not self._clock.has(max(1, least - k + 1) * of_fold, END):
@@ -226,32 +215,22 @@ class _Choice:
             parts = [None if outer is None else outer.part(str(i)) for i in range(len(judges))]
             known = [one for part in parts if (one := judged(part)) is not None]
             if len(known) == len(judges):
-                for judge, one in zip(judges, known, strict=True):
-                    judge.remember(*one)
+                for judge, (losses, chosen) in zip(judges, known, strict=True):
+                    judge.losses.append(losses)
+                    judge.chosen.append(chosen)
                 steps = self.plan.steps(self._problem, len(judges)) // (self.plan.folds + 1)
-                self._advance(f"outer fold {k}", steps)
+                self._fits.advance(f"outer fold {k}", steps)
                 continue
             responses = None if checkpoint is None else checkpoint.part(f"responses {k}")
-            self._judge(judges, fold, f"outer fold {k}", responses, parts)
+            whole, where = self._fits.rows, f"outer fold {k}"
+            fits = Fits(whole.take(train), self._problem, self.plan, where, self._fits.advance, responses).complete()
+            for judge, part in zip(judges, parts, strict=True):
+                judge.see(fits, whole.take(test))
+                keep_judged(part, judge.losses[-1], judge.chosen[-1])
             if responses is not None and outer is not None:
                 # What was judged is not asked for again.
                 responses.put({})
             of_fold = self._clock.passed - begin
-
-    def _judge(
-        self,
-        judges: list["_MeasureRecord"],
-        fold: tuple[Ints, Ints],
-        where: str,
-        responses: OpenCheckpoint | None,
-        parts: Sequence[OpenCheckpoint | None],
-    ) -> None:
-        """Choose on the training part of an outer fold, judge on its test part, and keep what was found."""
-        (train, held_out), whole = fold, self._fits.rows
-        fits = Fits(whole.take(train), self._problem, self.plan, where, self._advance, responses).complete()
-        for judge, place in zip(judges, parts, strict=True):
-            judge.see(fits, whole.take(held_out))
-            keep_judged(place, judge.losses[-1], judge.chosen[-1])
 
     def _fit(self, measures: Sequence[NamedLoss], say: Say | None) -> None:
         """Fit the base models; the first two with one constant each in any case that ends within the budget."""
@@ -260,7 +239,7 @@ class _Choice:
             usual = self._costs.fits(base.name, plan)
             early = len(made) < 2 and base.name not in made
             if made and not self._clock.has(self._clock.expects(usual), END if early else self._share):
-                self._advance("", 1)
+                self._fits.advance("", 1)
                 continue
             source = self._fits.add(base, constant)
             # The first fits start processes too, and those of a checkpoint take no time.
@@ -323,29 +302,24 @@ class _MeasureRecord:
         self.losses: list[dict[Key, float]] = []
         self.chosen: list[Key] = []
         self.reached: list[dict[Key, FloorShares]] = []
-        self.seconds = 0.0
 
     def decide(self, fits: Fits, admits: Callable[[str, str], bool]) -> None:
         """Choose on all rows."""
-        start = time.perf_counter()
         self.decision = decide(fits, self.measured, self.plan, admits)
-        self._inside = _inside(self.decision, judged_by(fits.rows.task, self.measured), fits.folds)
         self.task = judged_by(fits.rows.task, self.measured)
-        self.seconds += time.perf_counter() - start
+        parts = [(test, self.task.take(test)) for _, test in fits.folds]
+        # The losses of all ways in each fold inside, by models and rules that did not see the fold.
+        self._inside = [
+            {key: part.mean_loss(says[test]) for key, says in self.decision.held_out.items()} for test, part in parts
+        ]
 
     def see(self, fits: Fits, test: Rows) -> None:
         """Choose on the training part and judge on the test part of one outer fold."""
-        start = time.perf_counter()
         decision = decide(fits, self.measured, self.plan)
         found, reached = self._judged(decision, test)
-        self.remember(found, decision.chosen)
+        self.losses.append(found)
+        self.chosen.append(decision.chosen)
         self.reached.append(reached)
-        self.seconds += time.perf_counter() - start
-
-    def remember(self, losses: dict[Key, float], chosen: Key) -> None:
-        """Take what was found in an outer fold."""
-        self.losses.append(losses)
-        self.chosen.append(chosen)
 
     def require_floor(self, fits: Fits) -> None:
         """Raise Refusal unless a base model keeps the floors on these rows."""
@@ -371,8 +345,7 @@ class _MeasureRecord:
             predicted = rule.labels(fresh[decision.sources.of(key)])
             losses[key] = task.mean_loss(predicted)
             if self.plan.floor is not None:
-                found = self.plan.floor.reached(task, predicted)
-                reached[key] = replace(found, kept=found.kept and not rule.short)
+                reached[key] = self.plan.floor.reached(task, predicted)
         return losses, reached
 
     def _floored(self, decision: CandidateChoice, task: Task, test: Mapping[Key, FloorShares]) -> FloorReport | None:
@@ -390,7 +363,6 @@ class _MeasureRecord:
         self, test: Problem | None, notes: tuple[str, ...], advance: Advance, others: OtherRows | None
     ) -> Answer:
         """The choice on all rows, beside what the folds say."""
-        start = time.perf_counter()
         decision, task = self.decision, self.task
         assert decision is not None
         repeated = len(self.losses) >= min(LEAST_FOLDS, self.plan.folds)
@@ -406,23 +378,20 @@ class _MeasureRecord:
             )
             for candidate in decision.candidates
         )
-        base_only = [(base, self.reference.name) for base, _ in choices]
         found = Answer(
-            self.problem, self.measured, self.plan, rows, decision.chosen, tuple(choices), _picked(losses, choices),
-            _picked(losses, base_only), Recommendation(decision.chosen), None,
-            self._floored(decision, task, kept_on_test), repeated=repeated, notes=notes,
+            self.problem, self.measured, self.plan, rows, decision.chosen, tuple(choices),
+            Recommendation(decision.chosen), floored=self._floored(decision, task, kept_on_test), repeated=repeated,
+            notes=notes,
         )  # fmt: skip
         key = found.chosen if found.changes else found.reference.key
         winner = recommendation_of(key, decision, task, self.problem, self.measured, self.plan)
-        found = replace(
+        return replace(
             found,
             winner=winner,
             test_differs=() if unseen is None else self._differences(decision, key, winner.labels, unseen),
             test_gain=None if unseen is None else self._on_test(decision, key, unseen),
             others=None if others is None else self._on_others(decision, key, others, advance),
         )
-        self.seconds += time.perf_counter() - start
-        return replace(found, seconds=self.seconds)
 
     def _differences(self, decision: CandidateChoice, key: Key, called: Any, test: Rows) -> tuple[str, ...]:
         """How further rows differ from those of the problem, which were ``called`` positive out of fold."""
@@ -446,17 +415,8 @@ class _MeasureRecord:
         if self.measured.orders or key == first:
             return None
         task = judged_by(test.task, self.measured)
-        usual, advised = (decision.labels(one, test.X, task.groups) for one in (first, key))
+        usual, advised = (
+            decision.rules[one].labels(decision.sources.of(one).fresh(test.X, task.groups)) for one in (first, key)
+        )
         found = gain_of(task, usual, advised)
         return found.gain, *found.interval
-
-
-def _inside(decision: CandidateChoice, task: Task, folds: Folds) -> list[dict[Key, float]]:
-    """The losses of all ways in each fold inside, by models and rules that did not see the fold."""
-    parts = [(test, task.take(test)) for _, test in folds]
-    return [{key: part.mean_loss(says[test]) for key, says in decision.held_out.items()} for test, part in parts]
-
-
-def _picked(losses: Sequence[Mapping[Key, float]], keys: Sequence[Key]) -> Values:
-    """For each outer fold the loss of the way with its key."""
-    return np.array([found[key] for found, key in zip(losses, keys, strict=True)])

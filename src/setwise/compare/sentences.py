@@ -10,11 +10,11 @@ import numpy as np
 
 from setwise.compare.answer import Answer, CandidateResult, PairedDifference
 from setwise.compare.fits import rows_of
-from setwise.compare.floor_sentences import expected, floor_gain, floor_reference, shares_text
-from setwise.compare.plan import FIRST, PLAIN, Key, NamedLoss, base_model
+from setwise.compare.floor_sentences import expected, floor_gain, shares_text
+from setwise.compare.plan import PLAIN, Key, NamedLoss, base_model
 from setwise.compare.problem import Origin, Problem
 from setwise.compare.text import between, figure, grid, listed, percent, signed, threshold_text
-from setwise.datasets.columns import Date, Number, Truth
+from setwise.datasets.columns import Date
 from setwise.estimators.selection import STRATEGIES, Strategy
 from setwise.estimators.selection.floors import FloorShares
 from setwise.estimators.selection.strategies import ScoreOrder
@@ -23,15 +23,10 @@ WAYS: Mapping[str, type[Strategy]] = {**STRATEGIES, ScoreOrder.name: ScoreOrder}
 """The classes of strategies by their short names; each has its own words."""
 
 
-def strategy_title(strategy: str) -> str:
-    """The name of a strategy in a table."""
-    return WAYS[strategy].title or strategy.replace("_", " ")
-
-
 def way(key: Key) -> str:
     """The words for a way, as ``boosted trees with a tuned threshold``."""
     base, strategy = key
-    return f"{base_model(base).title} {WAYS[strategy].phrase or f'with {strategy_title(strategy)}'}"
+    return f"{base_model(base).title} {WAYS[strategy].phrase}"
 
 
 MOST_LABELS = 6
@@ -46,23 +41,15 @@ UNNAMED = ("negative", "positive")
 
 def facts(found: Answer) -> list[str]:
     """What a reader has to know of the data before the answer."""
-    problem, kind = found.problem, found.problem.kind(found.measured.average)
-    of_file = problem.origin is not None and problem.origin.file
+    problem, kind, drawn = found.problem, found.problem.kind(found.measured.average), list[str]()
+    origin = problem.origin or Origin()
     # That all rows are one set is what a reader takes for granted.
     sets = [f"{kind[0].upper()}{kind[1:]}."] if problem.many or problem.groups is not None else []
-    return [*([] if of_file else [problem.about]), *rows_compared(found), labels(problem), *sets]
-
-
-def rows_compared(found: Answer) -> list[str]:
-    """On how many rows of how many ways are compared, and why, where these are not all; and what is saved."""
-    problem, origin = found.problem, found.problem.origin
-    if origin is None or not origin.drawn:
-        return []
-    how = "drawn at random" if problem.groups is None else "in whole groups drawn at random"
-    why = listed(list(dict.fromkeys(origin.drawn)))
-    rest = "" if found.others is None else " The recommendation is judged on all others too."
-    saved = " The saved model is fitted to these rows." if found.saved else ""
-    return [f"Compared on {len(problem.y):,} of {origin.rows:,} rows, {how} ({why}).{saved}{rest}"]
+    if origin.drawn:
+        why = listed(list(dict.fromkeys(origin.drawn)))
+        saved = " The saved model is fitted to these rows." if found.saved else ""
+        drawn = [f"Compared on {len(problem.y):,} of {origin.rows:,} rows, drawn at random ({why}).{saved}"]
+    return [*([] if origin.file else [problem.about]), *drawn, labels(problem), *sets]
 
 
 def labels(problem: Problem) -> str:
@@ -74,19 +61,14 @@ def labels(problem: Problem) -> str:
         ]
         rest = [f"{len(shares) - MOST_LABELS} more"] if len(shares) > MOST_LABELS else []
         return f"Shares of the rows that have a label: {listed([*shares[:MOST_LABELS], *rest])}."
-    count, origin = int(problem.y.sum()), problem.origin
-    rows = f"{count:,} of {n:,} rows ({percent(count / n)})"
+    count, origin = int(problem.y.sum()), problem.origin or Origin()
+    rows = f"{count:,} of {n:,} rows ({percent(count / n)})."
     if tuple(problem.classes) == UNNAMED:
-        return f"Positive are {rows}."
+        return f"Positive are {rows}"
     other, positive = problem.classes
-    name = f"{origin.target} = " if origin is not None and origin.target else ""
-    if origin is None or not origin.by_default:
-        return f"Positive is {name}{positive}: {rows}."
-    more = ", and is the more frequent one" if 2 * count > n else ""
-    return (
-        f"Positive is {name}{positive}: {rows}. It was taken by default, as the later of {other!r} and {positive!r}"
-        f"{more}; for the other one give --positive {quote(other)}."
-    )
+    name = f"{origin.target} = " if origin.target else ""
+    default = f" It was taken by default; for the other one give --positive {quote(other)}."
+    return f"Positive is {name}{positive}: {rows}{default if origin.by_default else ''}"
 
 
 def dates(found: Answer) -> list[str]:
@@ -113,34 +95,24 @@ def data_of(problem: Problem) -> dict[str, Any]:
 
 
 def details(found: Answer) -> list[str]:
-    """The details: the threshold, the constant, the coefficients, the saved file, and what was left out."""
-    sentences, winner, constants = _range(found), found.winner, found.plan.grid
-    if winner.constant is not None:
-        # The upper end of the grid is worth a word; the lower end is nearly a constant model.
-        end = ", the largest that was tried" if len(constants) > 1 and winner.constant == max(constants) else ""
-        tried = ", ".join(f"{c:g}" for c in constants)
-        sentences.append(f"C of {base_model(winner.key[0]).title}: {winner.constant:g}, from {tried}{end}.")
+    """The details: the threshold, the coefficients, the saved file, and what was left out."""
+    sentences, winner, flat = list[str](), found.winner, found.winner.flat
+    if flat is not None and threshold_text(flat.low) != threshold_text(flat.high):
+        kept = "" if found.floored is None else " and the floor is kept"
+        sentences.append(
+            f"From the threshold {threshold_text(flat.low)} to {threshold_text(flat.high)}, {found.measured.title} is "
+            f"at most {figure(flat.tolerance)} worse{kept}, out of fold on all rows."
+        )
     if winner.coefficients:
-        largest = sorted(winner.coefficients.items(), key=lambda pair: -abs(pair[1]))
-        shown = ", ".join(f"{name} {value:+.2f}" for name, value in largest[:COEFFICIENTS])
-        rest = len(largest) - COEFFICIENTS
-        more = f"; {rest} smaller ones are in results.json" if rest > 0 else ""
-        sentences.append(f"Coefficients, for features of standard deviation 1: {shown}{more}.")
-    return [*sentences, *_saved(found), *found.problem.notes, *found.notes]
-
-
-def _range(found: Answer) -> list[str]:
-    """The thresholds that are nearly as good."""
-    flat = found.winner.flat
-    if flat is None or flat.low >= flat.high:
-        return []
-    low, high = threshold_text(flat.low), threshold_text(flat.high)
-    if low == high:
-        low, high = f"{flat.low:.4g}", f"{flat.high:.4g}"
-    return [
-        f"From the threshold {low} to {high}, {found.measured.title} is at most {figure(flat.tolerance)} "
-        f"worse{'' if found.floored is None else ' and the floor is kept'}, out of fold on all rows."
-    ]
+        largest = sorted(winner.coefficients.items(), key=lambda pair: -abs(pair[1]))[:COEFFICIENTS]
+        shown = ", ".join(f"{name} {value:+.2f}" for name, value in largest)
+        sentences.append(f"Largest coefficients, for features of standard deviation 1: {shown}.")
+    if found.saved:
+        # Labels keep the columns that are ids.
+        ids = (found.problem.origin or Origin()).ids
+        keep = f" --keep {quote(','.join(ids))}" if ids else ""
+        sentences.append(f"Saved in {found.saved}. Next: setwise predict {found.saved} new.csv{keep} --out labels.csv")
+    return [*sentences, *found.problem.notes, *found.notes]
 
 
 def columns(problem: Problem) -> list[str]:
@@ -151,25 +123,15 @@ def columns(problem: Problem) -> list[str]:
     return [f"Columns: {'; '.join(f'{kind} {listed([*names])}' for kind, names in kinds.items())}."] if kinds else []
 
 
-def _saved(found: Answer) -> list[str]:
-    """Where the model is saved, and the command that reads it; it keeps the columns that are ids."""
-    if not found.saved:
-        return []
-    ids = () if found.problem.origin is None else found.problem.origin.ids
-    keep = f" --keep {quote(','.join(ids))}" if ids else ""
-    return [f"Saved in {found.saved}. Next: setwise predict {found.saved} new.csv{keep} --out labels.csv"]
-
-
 def refusals(found: Answer) -> list[str]:
-    """What was refused, each reason once; what could never fit this kind of data is not missed, and not listed."""
-    reasons: dict[str, list[str]] = {}
+    """What was refused, and why; what could never fit this kind of data is not missed, and not listed."""
+    sentences = list[str]()
     for row in found.rows:
         if row.refusal and row.strategy not in foreign(found.problem, found.measured):
             # A reader knows a strategy by its title, not by its name.
             refused = row.refusal.rstrip(".").replace(f"{row.strategy} refuses ", "not for ", 1)
-            reason = WAYS[row.strategy].needs or refused
-            reasons.setdefault(reason, []).append(strategy_title(row.strategy))
-    return [f"Left out: {listed(list(dict.fromkeys(names)))}, {reason}." for reason, names in reasons.items()]
+            sentences.append(f"Left out: {WAYS[row.strategy].title}, {WAYS[row.strategy].needs or refused}.")
+    return list(dict.fromkeys(sentences))
 
 
 def foreign(problem: Problem, measured: NamedLoss) -> tuple[str, ...]:
@@ -185,11 +147,11 @@ def on_other_rows(found: Answer) -> list[str]:
     held, key, first = found.others, found.winner.key, found.reference.key
     if held is None:
         return []
-    where = f"On the other {held.count:,} rows"
+    where = f"On the other {held.count:,} rows of {found.problem.name}"
     if held.refusal:
         return [f"{where} nothing was judged: {held.refusal}"]
     gain = "" if key == first or first not in held.losses else signed(held.losses[first] - held.losses[key])
-    return [_on_further_rows(found, f"{where} of {found.problem.name}", held.losses[key], gain, held.reached)]
+    return [_on_further_rows(found, where, held.losses[key], gain, held.reached)]
 
 
 def _on_further_rows(found: Answer, where: str, loss: float, gain: str, reached: Mapping[Key, FloorShares]) -> str:
@@ -201,17 +163,6 @@ def _on_further_rows(found: Answer, where: str, loss: float, gain: str, reached:
         verdict = "keeps" if reached[key].kept else "breaks"
         words += f", with {shares_text(found.plan.floor, reached[key])}, which {verdict} the floor"
     return f"{words}."
-
-
-def train_on_all(found: Answer) -> list[str]:
-    """That all rows of the file train a linear model for one set, where this is what is recommended and possible."""
-    problem, (base, strategy) = found.problem, found.winner.key
-    one_set = problem.groups is None and not problem.many
-    plain = all(isinstance(column, Number | Truth) for column in problem.columns) and not problem.has_gaps
-    if found.others is None or base != FIRST or not WAYS[strategy].linear or not one_set or not plain or found.floored:
-        return []
-    rows = f"all {found.others.count + len(problem.y):,} rows of {problem.name}"
-    return [f"FileClassifier trains a linear model for {found.measured.title} on {rows}."]
 
 
 USUAL = 0.5
@@ -238,55 +189,46 @@ def heading(found: Answer) -> str:
 
 
 def what_to_do(found: Answer) -> list[str]:
-    """The verdict in a sentence or two, and where rows of a file were left out, how to train on all of them."""
-    return [*_verdict(found), *train_on_all(found)]
-
-
-def _verdict(found: Answer) -> list[str]:
-    first = base_model(found.reference.base).title
+    """The verdict, and where it is to stay, what the best other way gains and which gain these rows could show."""
     if found.changes:
         return [f"Change to {_recommended(found)}."]
-    stay = f"Stay with {first}; {'order rows by its probability' if found.measured.orders else _move(found)}."
-    other, power, whose = found.best_other, found.gain, "a gain of the choice"
-    if other is None and power.error == 0.0:
-        return [stay, "Nothing else was tried."]
-    about, clearly = "", " clearly" if found.chosen != found.reference.key else ""
-    if other is not None:
-        gain = found.paired(found.reference.outer, other.outer)
-        low, high = gain.interval()
-        clearly = " clearly" if low > 0 else clearly
-        about = (
-            f": the best other way by the training rows, {way(other.key)}, gains {signed(gain.mean)} on rows that it "
-            f"did not see, interval {between(low, high)}"
-        )
-        # Where every fold has chosen the reference, the other way tells how much could be seen.
-        power, whose = (gain, "a gain") if power.error == 0.0 else (power, whose)
-    low, high = power.interval()
-    rows = f"on {len(found.problem.y):,} rows {whose} below {figure((high - low) / 2.0)} cannot be shown."
-    return [stay, f"Nothing is shown to beat it{clearly}{about}; {rows}"]
+    move = "order rows by its probability" if found.measured.orders else _move(found)
+    stay, other = f"Stay with {base_model(found.reference.base).title}; {move}.", found.best_other
+    if other is None:
+        return [stay, "There is no other way to compare it with."]
+    gain = found.paired(found.reference.outer, other.outer)
+    # Where every fold has chosen the reference, the best other way tells what could be seen.
+    low, high = (found.gain if found.gain.error > 0.0 else gain).interval()
+    return [
+        stay,
+        f"No other way beats it clearly: the best by the training rows, {way(other.key)}, gains {_gained(gain)}. "
+        f"On {len(found.problem.y):,} rows a gain below {figure((high - low) / 2.0)} cannot be shown.",
+    ]
+
+
+def _gained(part: PairedDifference, over: str = "") -> str:
+    """A gain ``over`` something with its interval, which would say nothing where all folds have the same."""
+    if part.error == 0.0:
+        return f"{signed(part.mean)}{over} in every fold"
+    return f"{signed(part.mean)}{over} (95 % interval {between(*part.interval())})"
 
 
 def how_much(found: Answer) -> list[str]:
-    """The measure of the recommendation and its gain, on the folds that judge and on further rows."""
-    shown, after, instead, gain = found.measured.shown, found.reference.mean, "", ""
-    if found.changes:
-        after = float(found.own.mean())
+    """The measure of the recommendation, on the folds that judge and on further rows."""
+    shown, instead = found.measured.shown, ""
     if found.changes and found.stands:
         instead = f" instead of {figure(shown(found.reference.mean))}"
-        gain = f": {signed(found.gain.mean)} over {way(found.reference.key)},"
+    reached = float(found.own.mean()) if found.changes else found.reference.mean
+    # What is recommended may be another way than those that folds chose.
+    whose = f"what {len(found.own)} folds chose" if found.changes and found.repeated else f"{len(found.own)} folds"
     unseen = "choice" if found.repeated else "models"
     return [
-        f"{found.measured.title} {figure(shown(after))}{instead} ({found.measured.better}){gain} on rows that the "
-        f"{unseen} did not see, the mean of {len(found.own)} {kind_of_folds(found)}.",
+        f"{found.measured.title} {figure(shown(reached))}{instead} ({found.measured.better}), the mean of {whose} on "
+        f"rows that the {unseen} did not see.",
         *([] if found.floored is None else floor_gain(found, found.floored)),
         *on_test_file(found),
         *on_other_rows(found),
     ]
-
-
-def kind_of_folds(found: Answer) -> str:
-    """The folds that judge, in words."""
-    return "outer folds" if found.repeated else "folds"
 
 
 def on_test_file(found: Answer) -> list[str]:
@@ -308,57 +250,30 @@ def how_sure(found: Answer) -> list[str]:
     """What the folds that judge chose, and the gain of that choice with its interval."""
     # Under floors 0.5 is shown, but it is never a choice.
     ways = sum(row.usable and (found.floored is None or row.key != PLAIN) for row in found.rows)
-    kept, folds, reference = Counter(found.choices), len(found.choices), way(found.reference.key)
-    gain = f"{signed(found.gain.mean)} over {reference}, 95 % interval {between(*found.gain.interval())}"
+    reference, folds = way(found.reference.key), len(found.choices)
     if ways == 1:
         return [f"Nothing was chosen: {reference} is the only way that was tried."]
+    votes = listed([f"{way(key)} ({count} of {folds})" for key, count in Counter(found.choices).most_common()])
+    chosen = f"the folds chose {votes}" if found.repeated else f"the choice is {way(found.chosen)}"
+    sentences = [f"Among {ways} ways {chosen}."]
+    if found.stands and set(found.choices) != {found.reference.key}:
+        sentences.append(f"This choice gains {_gained(found.gain, f' over {reference}')}.")
     if not found.repeated:
-        fell = f"It fell on {way(found.chosen)}"
-        if found.chosen != found.reference.key and found.stands:
-            fell += f", which gains {gain}, on rows that the models did not see; as the best of several on these it may"
-            fell += " gain a little less on new rows"
-        return [f"The budget had no room to repeat the choice among {ways} ways in outer folds.", f"{fell}."]
-    votes = listed([f"{way(key)} ({count} of {folds})" for key, count in kept.most_common()])
-    repeated = f"The choice among {ways} ways was repeated in {folds} outer folds without the rows it is judged on."
-    gains, few, own = list[str](), list[str](), kept[found.winner.key]
-    if found.changes and 2 * own <= folds:
-        chose = f"{own or 'None'} of the {folds} outer folds chose what is recommended"
-        few = [f"{chose}, so the figures above are mostly those of other ways."]
-    if found.stands and is_nothing(found.gain) and set(kept) != {found.reference.key}:
-        gains = [f"It gains nothing over {reference} in any fold: other ways gave the same labels, or as good ones."]
-    elif found.changes and found.stands:
-        gains = [f"It gains {gain}."]
-    elif found.stands and not is_nothing(found.gain):
-        whole = f"on all rows the choice fell on {way(found.chosen)}"
-        gains = [f"To follow it each time would have gained {gain}; {whole}."]
-    return [f"{repeated} It fell on {votes}.", *gains, *few]
-
-
-def is_nothing(part: PairedDifference) -> bool:
-    """Whether the differences are 0 in every fold, so that their interval is a point and says nothing."""
-    return part.error == 0.0 and abs(part.mean) <= 1e-12
+        sentences.append("The budget had no room to repeat the choice in outer folds: on new rows it may gain less.")
+    return sentences
 
 
 def why(found: Answer) -> list[str]:
     """The parts of the gain over logistic regression at 0.5; under floors why there is none, if there is none."""
     if found.floored is not None:
-        return [] if found.stands else [floor_reference(found, found.floored)]
-    explained = {
-        "threshold": "the threshold: a tuned one for logistic regression instead of 0.5",
+        floor = found.floored.floor.words
+        return [] if found.stands else [f"Logistic regression keeps {floor} at no threshold, so no gain is reported."]
+    by = {
+        "threshold": "the threshold of logistic regression: a tuned one instead of 0.5",
         "base": "the base model: the chosen one instead of logistic regression",
-        "strategy": "the measure: the chosen way instead of a tuned threshold over the same base model",
+        "strategy": "the rule: the chosen one instead of a tuned threshold",
     }
-    if not found.measured.orders:
-        explained["base"] += ", both with tuned thresholds"
-    nothing = f"{signed(0.0)} in every {kind_of_folds(found)[:-1]}"
-    sentences = [
-        f"{nothing if is_nothing(part) else f'{signed(part.mean)} ({between(*part.interval())})'} by {explained[name]}."
-        for name, part in found.parts.items()
-    ]
-    if found.changes and found.plain is not None and sum(not is_nothing(part) for part in found.parts.values()) > 1:
-        gain = found.paired(found.plain.outer, found.own)
-        sentences.append(f"Together {signed(gain.mean)} over logistic regression at 0.5.")
-    return sentences
+    return [f"{_gained(part)} by {by[name]}." for name, part in found.parts.items()]
 
 
 def _recommended(found: Answer) -> str:
@@ -369,7 +284,7 @@ def _recommended(found: Answer) -> str:
     if winner.weight != 1.0:
         text += f", with a weight of {winner.weight:.2g} for each positive row"
     if winner.threshold is None:
-        return f"{text}{WAYS[winner.key[1]].ending.format(measure=found.measured.title)}"
+        return text
     return f"{text}: {_positive_where(found)}"
 
 
@@ -402,16 +317,14 @@ def table(found: Answer, bold: bool = False) -> str:
     bases, ways = ways_by_strategy(found)
     cells = [[cell(found, row) for row in rows] for rows in ways.values()]
     marks = np.array([[(base, strategy) == found.winner.key for base in bases] for strategy in ways])
-    return grid([strategy_title(name) for name in ways], [base_model(base).title for base in bases], cells, marks, bold)
+    return grid([WAYS[name].title for name in ways], [base_model(base).title for base in bases], cells, marks, bold)
 
 
 def legend(found: Answer, best: str) -> str:
     """What the table holds, with what ``best`` says of the mark of the recommendation."""
-    held = list(chain(*ways_by_strategy(found)[1].values()))
-    broken = ["what stands in brackets breaks the floor"] if any(breaks(found, row) for row in held) else []
-    none = ["- was not tried"] if any(row is None or not row.usable for row in held) else []
-    text = "; ".join([found.measured.better, best, *broken, *none])
-    return f"{found.measured.title}, mean ± standard error of the {kind_of_folds(found)} ({text}):"
+    held = chain(*ways_by_strategy(found)[1].values())
+    broken = "; what stands in brackets breaks the floor" if any(breaks(found, row) for row in held) else ""
+    return f"{found.measured.title}, mean ± standard error of the folds ({found.measured.better}; {best}{broken}):"
 
 
 def breaks(found: Answer, row: CandidateResult | None) -> bool:

@@ -191,10 +191,6 @@ def _decision_tree(model: Any) -> bool:
     return type(model.tree_) is Tree and model.tree_.n_features == model.n_features_in_
 
 
-def _forest(model: Any) -> bool:
-    return _are_trees(model, model.estimators_)
-
-
 def _are_trees(model: Any, parts: Any) -> bool:
     return all(isinstance(part, BaseDecisionTree) and part.n_features_in_ == model.n_features_in_ for part in parts)
 
@@ -234,7 +230,7 @@ _CHECKS: dict[type, tuple[str, Callable[[Any], bool]]] = {
     Tree: ("", _tree),
     TreePredictor: ("nodes", _predictor),
     BaseDecisionTree: ("tree_", _decision_tree),
-    BaseForest: ("estimators_", _forest),
+    BaseForest: ("estimators_", lambda model: _are_trees(model, model.estimators_)),
     BaseGradientBoosting: ("estimators_", _boosted),
     BaseHistGradientBoosting: ("_predictors", _hist_boosted),
     StoredBooster: ("", fits_together),

@@ -13,6 +13,7 @@ from papers.lovasz_paper import (
     pattern,
 )
 from setwise.compare.problem import bags
+from setwise.datasets.synthetic import early_stage
 from setwise.losses import EarlyDetection
 
 PUBLISHED = {"L": (0.100, 7.42), "0-1": (0.166, 2.87), "S": (0.144, 7.69), "M": (0.154, 3.01)}
@@ -45,7 +46,6 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     def figure() -> object:
         from setwise import plotting
 
-        assert train.kinds is not None
         # The picture shows 100 bags of 15 samples; more would hide the lines.
         shown = train.take(np.arange(min(len(train.y), 100 * 15)))
         scale, center = train.X.std(axis=0), train.X.mean(axis=0)
@@ -55,7 +55,10 @@ def run(settings: Settings, advance: Advance) -> Outcome:
             a, b = model.coef[0] / scale
             lines[f"{trainer.name}: {trainer.about}"] = (a, b, float(model.intercept[0] - center @ (a, b)))
         title = "Early detection: 100 training bags and the lines learned"
-        return plotting.plane(shown.X, train.kinds[: len(shown.y)], shown.kind_names, lines, title)
+        # Early positives lie elsewhere than late ones, which the label does not tell.
+        stage = np.where(shown.y == 0, 0, np.where(np.tile(early_stage(), len(shown.y) // 15), 1, 2))
+        names = ("negative", "early positive", "late positive")
+        return plotting.plane(shown.X, stage, names, lines, title)
 
     return Outcome((table,), tuple(words), {"": figure})
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from compare.answers import PROBLEM, made_up
-from setwise.compare.problem import Origin
+from setwise.compare.plan import shared_words
+from setwise.compare.problem import Origin, Problem
 from setwise.compare.sentences import data_of, facts, headline, labels
-from setwise.datasets.columns import Date, Number
+from setwise.datasets.columns import Category, Date, Number
 
 FILE = Origin("folder/t.csv", "ill", True, 4)
 
@@ -82,3 +83,14 @@ def test_dates_are_a_warning_unless_later_rows_are_a_test():
     tested = replace(found, rows=tuple(replace(row, test=0.5) for row in found.rows))
     timed = replace(found, problem=replace(found.problem, times=np.arange(4.0)))
     assert not {"DATA"} & {*headline(tested), *headline(timed)}
+
+
+def test_words_that_share_a_place_are_said():
+    many = Problem(
+        "t", "Rows.", np.zeros((2, 2)), [0, 1], columns=(Category("zip", tuple(map(str, range(600)))), Number("x"))
+    )
+    assert shared_words(many) == [
+        "Column 'zip' has 600 words: trees tell at most 254 of them apart, logistic regression at most 500, and "
+        "the rarest ones count as one."
+    ]
+    assert shared_words(replace(many, columns=(Category("zip", ("a", "b")), Number("x")))) == []

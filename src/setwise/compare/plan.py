@@ -23,6 +23,7 @@ from setwise.compare.problem import Problem
 from setwise.compare.source import Code
 from setwise.core.checks import as_choice, as_count, as_kind, as_number, as_text, shown
 from setwise.core.loss import Loss
+from setwise.datasets.columns import Category
 from setwise.decisions.task import Task
 from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.base_models import RESPONSE_METHODS, array_pipeline
@@ -30,7 +31,7 @@ from setwise.estimators.selection.choice import Candidate, chosen_of, judge
 from setwise.estimators.selection.floors import FlooredThreshold, NearestThreshold
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.strategies import ScoreOrder, SingleThreshold, Strategy
-from setwise.estimators.table_encoder import TableEncoder, tree_categories
+from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
 
 ORDER_REPLICATES = 200
 """Draws of the bootstrap; each of them sorts all rows."""
@@ -343,6 +344,17 @@ def base_model(name: str) -> BaseModel:
     if not BASES[name].is_installed:
         raise ValueError(f"the base model {name!r} is not installed; pip install {BASES[name].package}.")
     return BASES[name]
+
+
+def shared_words(problem: Problem) -> list[str]:
+    """Notes on columns of more words than some base models tell apart."""
+    trees, linear = LARGEST["trees"], LARGEST["linear"]
+    return [
+        f"Column {column.name!r} has {len(column.words):,} words: trees tell at most {trees} of them apart, logistic "
+        f"regression at most {linear}, and the rarest ones count as one."
+        for column in problem.columns
+        if isinstance(column, Category) and len(column.words) > trees
+    ]
 
 
 Key = tuple[str, str]

@@ -20,7 +20,6 @@ from setwise.core.checks import as_array, as_count, as_kind, as_labels, as_reals
 from setwise.datasets import Data, early_detection, load_rows, load_table
 from setwise.datasets.columns import Column, some, word
 from setwise.datasets.files import as_names_of_columns
-from setwise.datasets.synthetic import early_stage
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.sets import as_ids, group
 from setwise.estimators.splits import Folds, later_folds
@@ -125,8 +124,6 @@ class Problem:
     y : (n,) or (n, p) of 0 and 1
     groups : (n,) the id of the set of each row, for y (n,); None makes all rows one set
     classes : the names of the two labels, or of the p labels of a matrix
-    kinds : (n,) indices into ``kind_names``, by which pictures tell rows apart in more detail than by labels; or None
-    kind_names : the names of these kinds
     features : the names of the columns of X
     columns : the kinds of the columns of X where they come from a raw table; then X may hold NaN for gaps
     notes : sentences on what was left out
@@ -158,8 +155,6 @@ class Problem:
     y: NDArray[np.int64]
     groups: NDArray[Any] | None = None
     classes: tuple[str, ...] = ("negative", "positive")
-    kinds: NDArray[np.int64] | None = None
-    kind_names: tuple[str, ...] = ()
     features: Sequence[str] = ()
     columns: tuple[Column, ...] = ()
     notes: tuple[str, ...] = ()
@@ -228,7 +223,7 @@ class Problem:
 
     def take(self, rows: Rows) -> "Problem":
         """The problem that consists of the given rows."""
-        named = {name: getattr(self, name) for name in ("groups", "kinds", "blocks", "times")}
+        named = {name: getattr(self, name) for name in ("groups", "blocks", "times")}
         kept = {name: one[rows] for name, one in named.items() if one is not None}
         return replace(self, X=self.X[rows], y=self.y[rows], **kept)
 
@@ -284,15 +279,12 @@ def bags(n: int, seed: int) -> Problem:
     """The problem of early detection in ``n`` bags of 15 samples (LH 6.1)."""
     X, y, groups = early_detection(n, random_state=seed)
     about = "Synthetic bags of 15 samples in time order: early positives lie elsewhere than late ones."
-    # Pictures tell early positives from late ones, which the label does not.
-    kinds = np.where(y == 0, 0, np.where(np.tile(early_stage(15), n), 1, 2))
-    names = ("negative", "early positive", "late positive")
     code = (
         "from setwise.datasets import early_detection",
         "",
         f"X, y, groups = early_detection({n}, random_state={seed})",
     )
-    return Problem("early detection", about, X, y, groups, kinds=kinds, kind_names=names, code=code)
+    return Problem("early detection", about, X, y, groups, code=code)
 
 
 def breast_cancer() -> Problem:

@@ -17,7 +17,7 @@ from setwise.compare.checkpoint import judged, keep_judged, keep_plan, planned
 from setwise.compare.drift import TrainingRows
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
 from setwise.compare.other_rows import OtherRows
-from setwise.compare.plan import FIRST, LEAST_FOLDS, PLAIN, Key, NamedLoss, Plan
+from setwise.compare.plan import FIRST, LEAST_FOLDS, PLAIN, Key, NamedLoss, Plan, shared_words
 from setwise.compare.problem import Problem
 from setwise.compare.recommendation import CandidateChoice, decide, recommendation_of
 from setwise.compare.sentences import way
@@ -123,7 +123,7 @@ def compare(
     choice.repeat(judges, folds[: plan.outer], checkpoint)
     for judge in judges:
         judge.plan = replace(plan, outer=len(judge.losses))
-    return [judge.answer(test, (*notes, *choice.notes()), advance, others) for judge in judges]
+    return [judge.answer(test, (*shared_words(problem), *notes, *choice.notes()), advance, others) for judge in judges]
 
 
 END = 0.95

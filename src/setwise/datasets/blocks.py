@@ -192,7 +192,10 @@ class ParquetBlocks:
             stamp = Stamp.of(path)
         except (OSError, ValueError):
             raise FileNotFoundError(f"X must be the path of a Parquet file; there is no {path.name!r}.") from None
-        self._file = ParquetFile(stamp)
+        try:
+            self._file = ParquetFile(stamp)
+        except ValueError as error:
+            raise ValueError(f"X must be the path of a Parquet file: {error}") from None
         self.is_number = self._file.is_number
         self.names = self._features(features, others)
         kinds = [self._file.schema.field(name).type for name in self.names]

@@ -387,6 +387,8 @@ def coded(column: Any, codes: dict[Any, int]) -> Ints:
 
 
 def read_parquet(path: Path, sep: str | None = None, encoding: str | None = None) -> Columns:
-    """Read all of a Parquet table; this needs pyarrow. ``sep`` and ``encoding`` are for text tables alone."""
+    """Read all of a Parquet table; this needs pyarrow. ``sep`` and ``encoding`` are those of text tables."""
+    if sep is not None or encoding is not None:
+        raise ValueError(f"sep and encoding are for text tables; {path.name} is a Parquet table.")
     table = ParquetTable(path)
     return table.columns(table.arrow(range(len(table.sizes)), table.names))

@@ -68,7 +68,6 @@ class BayesDecision(Strategy):
     title = "least expected loss"
     phrase = "decided by the least expected loss"
     explanation = "the labels that lose the least on average, if the calibrated probabilities are right"
-    ending = ": each set gets the labels that lose the least on average, by its calibrated probabilities"
     page = pages.DECISIONS
 
     def __post_init__(self) -> None:
@@ -236,7 +235,6 @@ class GFM(Strategy):
     title = "F-maximizer"
     phrase = "decided by the general F-maximizer"
     explanation = "the labels of the greatest expected measure, by models of how many labels a row has"
-    ending = ": each row gets the labels of the greatest expected measure, by models of the number of its labels"
     page = pages.LABELS_TOGETHER
     many_numbers: ClassVar[bool] = True
 

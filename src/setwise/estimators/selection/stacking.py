@@ -120,7 +120,6 @@ class RampStack(Strategy):
         "a linear function of the model's log-odds and of the features, trained for the measure itself, from the tuned "
         "threshold on"
     )
-    ending = ": a linear function of the features and the log-odds decides, trained for {measure} from the threshold on"
     needs = "because it needs a dense table of numbers without too many columns"
     page = pages.RAMP
     linear = True
@@ -184,7 +183,6 @@ class Stack(Strategy):
     title = "trained on top"
     phrase = "with a linear model on top that is trained for the measure"
     explanation = "a linear function of the model's log-odds and of the features, trained for the measure itself"
-    ending = ": a linear function of the features and the log-odds decides, trained for {measure}"
     many_numbers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

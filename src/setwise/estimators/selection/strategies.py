@@ -98,7 +98,6 @@ class Strategy(ABC):
     phrase : the words for it behind the name of a base model
     explanation : what it is, below a table of strategies
     explanation_of_matrices : the same for a label matrix, where that is something else
-    ending : what it does, behind the phrase, where it leaves no threshold; ``{measure}`` stands for the measure
     needs : why it does not fit, for a reader who does not know its short name, where its data are of the right kind
     page : the page that explains it
     linear : whether it leaves a linear function of the features over logistic regression
@@ -119,7 +118,6 @@ class Strategy(ABC):
     phrase: ClassVar[str] = ""
     explanation: ClassVar[str] = ""
     explanation_of_matrices: ClassVar[str] = ""
-    ending: ClassVar[str] = ""
     needs: ClassVar[str] = ""
     page: ClassVar[Page] = pages.STRATEGIES
     linear: ClassVar[bool] = False
@@ -171,7 +169,6 @@ class OwnPrediction(Strategy):
     title = "at 0.5"
     phrase = "at 0.5"
     explanation = "positive from the probability 0.5 on"
-    ending = ": what has a probability of at least 0.5 is positive"
     linear = True
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:

@@ -13,12 +13,14 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from setwise import MeasureClassifier
+from setwise import MeasureClassifier, SetClassifier, SetClassifierCV
 from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold
 from setwise.estimators.selection import BayesDecision
 from setwise.estimators.selection.problem import problem_of
 from setwise.losses import ClassWeightedHamming, Hamming, RowCosts, SumLoss
+
+pytestmark = pytest.mark.filterwarnings("ignore::setwise.estimators.linear_training.VacuousBoundWarning")
 
 
 def cases(n, seed):
@@ -176,3 +178,51 @@ def test_what_does_not_fit_is_refused():
     (refused,) = [one.refusal for one in fitted.candidates_ if one.strategy == "decision"]
     assert "fn must be known for each row that is to be decided; got NaN for row" in refused
     assert fitted.predict(X).shape == (100,)
+
+
+def test_set_classifier_trains_for_costs_of_rows_as_for_weights_of_mistakes():
+    X, y, _ = cases(400, 10)
+    amount = X["amount"].to_numpy()
+    weights = np.where(y == 1, amount, 5.0)
+    for surrogate in ("convex", "ramp"):
+        ours = SetClassifier(RowCosts(fp=5.0, fn="amount"), surrogate, C=1000.0).fit(X, y)
+        usual = SetClassifier(Hamming(weights), surrogate, C=1000.0).fit(X, y)
+        assert ours.coef_.tolist() == usual.coef_.tolist()
+        assert ours.score(X, y) == pytest.approx(-cost(X, y, ours.predict(X)) / 400)
+    new, truth, _ = cases(90, 11)
+    assert ours.score(new, truth) == pytest.approx(-cost(new, truth, ours.predict(new)) / 90)
+    # What a right decision costs moves no weight, and counts in the score.
+    dearer = SetClassifier(RowCosts(tp=1.0, fp=6.0, fn=amount + 1.0, tn=1.0), "convex", C=1000.0).fit(X, y)
+    usual = SetClassifier(Hamming(weights), "convex", C=1000.0).fit(X, y)
+    assert dearer.coef_ == pytest.approx(usual.coef_, rel=1e-6, abs=1e-9)
+    assert dearer.score(X, y) == pytest.approx(-1.0 - cost(X, y, dearer.predict(X)) / 400)
+
+
+def test_rows_whose_miss_is_cheaper_are_trained_as_negatives():
+    X, y, _ = cases(400, 12)
+    rng = np.random.default_rng(0)
+    costs = RowCosts(tp=8.0, fp=rng.exponential(5.0, 400), fn="amount", tn=rng.exponential(1.0, 400))
+    ours = SetClassifier(costs, "convex", C=1000.0).fit(X, y)
+    zero, one = costs.read(X).of_labels(y == 1)
+    assert ((one > zero) & (y == 1)).any()
+    assert ((one < zero) & (y == 0)).any()
+    usual = SetClassifier(Hamming(np.abs(zero - one)), "convex", C=1000.0).fit(X, (one < zero).astype(int))
+    assert ours.coef_ == pytest.approx(usual.coef_, rel=1e-6, abs=1e-9)
+    assert ours.score(X, y) == pytest.approx(-np.where(ours.predict(X) == 1, one, zero).mean())
+
+
+@pytest.mark.parametrize("threshold", ["zero", "exact"])
+def test_the_search_for_c_takes_costs_and_weights_of_rows_into_its_folds(threshold):
+    X, y, _ = cases(300, 13)
+    amount = X["amount"].to_numpy()
+    folds = [(np.flatnonzero(np.arange(300) % 3 != k), np.flatnonzero(np.arange(300) % 3 == k)) for k in range(3)]
+    for loss in (RowCosts(fp=5.0, fn="amount"), RowCosts(fp=5.0, fn=amount), Hamming(np.where(y == 1, amount, 5.0))):
+        search = SetClassifierCV(SetClassifier(loss, "convex", threshold=threshold), [10.0, 1000.0], folds).fit(X, y)
+        assert search.scores_.shape[0] == 3
+        if threshold == "zero":
+            train, test = folds[0]
+            part = loss if isinstance(loss, RowCosts) and loss.columns else loss.of_rows(train)
+            one = SetClassifier(part, "convex", C=1000.0).fit(X.iloc[train], y[train])
+            lost = cost(X.iloc[test], y[test], one.predict(X.iloc[test]))
+            want = -lost / 100 if isinstance(loss, RowCosts) else 1.0 - lost
+            assert search.scores_[0, -1] == pytest.approx(want)

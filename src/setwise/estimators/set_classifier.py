@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from setwise.core.checkpoint import Checkpoint, OpenCheckpoint, opened
 from setwise.core.checks import as_flag
 from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT
 from setwise.estimators.base import (
     CONSTRAINTS,
@@ -26,6 +27,8 @@ from setwise.estimators.checkpoints import of_rows
 from setwise.estimators.linear_training import LinearFit, certain, keep_certificates, shift_of, solve
 from setwise.estimators.set_training import Keep, SetProblem, about, held_out_thresholds, no_file, problem_of
 from setwise.estimators.sets import as_target_like, group
+from setwise.losses import as_loss
+from setwise.losses.row_costs import RowCosts
 from setwise.models.rows import check_rows
 
 
@@ -287,6 +290,8 @@ class SetClassifier(LinearSetClassifier):
     ) -> float:
         """``1 - mean loss`` over the sets of (X, y), which are made as in :meth:`fit`; the loss is ``loss_``.
 
+        With costs of each row it is minus the mean cost of a row.
+
         Parameters
         ----------
         X : (n, d), dense or CSR, with the features of ``fit``
@@ -305,14 +310,20 @@ class SetClassifier(LinearSetClassifier):
         OverflowError : where scores are too large for float64
         NotFittedError : before ``fit``
         """
-        scores = self.decision_function(X)
+        check_is_fitted(self)
         if groups is None:
             warn_of_dropped_groups("score")
             if self._grouped:
                 warn_of_forgotten_groups()
+        loss: Loss = self.loss_
+        return self._score(X, y, groups, sample_weight, loss.read(X) if isinstance(loss, RowCosts) else loss)
+
+    def _score(self, X: Any, y: Any, groups: Any, sample_weight: Any, loss: Loss) -> float:
+        """:meth:`score` by the loss of these rows."""
+        scores = self.decision_function(X)
         labels = as_target_like(y, scores.shape if self._matrix else scores.shape[:1])
         grouping = group(labels, groups, self.average, self.classes_)
-        return 1.0 - grouping.mean_loss(self.loss_, scores, sample_weight)
+        return loss.as_score(grouping.mean_loss(loss, scores, sample_weight), len(labels))
 
     @property
     def _matrix(self) -> bool:
@@ -332,7 +343,10 @@ class SetClassifier(LinearSetClassifier):
         """Store the result of a fit in the attributes."""
         grouping = problem.grouping
         weights = trained.w.reshape(grouping.outputs, -1)
-        self.classes_, self.loss_, self._layout = grouping.classes, problem.score_loss, grouping.layout
+        own = as_loss(self.loss)
+        # Costs of each row stay as they were given: other rows have other ones.
+        self.loss_ = own if isinstance(own, RowCosts) else problem.score_loss
+        self.classes_, self._layout = grouping.classes, grouping.layout
         self.coef_ = weights[:, :-1].copy() if self.fit_intercept else weights.copy()
         self.intercept_ = self.intercept_scaling * weights[:, -1] if self.fit_intercept else np.zeros(len(weights))
         self.intercept_, self.threshold_ = self.intercept_ - shift, shift

@@ -79,7 +79,7 @@ def tuned_start(model: SetClassifier, problem: SetProblem, splits: list[Split]) 
     models = [plain_logistic(columns, C=C, class_weight=w) for w in (None, "balanced") for C in CS]
     held_out = np.zeros((len(models), *problem.shape))
     for train, test in splits:
-        part = problem_of(clone(model), *problem.given(train), model._intercept)
+        part = problem_of(problem.model_of(model, train), *problem.given(train), model._intercept)
         for one, scores in zip(models, held_out, strict=True):
             scores[test] = replace(part, start=one).regression.scores(problem.X[test])
     moved = [scores - thresholds(loss, grouping, scores) for scores in held_out]
@@ -337,13 +337,14 @@ def _judge(
     scores, held_out = np.empty((len(splits), m)), np.zeros((m, *problem.shape) if exact else 0)
     for k, (train, test) in enumerate(splits):
         part, fold = problem.given(train), problem.given(test)
-        fits = (path(one, part, Cs) for one, Cs in candidates)
+        loss = problem.loss_of(problem.score_loss, test)
+        fits = (path(problem.model_of(one, train), part, Cs) for one, Cs in candidates)
         with quiet_fits():
             for j, one in enumerate(chain.from_iterable(fits)):
                 if exact:
                     held_out[j, test] = one.decision_function(fold[0])
                 else:
-                    scores[k, j] = one.score(*fold)
+                    scores[k, j] = one._score(*fold, loss)
     if not exact:
         return scores, [None] * m
     best = [thresholds(problem.loss, problem.grouping, one) for one in held_out]

@@ -41,6 +41,7 @@ from setwise.estimators.objective import (
 from setwise.estimators.sets import Grouping, as_ids, as_target, group, labels_of
 from setwise.estimators.splits import FOLDS, Split, folds, row_keys
 from setwise.losses import as_loss
+from setwise.losses.row_costs import RowCosts
 
 CS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2)
 """The values of C of logistic regression that are tried; the scikit-learn default where there are too many numbers."""
@@ -276,6 +277,16 @@ class SetProblem(BatchTraining):
         weights = None if self.row_weights is None else np.asarray(self.row_weights)[rows]
         return self.X[rows], self.target[rows], None if self.ids is None else self.ids[rows], weights
 
+    def loss_of(self, loss: Loss, rows: Any) -> Loss:
+        """The loss for some of the rows; costs of rows, and weights of the rows of one set, go with their rows."""
+        one_set = self.grouping.layout == "vector" and len(self.batch) == 1
+        return loss.of_rows(rows) if one_set or loss.of_one_batch(self.batch) else loss
+
+    def model_of(self, model: Any, rows: Any) -> Any:
+        """A copy of the model for :meth:`given` rows."""
+        part = self.loss_of(self.score_loss, rows)
+        return clone(model) if part is self.score_loss else clone(model).set_params(loss=part)
+
     def sets_of(self, rows: Any) -> Grouping:
         """The sets of some of the rows, which keep all labels."""
         ids = None if self.ids is None else self.ids[rows]
@@ -410,11 +421,18 @@ def problem_of(
     Raises ValueError, TypeError, OverflowError and Refusal, each with a sentence, for what does not fit.
     """
     target = None if y is None else as_target(y)
+    loss = as_loss(model.loss)
+    loss = loss.read(X) if isinstance(loss, RowCosts) else loss
     # Features compute the lengths of the rows and refuse what is not finite there, which saves a pass over X.
     X, target = as_matrix(model, X, target, multi_output=True, order="C", ensure_all_finite=False)
-    grouping = group(target, groups, model.average, labels_of(y, target, model.pos_label))
-    loss = loss_for(as_loss(model.loss), grouping, model.pos_label)
-    train = train_loss(model.surrogate, loss, class_weights(model.class_weight, grouping, target))
+    classes = labels_of(y, target, model.pos_label)
+    trained: Loss = loss
+    if isinstance(loss, RowCosts) and loss.by_class is None and target.ndim == 1 and len(classes) == 2:
+        cheaper, loss, trained = loss.increasing(target == classes[1])
+        target = classes[cheaper.astype(np.intp)]
+    grouping = group(target, groups, model.average, classes)
+    loss, trained = (loss_for(one, grouping, model.pos_label) for one in (loss, trained))
+    train = train_loss(model.surrogate, trained, class_weights(model.class_weight, grouping, target))
     ids = None if groups is None else as_ids(groups, len(target))
     more = model.surrogate, model.start, intercept, sample_weight, threads(model.n_jobs), path
     return SetProblem(X, target, grouping, loss, train, *more, bare=model.threshold == "exact", ids=ids)
@@ -438,7 +456,7 @@ def held_out_thresholds(model: Any, problem: SetProblem, checkpoint: OpenCheckpo
     scores = np.zeros(problem.shape)
     for k, (train, test) in enumerate(folds(target, problem.ids, FOLDS, "threshold='exact'")):
         part = None if checkpoint is None else checkpoint.part(f"fold {k}")
-        one = clone(model).set_params(verbose=0, warm_start=False)
+        one = problem.model_of(model, train).set_params(verbose=0, warm_start=False)
         with quiet_fits():
             one._fit(*problem.given(train), 0.0, lambda _, part=part: part)
         scores[test] = one.decision_function(problem.X[test])
@@ -457,9 +475,13 @@ def cross_fitted_scores(problem: SetProblem, held_out: Values, splits: list[Spli
         rest[test] = False
         others, fold = problem.sets_of(rest), problem.sets_of(test)
         weight = None if problem.row_weights is None else np.asarray(problem.row_weights)[test]
+        loss, score_loss = (
+            problem.loss_of(problem.loss, np.flatnonzero(rest)),
+            problem.loss_of(problem.score_loss, test),
+        )
         for j, scores in enumerate(held_out):
-            best = thresholds(problem.loss, others, scores[rest])
-            found[k, j] = 1.0 - fold.mean_loss(problem.score_loss, scores[test] - best, weight)
+            best = thresholds(loss, others, scores[rest])
+            found[k, j] = score_loss.as_score(fold.mean_loss(score_loss, scores[test] - best, weight), len(test))
     return found
 
 

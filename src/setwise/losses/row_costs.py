@@ -161,6 +161,13 @@ class RowCosts(Loss):
         tp, fp, fn, tn = self._costs().values()
         return np.where(truth, fn, tn).astype(np.float64), np.where(truth, tp, fp).astype(np.float64)
 
+    def increasing(self, truth: Bools) -> tuple[Bools, "RowCosts", "RowCosts"]:
+        """The cheaper label of each row; the same costs with it as the right one; and these less what is right."""
+        zero, one = self.of_labels(truth)
+        right, wrong = np.minimum(zero, one), np.maximum(zero, one)
+        less = wrong - right
+        return one < zero, RowCosts(tp=right, fp=wrong, fn=wrong, tn=right), RowCosts(fp=less, fn=less)
+
     def saved_by_positive(self) -> tuple[Values, Values]:
         """What it saves to predict 1 where a row is positive, ``fn - tp``, and where it is negative, ``tn - fp``.
 

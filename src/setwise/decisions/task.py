@@ -161,10 +161,16 @@ REPLICATES = 400
 """Draws of the bootstrap; the standard errors then have a relative error of about 4 %."""
 
 
-def compared(task: Task, predictions: Sequence[NDArray[Any]], seed: int, replicates: int = REPLICATES) -> Comparison:
+def compared(
+    task: Task,
+    predictions: Sequence[NDArray[Any]],
+    seed: int,
+    replicates: int = REPLICATES,
+    runs: Ints | None = None,
+) -> Comparison:
     """The comparison of predictions for the rows of a task with the first of them; see :func:`replicated_losses`."""
     losses = np.array([task.mean_loss(one) for one in predictions])
-    return Comparison(losses, replicated_losses(task, predictions, replicates, seed))
+    return Comparison(losses, replicated_losses(task, predictions, replicates, seed, runs))
 
 
 def standard_error(values: Values) -> Values:
@@ -181,7 +187,9 @@ CHUNK = 32
 """So many replicates of a label matrix are held in memory at a time."""
 
 
-def replicated_losses(task: Task, predictions: Sequence[NDArray[Any]], replicates: int, seed: int) -> Values:
+def replicated_losses(
+    task: Task, predictions: Sequence[NDArray[Any]], replicates: int, seed: int, runs: Ints | None = None
+) -> Values:
     """The mean loss of each prediction on each replicate, (replicates, m); all predictions share the replicates.
 
     Where the loss is a mean over sets that are rows or groups, these are drawn. A set that spans all rows is made
@@ -195,8 +203,12 @@ def replicated_losses(task: Task, predictions: Sequence[NDArray[Any]], replicate
     predictions : m arrays of the shape of the truth, of labels or of the scores that the loss reads
     replicates : how many samples are drawn
     seed : of the draws
+    runs : (n,) the number of the run of each row of a set that spans all rows; rows of a run are drawn together, since
+        those that follow each other in time may be alike. None draws each row by itself
     """
     rng = np.random.default_rng(seed)
+    if runs is not None and task.spans_rows:
+        return _of_runs(task, predictions, replicates, rng, runs)
     if not task.spans_rows:
         losses = np.column_stack([task.losses(one) for one in predictions])
         n = len(losses)
@@ -270,6 +282,19 @@ def _of_sums(
     n = min(len(each), HEAPS)
     heaps = np.add.reduceat(each[rng.permutation(len(each))], np.arange(n) * len(each) // n)
     return np.array([rng.multinomial(n, np.full(n, 1.0 / n)) @ heaps for _ in range(replicates)])
+
+
+def _of_runs(
+    task: Task, predictions: Sequence[NDArray[Any]], replicates: int, rng: np.random.Generator, runs: Ints
+) -> Values:
+    """Runs of rows are drawn with replacement, so that a replicate has about as many rows."""
+    rows = np.split(np.argsort(runs, kind="stable"), np.cumsum(np.bincount(runs))[:-1])
+    out = np.empty((replicates, len(predictions)))
+    for row in out:
+        drawn = np.concatenate([rows[run] for run in rng.integers(0, len(rows), len(rows))])
+        part = task.take(drawn)
+        row[:] = [part.mean_loss(one[drawn]) for one in predictions]
+    return out
 
 
 def _of_any_loss(task: Task, predictions: Sequence[NDArray[Any]], replicates: int, rng: np.random.Generator) -> Values:

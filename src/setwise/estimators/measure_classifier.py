@@ -93,9 +93,11 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     loss : a loss of labels, or the short name of one (``setwise list`` shows them)
     strategies : ``"auto"`` tries all strategies that fit; or a list of names or of strategy objects. The tuned
         threshold is always tried
-    cv : the number of folds, a splitter, or splits that put each row into one test fold. ``"prefit"`` takes the
-        estimator as it was fitted, on other rows; the rows of ``fit`` then tune and choose alone. A number k makes
-        shuffled folds, stratified for y (n,), and of whole groups where groups are given
+    cv : the number of folds, a splitter, or splits that put each row into one test fold, or into none, as
+        ``TimeSeriesSplit`` does the first rows: then tested rows tune, later ones judge, and standard errors come from
+        runs of rows that follow each other. ``"prefit"`` takes the estimator as it was fitted, on other rows; the rows
+        of ``fit`` then tune and choose alone. A number k makes shuffled folds, stratified for y (n,), and of whole
+        groups where groups are given
     refit : whether the estimator is fitted on all rows after the choice; it must be False with ``cv="prefit"``, and
         True otherwise
     response_method : ``"auto"`` takes ``predict_proba``, or else ``decision_function``

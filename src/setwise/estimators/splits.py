@@ -172,11 +172,12 @@ def folds_of(
     """The folds of a number, a splitter or an iterable of splits, over the rows of a task.
 
     A number k makes k shuffled folds: stratified for one label a row, and of whole groups where groups are given, or of
-    whole ``blocks``, which are no smaller than groups.
+    whole ``blocks``, which are no smaller than groups. A splitter may leave rows out of all test folds, as
+    ``TimeSeriesSplit`` does.
 
     Raises
     ------
-    ValueError : if a row is in no test fold or in several, or if training rows have one label only
+    ValueError : if a row is in several test folds, or if training rows have one label only
     """
     if isinstance(cv, int | np.integer) and blocks is not None:
         if (number := len(np.unique(blocks))) < cv:
@@ -189,10 +190,10 @@ def folds_of(
     n = len(task.truth)
     folds = tuple((_rows(train, n, cv), _rows(test, n, cv)) for train, test in splits)
     times = np.bincount(np.concatenate([test for _, test in folds]), minlength=n)
-    if (times != 1).any():
+    if (times > 1).any():
         raise ValueError(
-            f"cv must put each row into one test fold, as KFold does; with {shown(cv)} row {np.argmax(times != 1)} is "
-            f"in {times[times != 1][0]}."
+            f"cv must put each row into one test fold, as KFold does, or into none, as TimeSeriesSplit does the first "
+            f"ones; with {shown(cv)} row {np.argmax(times > 1)} is in {times[times > 1][0]}."
         )
     for train, test in folds:
         truth = task.truth[train]

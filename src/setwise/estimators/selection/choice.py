@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checks import Bools, Values
+from setwise.core.checks import Bools, Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import STRATEGIES
 from setwise.decisions.task import REPLICATES, Comparison, Task, compared
@@ -68,7 +68,8 @@ class Choice:
     Attributes
     ----------
     candidates : all strategies over all base models, in the order in which they were tried; the first is the reference
-    labels : the cross-fitted labels of each candidate that was not refused, by (base, strategy)
+    labels : the cross-fitted labels of each candidate that was not refused, by (base, strategy); False for rows that
+        were not judged
     chosen : the candidate to take
     rule : its rule, tuned on all rows
     reference : the rule of the reference, tuned on all rows
@@ -96,7 +97,8 @@ def choose(
     """The reference, unless a paired gain is above its standard error; then the least loss among such candidates.
 
     The reference is the first base model with the strategy ``reference``. Each strategy is tuned on the out-of-fold
-    responses of all folds but one, and judged on that fold. So neither models nor rules saw the rows they are judged
+    responses of all folds but one, and judged on that fold; where folds leave rows out, on the training rows of a
+    fold that were tested in others. So neither models nor rules saw the rows they are judged
     on, but the choice did: the loss of the chosen candidate is a little too low on average, and
     :func:`repeated_choice` says what the choice is worth.
 
@@ -137,15 +139,20 @@ def choose(
         if not tried:
             raise
         interrupted = True
-    figures, found = judge(tried, labels, task, seed)
+    judged = np.concatenate([test for _, (_, test) in _judged_folds(bases[first], task)])
+    every = len(judged) == len(task.truth)
+    held = labels if every else {key: one[np.sort(judged)] for key, one in labels.items()}
+    runs = None if every else runs_of(len(judged))
+    figures, found = judge(tried, held, task if every else task.take(np.sort(judged)), seed, runs=runs)
     needed = errors_needed(found.gains, found.drawn_gains, found.gain_errors)
     best = list(labels)[chosen_of(found.losses, found.gains, needed)]
-    judged = tuple(replace(candidate, chosen=candidate.key == best) for candidate in figures)
-    chosen = next(candidate for candidate in judged if candidate.chosen)
+    candidates = tuple(replace(candidate, chosen=candidate.key == best) for candidate in figures)
+    chosen = next(candidate for candidate in candidates if candidate.chosen)
     by_name = {strategy.name: strategy for strategy in (*strategies, reference)}
-    rule = by_name[chosen.strategy].bound(task).tune(bases[chosen.base].held_out(), task)
-    base_rule = rule if chosen is judged[0] else reference.bound(task).tune(bases[first].held_out(), task)
-    return Choice(judged, labels, chosen, rule, base_rule, interrupted)
+    known = task if len(bases[first].tested) == len(task.truth) else task.take(bases[first].tested)
+    rule = by_name[chosen.strategy].bound(task).tune(bases[chosen.base].held_out(), known)
+    base_rule = rule if chosen is candidates[0] else reference.bound(task).tune(bases[first].held_out(), known)
+    return Choice(candidates, labels, chosen, rule, base_rule, interrupted)
 
 
 def cross_fitted(strategy: Strategy, base: OutOfFoldBase, task: Task) -> Bools:
@@ -153,11 +160,33 @@ def cross_fitted(strategy: Strategy, base: OutOfFoldBase, task: Task) -> Bools:
     strategy = strategy.bound(task)
     base.prepare(strategy.fits)
     labels = np.zeros(task.truth.shape, dtype=np.bool_)
-    for i, (train, test) in enumerate(base.folds):
+    for i, (train, test) in _judged_folds(base, task):
         evidence = base.held_out(train, without=i if strategy.many_numbers else None)
         rule = strategy.tune(evidence, task.take(train)).for_rows(task.take(test).loss)
         labels[test] = rule.labels(base.held_out(test))
     return labels
+
+
+def _judged_folds(base: OutOfFoldBase, task: Task) -> list[tuple[int, tuple[Ints, Ints]]]:
+    """The numbers of the folds that are judged, with the rows that tune rules for them and their test rows.
+
+    Where folds leave rows out a rule is tuned on training rows that were tested in another fold. Folds whose training
+    rows have none, or one label only there, as the first ones of ``TimeSeriesSplit``, are not judged.
+    """
+    tested, folds = base.tested, base.folds
+    if len(tested) == len(task.truth):
+        return list(enumerate(folds))
+    known = [(np.intersect1d(train, tested), test) for train, test in folds]
+    found = [(i, pair) for i, pair in enumerate(known) if len(np.unique(task.truth[pair[0]])) > 1]
+    if not found:
+        raise Refusal("cv must test rows with both labels before its last fold: give more folds.", STRATEGIES)
+    return found
+
+
+def runs_of(n: int) -> Ints:
+    """The numbers (n,) of runs of about sqrt(n) rows that follow each other, which are drawn together."""
+    runs: Ints = np.arange(n, dtype=np.int64) // max(round(n**0.5), 1)
+    return runs
 
 
 def _tried(name: str, strategy: Strategy, base: OutOfFoldBase, task: Task) -> tuple[Candidate, Bools | Refusal]:
@@ -184,9 +213,13 @@ def judge(
     task: Task,
     seed: int,
     replicates: int = REPLICATES,
+    runs: Ints | None = None,
 ) -> tuple[list[Candidate], Comparison]:
-    """The candidates with their losses, gains over the first one, and errors by the bootstrap; and their comparison."""
-    found = compared(task, list(predictions.values()), seed, replicates)
+    """The candidates with their losses, gains over the first one, and errors by the bootstrap; and their comparison.
+
+    Rows with the same number in ``runs`` (n,) are drawn together.
+    """
+    found = compared(task, list(predictions.values()), seed, replicates, runs)
     figures = np.column_stack([found.losses, found.errors, found.gains, found.gain_errors]).tolist()
     names = ("loss", "error", "gain", "gain_error")
     by_key = {key: dict(zip(names, row, strict=True)) for key, row in zip(predictions, figures, strict=True)}

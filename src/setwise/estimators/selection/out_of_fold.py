@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
+from setwise.core.attributes import cached_property
 from setwise.core.checkpoint import OpenCheckpoint, fingerprint, opened
 from setwise.core.checks import Ints, Values
 from setwise.core.exceptions import Refusal
@@ -186,7 +187,7 @@ class OutOfFoldBase(Base):
     ----------
     estimator : a classifier, which is cloned; or the fitted one where ``prefit`` is True
     problem : the rows, which are handed to the classifier as they are, their target, and the truth
-    folds : the training and test rows of each fold; each row is in one test fold
+    folds : the training and test rows of each fold; each row is in one test fold, or in none
     response_method : ``"auto"``, ``"predict_proba"`` or ``"decision_function"``
     fit_params : arrays (n,) that go to ``fit`` row by row, by name
     weight_name : the name under which ``fit`` takes weights of rows; None if it takes none
@@ -218,6 +219,13 @@ class OutOfFoldBase(Base):
         # The responses of a model that was fitted before cost one prediction.
         self._kept = KeptResponses(None if self.prefit or kept is None else kept.part(self._text()), self.truth.shape)
         self._fitted: dict[float, Any] = {1.0: self.estimator} if self.prefit else {}
+
+    @cached_property
+    def tested(self) -> Ints:
+        """The rows that are in a test fold, (m,); of the others nothing is known out of fold."""
+        return (
+            np.sort(np.concatenate([test for _, test in self.folds])) if not self.prefit else np.arange(len(self.truth))
+        )
 
     def prepare(self, weights: tuple[float, ...] = (1.0,)) -> None:
         """Make the fits for these weights of positive rows that are not there yet, in parallel over the folds."""
@@ -308,11 +316,11 @@ class OutOfFoldBase(Base):
         return self._fitted[weight]
 
     def held_out(self, rows: Ints | None = None, without: int | None = None) -> Evidence:
-        """What is known of some training rows, or of all of them, by models that did not see them.
+        """What is known of some training rows, or of all that were tested, by models that did not see them.
 
         With ``without`` these models did not see the test rows of that fold either.
         """
-        return HeldOutEvidence(self, np.arange(len(self.truth)) if rows is None else rows, without)
+        return HeldOutEvidence(self, self.tested if rows is None else rows, without)
 
     def fresh(self, X: Any, groups: Ints | None = None) -> Evidence:
         """What the model of all rows says about new rows."""

@@ -1,0 +1,76 @@
+"""Folds that leave rows out, as those in the order of time: rules are tuned and judged on rows that were tested."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.model_selection import TimeSeriesSplit
+
+from setwise import MeasureClassifier
+from setwise.core.exceptions import Refusal
+from setwise.decisions.task import Task, compared
+from setwise.estimators.selection.choice import runs_of
+from setwise.estimators.selection.strategies import steady_threshold
+from setwise.losses import FBeta, Hamming, Jaccard
+
+
+def drifting(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, (X[:, 0] + rng.normal(size=n) + np.linspace(0.0, 1.0, n) > 1.2).astype(int)
+
+
+def test_later_rows_judge_what_earlier_rows_have_tuned():
+    X, y = drifting(600, 0)
+    cv = TimeSeriesSplit(5)
+    model = MeasureClassifier(LogisticRegression(), FBeta(), ["threshold", "as_it_is"], cv=cv, random_state=0).fit(X, y)
+    scores, labels = np.full(600, np.nan), np.full(600, -1)
+    for train, test in cv.split(X):
+        fitted = LogisticRegression().fit(X[train], y[train])
+        scores[test], labels[test] = fitted.predict_proba(X[test])[:, 1], fitted.predict(X[test])
+    tested = np.arange(100, 600)
+    assert model.best_threshold_ == steady_threshold(Task(y[tested] == 1, FBeta()), scores[tested], 100)
+    guess = np.full(600, -1)
+    for first in (200, 300, 400, 500):
+        known = np.arange(100, first)
+        at = steady_threshold(Task(y[known] == 1, FBeta()), scores[known], 100)
+        guess[first : first + 100] = scores[first : first + 100] >= at
+    # The first of the five parts has no tested row before it.
+    assert model.candidates_[0].loss == pytest.approx(1.0 - f1_score(y[200:], guess[200:]))
+    assert model.candidates_[1].loss == pytest.approx(1.0 - f1_score(y[200:], labels[200:]))
+    assert model.predict(X).tolist() == (model.predict_proba(X)[:, 1] >= model.best_threshold_).astype(int).tolist()
+
+
+def test_all_strategies_take_folds_in_time():
+    X, y = drifting(400, 1)
+    model = MeasureClassifier(LogisticRegression(), "jaccard", cv=TimeSeriesSplit(4), random_state=0).fit(X, y)
+    refused = {one.strategy for one in model.candidates_ if one.refusal}
+    assert refused == {"gfm", "label_thresholds", "stack"}
+    assert all(np.isfinite(one.gain_error) for one in model.candidates_ if not one.refusal)
+
+
+def test_where_no_earlier_row_was_tested_the_folds_are_refused():
+    X, y = drifting(300, 2)
+    y = np.append(np.arange(100) % 2, np.append(np.zeros(100, int), y[:100]))
+    with pytest.raises(Refusal, match="cv must test rows with both labels before its last fold"):
+        MeasureClassifier(LogisticRegression(), cv=TimeSeriesSplit(2), random_state=0).fit(X, y)
+    twice = [(np.arange(100), np.arange(100, 200)), (np.arange(100), np.arange(150, 300))]
+    with pytest.raises(ValueError, match="row 150 is in 2"):
+        MeasureClassifier(LogisticRegression(), cv=twice).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", [FBeta(), Jaccard(), Hamming()])
+def test_runs_of_rows_that_are_alike_have_the_errors_that_they_have(loss):
+    # Rows come in stretches of 25 that are all right or all wrong, as in slow time series.
+    rng = np.random.default_rng(3)
+    found, losses = [], []
+    for draw in range(200):
+        truth = rng.random(1000) < 0.4
+        guess = truth ^ np.repeat(rng.random(40) < 0.2, 25)
+        losses.append(Task(truth, loss).mean_loss(guess))
+        if draw < 10:
+            found.append(compared(Task(truth, loss), [guess], draw, 200, runs_of(1000)).errors[0])
+            single = compared(Task(truth, loss), [guess], draw, 200).errors[0]
+    real = np.std(losses)
+    assert 0.65 * real < np.mean(found) < 1.3 * real
+    assert single < 0.45 * real

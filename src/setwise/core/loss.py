@@ -130,8 +130,8 @@ class Loss(Measure):
         """The loss for some rows of a set, where parameters number its rows; otherwise the loss itself."""
         return self
 
-    def as_score(self, loss: float, n: int) -> float:
-        """The score of predictions for n rows with this mean loss, higher is better: ``1 - loss``."""
+    def as_score(self, loss: float, n: float) -> float:
+        """The score of n rows, or of rows of the weight n, with this mean loss, higher is better: ``1 - loss``."""
         return 1.0 - loss
 
     @property

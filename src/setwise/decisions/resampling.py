@@ -23,6 +23,7 @@ from setwise.core.loss import Loss
 from setwise.core.pages import HOW_SURE
 from setwise.core.terms import Constant, Mistakes
 from setwise.decisions.floors import as_level
+from setwise.decisions.row_weights import RowWeighted
 from setwise.decisions.thresholds import SortedDecisions, Sweep, Threshold, as_sets, bound, losses_by_set, sweep_all
 from setwise.kernels.thresholds import drawn_only, falling_counts, falling_quotient, mean_along
 from setwise.losses import as_loss
@@ -63,6 +64,8 @@ def resamples(
         raise ValueError("y must hold a known label; got none.")
     if loss.of_one_batch(sets) and all(isinstance(term, Mistakes | Constant) for term in bound_loss.terms):
         return _of_rows(bound_loss, order, n, rng)
+    if isinstance(loss, RowWeighted) and bound_loss.counts is not None and bound_loss.counts.areas is not None:
+        return _of_weighted(bound_loss.counts, bound_loss.counts.areas[order.items], order, n, rng)
     if bound_loss.counts is None or bound_loss.counts.areas is not None or sets.totals is not None:
         raise Refusal(
             f"the bootstrap refuses {bound_loss!r} for a single set: it is no function of counts, and resampled "
@@ -99,6 +102,24 @@ def _of_rows(bound_loss: BoundLoss, order: SortedDecisions, n: int, rng: np.rand
         weights = np.bincount(rng.integers(m, size=m), minlength=m)
         start = float(weights @ missed)
         yield Resample(Sweep(order, start + np.cumsum(weights * step), np.array([start])), weights > 0)
+
+
+def _of_weighted(
+    counts: Counts, areas: Values, order: SortedDecisions, n: int, rng: np.random.Generator
+) -> Iterator[Resample]:
+    """Resamples of the rows of one set, each with its weight, for a loss of sums of weights."""
+    m = len(areas)
+    for _ in range(n):
+        drawn = np.bincount(rng.integers(m, size=m), minlength=m)
+        weights = drawn * areas
+        found = np.cumsum(np.where(order.labels, weights, 0.0))
+        alarms = np.cumsum(np.where(order.labels, 0.0, weights))
+        P, N = found[-1:], alarms[-1:]
+        start, losses = (
+            np.asarray(sum(c * f(fn, fp, P, N) for c, f in counts.formulas))
+            for fn, fp in ((P, np.zeros(1)), (P - found, alarms))
+        )
+        yield Resample(Sweep(order, losses, start), drawn > 0)
 
 
 def reweighted(order: SortedDecisions, counts: Counts, b: int, weights: Ints) -> Sweep:

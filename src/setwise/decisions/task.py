@@ -15,8 +15,10 @@ from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
 from setwise.core.bound_loss import BoundLoss
 from setwise.core.checks import Bools, Ints, Values
+from setwise.core.counts import Counts
 from setwise.core.loss import Combination, CountLoss, Loss
-from setwise.core.terms import Constant, Mistakes, Trait
+from setwise.core.terms import Constant, Trait
+from setwise.decisions.row_weights import RowWeighted
 
 Layout = Literal["vector", "samples", "macro", "micro"]
 
@@ -33,12 +35,14 @@ class Task:
     groups : (n,) the number of the set of each row, for truth (n,); None makes all rows one set
     average : what a set is in a label matrix: each row (``"samples"``), each column (``"macro"``), or the whole matrix
         (``"micro"``)
+    weights : (n,) the weight of each row in the loss of its set, for truth (n,); None counts all alike
     """
 
     truth: Bools
     loss: Loss
     groups: Ints | None = None
     average: Layout = "samples"
+    weights: Values | None = None
 
     @property
     def layout(self) -> Layout:
@@ -95,9 +99,11 @@ class Task:
 
     @cached_property
     def set_loss(self) -> Loss:
-        """The loss of :attr:`sets`: where its parameters number the rows they are in the order of the sets."""
-        numbered = self.order is not None and self.loss.of_one_batch(self.sets)
-        return self.loss.of_rows(self.order) if numbered and self.order is not None else self.loss
+        """The loss of :attr:`sets`, with weights; what it has for each row is in the order of the sets."""
+        loss = self.loss
+        if self.order is not None and loss.of_one_batch(self.sets):
+            loss = loss.of_rows(self.order)
+        return loss if self.weights is None else RowWeighted(loss, self.flat(self.weights))
 
     def losses(self, predicted: NDArray[Any]) -> Values:
         """The loss of each set, for what is predicted of the rows: labels, or the scores that the loss reads."""
@@ -105,7 +111,11 @@ class Task:
 
     def score(self, predicted: NDArray[Any]) -> float:
         """The score of what is predicted, higher is better: ``1 - mean loss`` for most losses."""
-        return self.loss.as_score(self.mean_loss(predicted), len(self.truth))
+        return self.as_score(self.mean_loss(predicted))
+
+    def as_score(self, loss: float) -> float:
+        """The score of predictions with this mean loss."""
+        return self.loss.as_score(loss, len(self.truth) if self.weights is None else float(self.weights.sum()))
 
     def mean_loss(self, predicted: NDArray[Any]) -> float:
         """The mean of :meth:`losses` over the sets."""
@@ -116,7 +126,9 @@ class Task:
         # Weights of the one set that all rows form number the rows; otherwise they number the places of each set.
         numbered = not self.is_matrix and (self.groups is None or self.loss.of_one_batch(self.sets))
         loss = self.loss.of_rows(rows) if numbered else self.loss
-        return Task(self.truth[rows], loss, None if self.groups is None else self.groups[rows], self.average)
+        groups = None if self.groups is None else self.groups[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        return Task(self.truth[rows], loss, groups, self.average, weights)
 
 
 @final
@@ -215,10 +227,11 @@ def replicated_losses(
         draws = [rng.multinomial(n, np.full(n, 1.0 / n)) @ losses / n for _ in range(replicates)]
         return np.array(draws)
     formula = formula_of(task.loss) if task.loss.reads == "labels" else None
-    if formula is None and not task.is_matrix and Trait.MODULAR in task.loss.traits:
-        bound_loss = task.loss.bind(task.sets)
-        if all(isinstance(term, Mistakes | Constant) for term in bound_loss.terms):
-            return _of_sums(bound_loss, task.truth, predictions, replicates, rng)
+    if not task.is_matrix and (task.weights is not None or (formula is None and Trait.MODULAR in task.loss.traits)):
+        found = _of_heaps(task.set_loss.bind(task.sets), task.truth, predictions, replicates, rng)
+        if found is not None:
+            return found
+        formula = None
     if formula is None:
         return _of_any_loss(task, predictions, replicates, rng)
     if task.is_matrix:
@@ -269,19 +282,36 @@ def _of_matrix(
     return np.concatenate(out)
 
 
-def _of_sums(
+def _of_heaps(
     bound_loss: BoundLoss, truth: Bools, predictions: Sequence[Bools], replicates: int, rng: np.random.Generator
-) -> Values:
-    """Of a loss that is a sum over rows. Rows are drawn in random heaps, so that a replicate is no pass over all."""
+) -> Values | None:
+    """Of a loss of sums over rows. Rows are drawn in random heaps, so that a replicate is no pass over all.
+
+    None for losses of other terms.
+    """
     costs, rest = bound_loss.split()
-    assert costs is not None
-    each = np.column_stack([np.where(one != truth, costs, 0.0) for one in predictions])
-    for term in rest.terms:
-        assert isinstance(term, Constant)
-        each += term.costs[:, None]
-    n = min(len(each), HEAPS)
-    heaps = np.add.reduceat(each[rng.permutation(len(each))], np.arange(n) * len(each) // n)
-    return np.array([rng.multinomial(n, np.full(n, 1.0 / n)) @ heaps for _ in range(replicates)])
+    wrong = np.column_stack([one != truth for one in predictions])
+    each = np.zeros(wrong.shape) if costs is None else np.where(wrong, costs[:, None], 0.0)
+    counts = [term for term in rest.terms if isinstance(term, Counts)]
+    constant = [term for term in rest.terms if isinstance(term, Constant)]
+    if len(counts) + len(constant) < len(rest.terms) or any(term.areas is None for term in counts):
+        return None
+    for held in constant:
+        each += held.costs[:, None]
+    areas = [term.areas[:, None] for term in counts if term.areas is not None]
+    sums = [each]
+    for area in areas:
+        kinds = (truth[:, None], ~truth[:, None], wrong & truth[:, None], wrong & ~truth[:, None])
+        sums += [np.where(kind, area, 0.0) for kind in kinds]
+    table, n = np.hstack(sums), min(len(truth), HEAPS)
+    heaps = np.add.reduceat(table[rng.permutation(len(table))], np.arange(n) * len(table) // n)
+    drawn = np.array([rng.multinomial(n, np.full(n, 1.0 / n)) @ heaps for _ in range(replicates)])
+    m, out = len(predictions), drawn[:, : len(predictions)]
+    for k, term in enumerate(counts):
+        P, N, fn, fp = np.split(drawn[:, m + k * (2 + 2 * m) :][:, : 2 + 2 * m], [1, 2, 2 + m], axis=1)
+        # Rounded sums may leave the range of the totals.
+        out = out + sum(c * f(np.minimum(fn, P), np.minimum(fp, N), P, N) for c, f in term.formulas)
+    return np.asarray(out)
 
 
 def _of_runs(

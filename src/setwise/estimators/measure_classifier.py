@@ -39,7 +39,7 @@ from setwise.estimators.selection.choice import Choice, choose, repeated_choice
 from setwise.estimators.selection.decision import RowCostRule
 from setwise.estimators.selection.out_of_fold import NewRowsEvidence, OutOfFoldBase, open_for_choice
 from setwise.estimators.selection.problem import SelectionProblem, problem_of
-from setwise.estimators.sets import as_ids, as_known
+from setwise.estimators.sets import as_ids, as_known, as_row_weights
 from setwise.estimators.splits import Folds
 from setwise.losses import as_loss, plain_losses
 from setwise.losses.row_costs import RowCosts
@@ -204,7 +204,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         y : (n,) with two labels, or (n, p) of 0 and 1
         groups : (n,) the id of the group of each row. Folds never split a group; for y (n,) each group is a set. With
             metadata routing they go to the fits of the estimator too, if it requests them
-        sample_weight : (n,) weights of rows in the fits of the estimator. The loss counts all rows alike
+        sample_weight : (n,) weights of rows in the fits of the estimator, and for y (n,) in the loss, which then counts
+            weights in place of rows; strategies that cannot are refused
         tp_cost, fp_cost, fn_cost, tn_cost : (n,) costs of these rows, or numbers, in place of those of a loss
             ``RowCosts``
         checkpoint : the path of a file that keeps what the estimator says of the rows that were held out, as plain
@@ -333,6 +334,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         X: Any,
         y: ArrayLike,
         groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         *,
         tp_cost: ArrayLike | None = None,
         fp_cost: ArrayLike | None = None,
@@ -348,6 +350,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         X : n rows, (n, ...), whatever the estimator takes
         y : (n,) of labels that were fitted, or (n, p) of 0 and 1
         groups : (n,) the id of the set of each row, for y (n,) only; None makes all rows one set
+        sample_weight : (n,) the weight of each row in the loss, for y (n,) only
         tp_cost, fp_cost, fn_cost, tn_cost : (n,) costs of these rows, or numbers, in place of those of a loss
             ``RowCosts``
 
@@ -371,7 +374,10 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         known = [0, 1] if self._outputs is not None else self.classes_.tolist()
         target = as_known(y, labels.shape, known)
         ids = None if groups is None or self._outputs is not None else as_ids(groups, len(target))
-        task = Task(np.asarray(target == self._positive), loss, ids, self.average)  # type: ignore[arg-type]
+        weights = None if sample_weight is None else as_row_weights(sample_weight, len(target))
+        if weights is not None and self._outputs is not None:
+            raise ValueError("sample_weight must be None for a label matrix; got weights.")
+        task = Task(np.asarray(target == self._positive), loss, ids, self.average, weights)  # type: ignore[arg-type]
         return task.score(np.asarray(labels == self._positive))
 
     def _fit(
@@ -444,14 +450,14 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         self.classes_, self.loss_, self.rule_ = problem.classes, loss, choice.rule.for_rows(loss)
         self.candidates_ = choice.candidates
         self.best_strategy_, self.best_threshold_ = choice.chosen.strategy, choice.rule.threshold
-        self.best_score_ = loss.as_score(choice.chosen.loss, len(problem.target))
+        self.best_score_ = problem.task.as_score(choice.chosen.loss)
         self._reference = choice.reference
         self._positive, self._outputs, self._method = problem.positive, base.outputs, self.response_method
         self._grouped = problem.task.groups is not None
         if self.store_cv_results:
             task, scores = problem.task, base.response(choice.rule.weight).scores
             thresholds, losses = threshold_curve(task.sets, task.flat(scores), task.set_loss)
-            found = [loss.as_score(one, len(task.truth)) for one in losses.tolist()]
+            found = [task.as_score(one) for one in losses.tolist()]
             self.cv_results_ = {"thresholds": thresholds, "scores": np.array(found)}
         take_features(self, self.estimator_)
 

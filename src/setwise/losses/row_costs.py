@@ -117,7 +117,7 @@ class RowCosts(Loss):
         """The costs of some of the rows."""
         return replace(self, **{cell: cost[rows] for cell, cost in self._arrays.items()})
 
-    def as_score(self, loss: float, n: int) -> float:
+    def as_score(self, loss: float, n: float) -> float:
         """Minus the mean cost of n rows."""
         return -loss / n
 

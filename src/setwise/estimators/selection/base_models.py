@@ -332,9 +332,13 @@ class IsotonicCalibration:
         return np.interp(scores, self.at, self.values)
 
 
-def sigmoid(scores: Values, truth: Bools) -> SigmoidCalibration:
-    """The sigmoid of least log loss, with the targets of Platt, that never are 0 or 1 (Platt 1999, section 2.2)."""
-    P, N = int(truth.sum()), int((~truth).sum())
+def sigmoid(scores: Values, truth: Bools, weights: Values | None = None) -> SigmoidCalibration:
+    """The sigmoid of least log loss, with the targets of Platt, that never are 0 or 1 (Platt 1999, section 2.2).
+
+    Rows count by their weights (n,), or alike.
+    """
+    w = None if weights is None else weights * (len(truth) / weights.sum())
+    P, N = (float(kind.sum() if w is None else w[kind].sum()) for kind in (truth, ~truth))
     target = np.where(truth, (P + 1) / (P + 2), 1 / (N + 2))
     center, scale = scores.mean(), scores.std()
     # Scores that do not differ have the share of positives for their probability.
@@ -342,10 +346,12 @@ def sigmoid(scores: Values, truth: Bools) -> SigmoidCalibration:
         return SigmoidCalibration(0.0, float(np.log((P + 1) / (N + 1))))
     z = (scores - center) / scale
 
-    def objective(w: Values) -> tuple[float, Values]:
-        margin = w[0] * z + w[1]
+    def objective(line: Values) -> tuple[float, Values]:
+        margin = line[0] * z + line[1]
         value = np.logaddexp(0.0, margin) - target * margin
         slope = expit(margin) - target
+        if w is not None:
+            value, slope = w * value, w * slope
         return float(value.mean()), np.array([(slope * z).mean(), slope.mean()])
 
     start = np.array([1.0, np.log((P + 1) / (N + 1))])
@@ -354,16 +360,17 @@ def sigmoid(scores: Values, truth: Bools) -> SigmoidCalibration:
     return SigmoidCalibration(float(found[0] / scale), float(found[1] - found[0] * center / scale))
 
 
-def isotonic(scores: Values, truth: Bools) -> IsotonicCalibration:
-    """The function that rises with the scores and has the least squared error."""
-    model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, truth.astype(np.float64))
+def isotonic(scores: Values, truth: Bools, weights: Values | None = None) -> IsotonicCalibration:
+    """The function that rises with the scores and has the least squared error, by weights (n,) of rows if given."""
+    model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    model = model.fit(scores, truth.astype(np.float64), weights)
     return IsotonicCalibration(np.asarray(model.X_thresholds_), np.asarray(model.y_thresholds_))
 
 
-def as_is(scores: Values, truth: Bools) -> SigmoidCalibration:
+def as_is(scores: Values, truth: Bools, weights: Values | None = None) -> SigmoidCalibration:
     """The probabilities themselves, for log-odds."""
     return SigmoidCalibration(1.0, 0.0)
 
 
-CALIBRATIONS: dict[str, Callable[[Values, Bools], Calibration]] = {"sigmoid": sigmoid, "isotonic": isotonic}
+CALIBRATIONS: dict[str, Callable[..., Calibration]] = {"sigmoid": sigmoid, "isotonic": isotonic}
 """The ways to calibrate, by name."""

@@ -192,7 +192,7 @@ def runs_of(n: int) -> Ints:
 def _tried(name: str, strategy: Strategy, base: OutOfFoldBase, task: Task) -> tuple[Candidate, Bools | Refusal]:
     """A candidate that is not judged yet, and its cross-fitted labels, or why it is refused."""
     start = perf_counter()
-    why = strategy.refuses(task, base)
+    why = strategy.refuses(task, base) or strategy.refuses_weights(task)
     if why is None:
         base.prepare(strategy.bound(task).fits)
         start = perf_counter()

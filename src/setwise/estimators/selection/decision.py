@@ -13,6 +13,7 @@ from setwise.core.checks import Bools, Ints, Values, as_choice, as_factor
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import ROW_COSTS
+from setwise.core.terms import Trait
 from setwise.decisions import best_threshold, expected_loss, gfm, least_expected_loss
 from setwise.decisions.formula import formula_of
 from setwise.decisions.gfm import is_affine
@@ -74,13 +75,17 @@ class BayesDecision(Strategy):
         if self.calibration is not None:
             as_choice(self.calibration, "calibration", CALIBRATIONS)
 
+    def refuses_weights(self, task: Task) -> str | None:
+        """Weights of rows change no decision about single rows, and are refused for all other losses."""
+        return None if Trait.MODULAR in task.loss.traits else super().refuses_weights(task)
+
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         # Probabilities closer to 0 or 1 than half a row out of all cannot be known.
         least = 0.5 / len(task.truth)
         if isinstance(task.loss, RowCosts) and task.loss.by_class is None:
-            return self._by_costs(evidence.response(), task.truth, task.loss)
+            return self._by_costs(evidence.response(), task, task.loss)
         scores = evidence.response().log_odds(least)
-        calibrate = CALIBRATIONS[self.calibration or "sigmoid"](scores.ravel(), task.truth.ravel())
+        calibrate = CALIBRATIONS[self.calibration or "sigmoid"](scores.ravel(), task.truth.ravel(), task.weights)
         q = calibrate(scores)
         if task.layout == "macro":
             pairs = zip(q.T, evidence.response().scores.T, strict=True)
@@ -90,8 +95,9 @@ class BayesDecision(Strategy):
         alone = None if task.is_matrix else best_threshold(task.sets, task.flat(q), task.loss).threshold
         return ExpectedLossRule(task.loss, calibrate, least, alone)
 
-    def _by_costs(self, response: Response, truth: Bools, costs: RowCosts) -> "RowCostRule":
+    def _by_costs(self, response: Response, task: Task, costs: RowCosts) -> "RowCostRule":
         """The rule of the calibration that costs least on the half of the rows that it was not fitted to."""
+        truth, weights = task.truth, np.ones(len(task.truth)) if task.weights is None else task.weights
         least = 0.5 / len(truth)
         scores = response.log_odds(least)
         ways = [CALIBRATIONS[self.calibration]] if self.calibration else [*CALIBRATIONS.values()]
@@ -107,9 +113,9 @@ class BayesDecision(Strategy):
             held = np.flatnonzero(~fitted)
             zero, one = costs.of_rows(held).of_labels(truth[held])
             for k, way in enumerate(ways):
-                rule = RowCostRule(costs.of_rows(held), way(scores[fitted], truth[fitted]), least)
-                lost[k] += float(np.where(rule.of_scores(scores[held]), one, zero).sum())
-        return RowCostRule(costs, ways[int(np.argmin(lost))](scores, truth), least)
+                rule = RowCostRule(costs.of_rows(held), way(scores[fitted], truth[fitted], weights[fitted]), least)
+                lost[k] += float(weights[held] @ np.where(rule.of_scores(scores[held]), one, zero))
+        return RowCostRule(costs, ways[int(np.argmin(lost))](scores, truth, weights), least)
 
 
 @final

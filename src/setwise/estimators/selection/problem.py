@@ -41,7 +41,8 @@ class SelectionProblem:
     positive : the label of positives, for a target (n,)
     task : the truth of the rows and the loss of its sets
     groups : (n,) the number of the group of each row, which folds never split; None without groups
-    sample_weight : (n,) weights of rows for the fits of base models; None for equal ones
+    sample_weight : (n,) weights of rows for the fits of base models, and for a target (n,) in the loss; None for equal
+        ones
     ids : (n,) the groups as they were given, for base models that request them by metadata routing; None for none
     blocks : (n,) the number of the rows that folds keep together, where these are more than groups; or None
     """
@@ -85,7 +86,7 @@ class SelectionProblem:
         """The out-of-fold responses of a classifier, which for a label matrix is fitted label by label if it must."""
         base = self._for_matrix(estimator, prefit)
         name = weight_name(base)
-        if self.sample_weight is not None and name is None:
+        if self.sample_weight is not None and name is None and not prefit:
             raise refuse_weights(base)
         weights = {} if self.sample_weight is None or name is None else {name: self.sample_weight}
         # Nothing is fitted any more where the estimator was fitted before.
@@ -159,7 +160,9 @@ def problem_of(
         )
     target = target.ravel()
     truth = np.asarray(target == classes[1], dtype=np.bool_)
-    task = Task(truth, loss, ids, "samples")
+    task = Task(truth, loss, ids, "samples", weight)
     if ids is None or loss.of_one_batch(task.sets):
         loss.check(task.sets)
+    if weight is not None:
+        task.set_loss.bind(task.sets)
     return SelectionProblem(X, target, np.unique(classes), classes.tolist()[1], task, ids, weight, groups)

@@ -124,6 +124,10 @@ class Strategy(ABC):
     listed: ClassVar[bool] = True
     many_numbers: ClassVar[bool] = False
 
+    def refuses_weights(self, task: Task) -> str | None:
+        """Why this strategy is not for weighted rows, in a sentence; None if it counts their weights."""
+        return f"{self.name} refuses weights of rows, which it does not count." if task.weights is not None else None
+
     def refuses_data(self, task: Task) -> str | None:
         """Why this strategy is for data of another kind, in a sentence; None if it is for these."""
         return None
@@ -170,6 +174,10 @@ class OwnPrediction(Strategy):
     phrase = "at 0.5"
     explanation = "positive from the probability 0.5 on"
     linear = True
+
+    def refuses_weights(self, task: Task) -> str | None:
+        """None: weights of rows count."""
+        return None
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         return OwnLabelsRule()
@@ -231,6 +239,10 @@ class SingleThreshold(Strategy):
 
     def __post_init__(self) -> None:
         as_count(self.n_resamples, "n_resamples", low=0)
+
+    def refuses_weights(self, task: Task) -> str | None:
+        """None: weights of rows count."""
+        return None
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         return ThresholdRule(steady_threshold(task, evidence.response().scores, self.n_resamples))
@@ -383,6 +395,10 @@ class ClassWeight(Strategy):
     def fits(self) -> tuple[float, ...]:
         assert self.weights is not None
         return self.weights
+
+    def refuses_weights(self, task: Task) -> str | None:
+        """None: weights of rows count."""
+        return None
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         flat = {weight: task.flat(evidence.response(weight).scores) for weight in self.fits}

@@ -16,8 +16,11 @@ from sklearn.preprocessing import StandardScaler
 from setwise import MeasureClassifier, SetClassifier, SetClassifierCV
 from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold
+from setwise.decisions.task import Task
 from setwise.estimators.selection import BayesDecision
+from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.problem import problem_of
+from setwise.estimators.selection.strategies import steady_threshold
 from setwise.losses import ClassWeightedHamming, Hamming, RowCosts, SumLoss
 
 pytestmark = pytest.mark.filterwarnings("ignore::setwise.estimators.linear_training.VacuousBoundWarning")
@@ -226,3 +229,50 @@ def test_the_search_for_c_takes_costs_and_weights_of_rows_into_its_folds(thresho
             lost = cost(X.iloc[test], y[test], one.predict(X.iloc[test]))
             want = -lost / 100 if isinstance(loss, RowCosts) else 1.0 - lost
             assert search.scores_[0, -1] == pytest.approx(want)
+
+
+class Recorder(LogisticRegression):
+    """Logistic regression that keeps the labels and weights of its fit."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.heard_ = y, sample_weight
+        return super().fit(X, y, sample_weight)
+
+
+def test_the_base_model_is_fitted_to_rows_weighted_by_their_costs():
+    X, y, _ = cases(600, 14)
+    costs = RowCosts(tp=9.0, fp=5.0, fn="amount", tn=np.where(np.arange(600) % 2, 6.0, 0.0))
+    y = np.where(y == 1, "ill", "well")
+    fitted = MeasureClassifier(Recorder(), costs, [CostWeight()], cv=3, pos_label="ill", random_state=0).fit(X, y)
+    zero, one = costs.read(X).of_labels(y == "ill")
+    halves = [np.arange(300), np.arange(300, 600)]
+    weighted = MeasureClassifier(Recorder(), costs, [CostWeight()], cv=[halves, halves[::-1]], pos_label="ill").fit(
+        X, y
+    )
+    assert [one_.strategy for one_ in weighted.candidates_] == ["threshold", "cost_weight"]
+    if fitted.best_strategy_ == "cost_weight":
+        labels, weights = fitted.estimator_.heard_
+        assert (labels == np.where(one < zero, "ill", "well")).all()
+        assert weights == pytest.approx(np.abs(one - zero) / np.abs(one - zero).mean())
+        assert fitted.rule_.weight == 1.0
+    # Brute force: the same fits by hand, and one threshold for all.
+    labels, weights = np.where(one < zero, "ill", "well"), np.abs(one - zero)
+    scores = np.empty(600)
+    for train, test in ((slice(300), slice(300, 600)), (slice(300, 600), slice(300))):
+        part = weights[train] / weights[train].mean()
+        by_hand = LogisticRegression().fit(X[train], labels[train], part)
+        scores[test] = by_hand.predict_proba(X[test])[:, list(by_hand.classes_).index("ill")]
+    guess = np.empty(600, bool)
+    for tune, test in (halves, halves[::-1]):
+        at = steady_threshold(Task(y[tune] == "ill", costs.read(X).of_rows(tune)), scores[tune], 100)
+        guess[test] = scores[test] >= at
+    assert weighted.candidates_[1].loss == pytest.approx(float(np.where(guess, one, zero).sum()))
+
+
+def test_weighted_rows_are_tried_with_costs_alone():
+    X, y, _ = cases(300, 15)
+    assert "cost_weight" in [one.strategy for one in model().fit(X, y).candidates_]
+    usual = MeasureClassifier(LogisticRegression(), "f1", cv=3).fit(X, y)
+    assert "cost_weight" not in [one.strategy for one in usual.candidates_]
+    refused = MeasureClassifier(LogisticRegression(), "f1", [CostWeight()], cv=3).fit(X, y).candidates_[1].refusal
+    assert refused.startswith("cost_weight refuses FBeta")

@@ -123,7 +123,7 @@ class Recommendation:
     key: Key
     constant: float | None = None
     threshold: Any = None
-    weight: float = 1.0
+    weight: Any = 1.0
     probability: bool = True
     flat: ThresholdRange | None = None
     coefficients: Mapping[str, float] | None = None

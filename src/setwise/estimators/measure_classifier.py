@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self, final
@@ -36,9 +36,11 @@ from setwise.estimators.checkpoints import UNROUTED
 from setwise.estimators.selection import STRATEGIES, Strategy, as_strategies
 from setwise.estimators.selection.base_models import base_has, check_prefit, default_classifier, is_prefit
 from setwise.estimators.selection.choice import Choice, choose, repeated_choice
+from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.decision import RowCostRule
 from setwise.estimators.selection.out_of_fold import NewRowsEvidence, OutOfFoldBase, open_for_choice
 from setwise.estimators.selection.problem import SelectionProblem, problem_of
+from setwise.estimators.selection.strategies import ThresholdRule
 from setwise.estimators.sets import as_ids, as_known, as_row_weights
 from setwise.estimators.splits import Folds
 from setwise.losses import as_loss, plain_losses
@@ -403,6 +405,9 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         if prefit:
             check_prefit(self.estimator, None if problem.task.is_matrix else problem.classes)
         strategies = as_strategies(self.strategies)
+        by_row = isinstance(loss, RowCosts) and loss.by_class is None
+        if by_row and isinstance(self.strategies, str) and self.strategies == "auto":
+            strategies = (*strategies, CostWeight())
         threads(self.n_jobs)
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         folds = self._folds(problem, seed)
@@ -448,6 +453,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         self.estimator_ = base.fitted(choice.rule.weight)
         # Costs of training rows say nothing of others.
         self.classes_, self.loss_, self.rule_ = problem.classes, loss, choice.rule.for_rows(loss)
+        if isinstance(choice.rule, ThresholdRule) and isinstance(choice.rule.weight, RowCosts):
+            self.rule_ = replace(choice.rule, weight=1.0)
         self.candidates_ = choice.candidates
         self.best_strategy_, self.best_threshold_ = choice.chosen.strategy, choice.rule.threshold
         self.best_score_ = problem.task.as_score(choice.chosen.loss)

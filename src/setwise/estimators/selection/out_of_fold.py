@@ -25,8 +25,9 @@ from setwise.core.pages import HOW_THE_CHOICE_IS_MADE
 from setwise.estimators.base import base_threads
 from setwise.estimators.checkpoints import described, of_rows, table_parts
 from setwise.estimators.selection.base_models import Response, respond
-from setwise.estimators.selection.strategies import Base, Evidence
+from setwise.estimators.selection.strategies import Base, Evidence, Weight
 from setwise.estimators.splits import Folds
+from setwise.losses.row_costs import RowCosts
 
 if TYPE_CHECKING:
     from setwise.estimators.selection.problem import SelectionProblem
@@ -214,11 +215,11 @@ class OutOfFoldBase(Base):
         self.weighable = self.weight_name is not None and self.truth.ndim == 1 and not self.prefit
         self.numbers = as_numbers(self.X, codes_of(self.estimator))
         self.seconds = 0.0
-        self._responses: dict[float, Response] = {}
+        self._responses: dict[Weight, Response] = {}
         self._without: tuple[Response, ...] = ()
         # The responses of a model that was fitted before cost one prediction.
         self._kept = KeptResponses(None if self.prefit or kept is None else kept.part(self._text()), self.truth.shape)
-        self._fitted: dict[float, Any] = {1.0: self.estimator} if self.prefit else {}
+        self._fitted: dict[Weight, Any] = {1.0: self.estimator} if self.prefit else {}
 
     @cached_property
     def tested(self) -> Ints:
@@ -227,10 +228,12 @@ class OutOfFoldBase(Base):
             np.sort(np.concatenate([test for _, test in self.folds])) if not self.prefit else np.arange(len(self.truth))
         )
 
-    def prepare(self, weights: tuple[float, ...] = (1.0,)) -> None:
-        """Make the fits for these weights of positive rows that are not there yet, in parallel over the folds."""
+    def prepare(self, weights: tuple[Weight, ...] = (1.0,)) -> None:
+        """Make the fits for these weights that are not there yet, in parallel over the folds."""
         for weight in weights:
-            found = None if weight in self._responses else self._kept.get(f"weight {weight!r}")
+            # Costs of rows are those of one loss, and their responses are not kept.
+            known = weight in self._responses or isinstance(weight, RowCosts)
+            found = None if known else self._kept.get(f"weight {weight!r}")
             if found is not None:
                 self._responses[weight] = found
         missing = [weight for weight in weights if weight not in self._responses]
@@ -250,10 +253,11 @@ class OutOfFoldBase(Base):
             parts = results[len(whole) + i * len(self.folds) :][: len(self.folds)]
             tests = [test for _, test in self.folds]
             self._responses[weight] = self._joined(list(zip(tests, parts, strict=True)))
-            self._kept.put(f"weight {weight!r}", self._responses[weight])
+            if not isinstance(weight, RowCosts):
+                self._kept.put(f"weight {weight!r}", self._responses[weight])
         self.seconds += perf_counter() - start
 
-    def response(self, weight: float = 1.0) -> Response:
+    def response(self, weight: Weight = 1.0) -> Response:
         """The response to each training row of a model that did not see it."""
         self.prepare((weight,))
         return self._responses[weight]
@@ -307,7 +311,7 @@ class OutOfFoldBase(Base):
         self.seconds += perf_counter() - start
         return tuple(self._joined(answers) for answers in found)
 
-    def fitted(self, weight: float = 1.0) -> Any:
+    def fitted(self, weight: Weight = 1.0) -> Any:
         """The base model fitted on all rows."""
         if weight not in self._fitted:
             start = perf_counter()
@@ -342,7 +346,7 @@ class OutOfFoldBase(Base):
         return {**self.__dict__, "_responses": {}, "_without": (), "_fitted": {}, "numbers": None, "_kept": none}
 
 
-_Job = tuple[OutOfFoldBase, float, Ints, Ints | None]
+_Job = tuple[OutOfFoldBase, Weight, Ints, Ints | None]
 
 
 def _fits(jobs: Sequence[_Job], n_jobs: int | None) -> list[Any]:
@@ -351,20 +355,34 @@ def _fits(jobs: Sequence[_Job], n_jobs: int | None) -> list[Any]:
     return found
 
 
-def _fit(source: OutOfFoldBase, weight: float, train: Ints, test: Ints | None) -> Any:
+def _fit(source: OutOfFoldBase, weight: Weight, train: Ints, test: Ints | None) -> Any:
     """Fit on the rows ``train``; return the response to the rows ``test``, or the fitted model."""
     params = {name: _safe_indexing(values, train) for name, values in source.fit_params.items()}
+    X, y, empty = _safe_indexing(source.X, train), source.target[train], list[int]()
     if weight != 1.0:
         assert source.weight_name is not None
         own = params.get(source.weight_name, np.ones(len(train)))
-        params[source.weight_name] = np.where(source.truth[train], weight, 1.0) * own
-    X, y, empty = _safe_indexing(source.X, train), source.target[train], list[int]()
+        if isinstance(weight, RowCosts):
+            y, costs = _by_costs(source, weight.of_rows(train), train)
+        else:
+            costs = np.where(source.truth[train], weight, 1.0)
+        params[source.weight_name] = costs * own
     with base_threads(X), _told_of_constant_labels(source, train):
         try:
             model = clone(source.estimator).fit(X, y, **params)
         except ValueError as error:
             empty, model = _without_empty_columns(source, X, y, params, error, test is None)
     return model if test is None else source._respond(model, _constant(_safe_indexing(source.X, test), empty))
+
+
+def _by_costs(source: OutOfFoldBase, costs: RowCosts, rows: Ints) -> tuple[Any, Values]:
+    """The cheaper label of each of some rows, and its mean-one weight: what the other one costs more."""
+    zero, one = costs.of_labels(source.truth[rows])
+    more, labels = np.abs(one - zero), np.unique(source.target)
+    flipped = (one < zero) != source.truth[rows]
+    other = np.where(source.target[rows] == labels[0], labels[1], labels[0])
+    # Regularizers and leaves of trees are meant for weights of about 1.
+    return np.where(flipped, other, source.target[rows]), more / max(float(more.mean()), 1e-300)
 
 
 FEW = 20
@@ -452,7 +470,7 @@ class HeldOutEvidence(Evidence):
         groups = source.problem.task.groups
         self.groups = None if groups is None else groups[rows]
 
-    def response(self, weight: float = 1.0) -> Response:
+    def response(self, weight: Weight = 1.0) -> Response:
         if self._without is not None and weight == 1.0:
             return self._source.response_without(self._without).take(self._rows)
         return self._source.response(weight).take(self._rows)
@@ -472,9 +490,9 @@ class NewRowsEvidence(Evidence):
     ) -> None:
         self._models, self._X, self.groups = models, X, groups
         self._ask = (response_method, positive, outputs)
-        self._responses: dict[float, Response] = {}
+        self._responses: dict[Weight, Response] = {}
 
-    def response(self, weight: float = 1.0) -> Response:
+    def response(self, weight: Weight = 1.0) -> Response:
         if weight not in self._responses:
             self._responses[weight] = respond(self._models(weight), self._X, *self._ask)
         return self._responses[weight]

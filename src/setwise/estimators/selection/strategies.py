@@ -16,6 +16,10 @@ from setwise.core.pages import Page
 from setwise.decisions import bagged_threshold, best_threshold, label_thresholds
 from setwise.decisions.task import Task
 from setwise.estimators.selection.base_models import Response
+from setwise.losses.row_costs import RowCosts
+
+Weight = float | RowCosts
+"""With what a base model is fitted: the weight of each positive row, or costs, by which each row has a weight."""
 
 
 class Evidence(ABC):
@@ -31,8 +35,8 @@ class Evidence(ABC):
     groups: Ints | None
 
     @abstractmethod
-    def response(self, weight: float = 1.0) -> Response:
-        """The response of the base model that was fitted with ``weight`` on each positive row."""
+    def response(self, weight: Weight = 1.0) -> Response:
+        """The response of the base model that was fitted with ``weight`` on each positive row, or by costs."""
 
     @property
     @abstractmethod
@@ -61,12 +65,12 @@ class Rule(ABC):
 
     Attributes
     ----------
-    weight : the weight of positive rows in the base model that the rule reads
+    weight : the weight of positive rows in the base model that the rule reads, or the costs that weigh all
     short : how much floors are missed on the rows that the rule was tuned on; 0 where they are kept, or there are none
     joint : whether rows of a group are decided together, where groups are known
     """
 
-    weight: float = 1.0
+    weight: Weight = 1.0
     short: float = 0.0
     joint: ClassVar[bool] = False
 
@@ -141,8 +145,8 @@ class Strategy(ABC):
         return self
 
     @property
-    def fits(self) -> tuple[float, ...]:
-        """The weights of positive rows with which the base model must be fitted before this strategy is tuned."""
+    def fits(self) -> tuple[Weight, ...]:
+        """The weights of positive rows, or costs, with which the base model must be fitted before this is tuned."""
         return (1.0,)
 
     @abstractmethod
@@ -273,7 +277,7 @@ class ThresholdRule(Rule):
     """
 
     at: float | Values
-    weight: float = 1.0
+    weight: Weight = 1.0
     short: float = 0.0
 
     @property

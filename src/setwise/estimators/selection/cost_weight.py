@@ -1,0 +1,88 @@
+"""The strategy that fits the base model to rows weighted by what their mistakes cost."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, final
+
+from setwise.core import pages
+from setwise.core.checks import as_count
+from setwise.core.pages import Page
+from setwise.decisions.task import Task
+from setwise.estimators.selection.strategies import Base, Evidence, Rule, Strategy, ThresholdRule, steady_threshold
+from setwise.losses.row_costs import RowCosts
+
+
+@final
+@dataclass(frozen=True)
+class CostWeight(Strategy):
+    """``[score >= t]`` with scores of the base model fitted to rows that are weighted by what their mistakes cost.
+
+    A row whose mistake is cheaper than its right label is fitted with the other label. The threshold is tuned as that
+    of :class:`~setwise.estimators.selection.SingleThreshold`. The rule needs no costs of new rows.
+
+    :class:`~setwise.MeasureClassifier` tries it where the loss has costs of each row.
+
+    Source: Zadrozny, Langford and Abe (2003), section 3.
+
+    Parameters
+    ----------
+    n_resamples : the threshold is steadied by so many resamples
+    costs : the costs of all training rows, which are those of the loss; None until these are known
+
+    Raises
+    ------
+    ValueError : for a number of resamples below 0
+    TypeError : for what is no whole number
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.estimators.selection.cost_weight import CostWeight
+    >>> from setwise.losses import RowCosts
+    >>> X, y = make_classification(200, 4, weights=[0.8], class_sep=0.5, random_state=0)
+    >>> costs = RowCosts(fp=1.0, fn=np.exp(X[:, 0]))
+    >>> model = MeasureClassifier(LogisticRegression(), costs, [CostWeight()], cv=3, random_state=0).fit(X, y)
+    >>> [candidate.strategy for candidate in model.candidates_]
+    ['threshold', 'cost_weight']
+    """
+
+    n_resamples: int = 100
+    costs: RowCosts | None = None
+
+    name: ClassVar[str] = "cost_weight"
+    title = "rows weighted by costs"
+    phrase = "fitted to rows weighted by their costs, with a tuned threshold"
+    explanation = "the model is fitted again with each row weighted by what its mistake costs, with a tuned threshold"
+    needs = "because this model cannot be fitted to weighted rows here"
+    page: ClassVar[Page] = pages.ROW_COSTS
+    listed: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        as_count(self.n_resamples, "n_resamples", low=0)
+
+    def refuses_weights(self, task: Task) -> str | None:
+        """None: weights of rows count."""
+        return None
+
+    def refuses_data(self, task: Task) -> str | None:
+        if not isinstance(task.loss, RowCosts) or task.loss.by_class is not None:
+            return f"cost_weight refuses {task.loss!r}: it is for costs that differ from row to row, as RowCosts."
+        return None
+
+    def refuses(self, task: Task, base: Base) -> str | None:
+        unweighted = f"cost_weight refuses {base.name}: it cannot be fitted with weighted rows here."
+        return self.refuses_data(task) or (None if base.weighable else unweighted)
+
+    def bound(self, task: Task) -> "CostWeight":
+        assert isinstance(task.loss, RowCosts)
+        return replace(self, costs=task.loss)
+
+    @property
+    def fits(self) -> tuple[Any, ...]:
+        return (self.costs,)
+
+    def tune(self, evidence: Evidence, task: Task) -> Rule:
+        assert self.costs is not None
+        scores = evidence.response(self.costs).scores
+        return ThresholdRule(steady_threshold(task, scores, self.n_resamples), self.costs)

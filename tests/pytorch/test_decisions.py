@@ -8,8 +8,8 @@ import pytest
 from setwise.core import enumerate as brute
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
-from setwise.decisions import least_expected_loss_of_map
-from setwise.losses import FBeta, GMean, Jaccard
+from setwise.decisions import least_expected_loss, least_expected_loss_of_map
+from setwise.losses import FBeta, GMean, Jaccard, RowCosts
 
 torch = pytest.importorskip("torch")
 
@@ -305,3 +305,15 @@ def test_a_class_that_is_nowhere_near_is_said_of_few_images_if_it_is_so_in_all(n
         decide(maps, mode="multiclass", from_logits=False)
     q[n, 0, 0] = 0.99
     decide(q, from_logits=False)
+
+
+@pytest.mark.parametrize("per_image", [True, False])
+def test_each_row_is_decided_by_its_own_costs(per_image):
+    rng = np.random.default_rng(0)
+    q, costs = rng.random(50), RowCosts(fp=5.0, fn=rng.exponential(8.0, 50), tn=0.2)
+    found, want = (
+        decide(torch.tensor(q[None]), costs, from_logits=False, per_image=per_image),
+        least_expected_loss(q, costs),
+    )
+    assert (found.labels.numpy().ravel() == want.labels).all()
+    assert found.values.numpy() == pytest.approx(want.values)

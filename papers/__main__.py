@@ -49,7 +49,7 @@ def _run(options: argparse.Namespace) -> int:
     outcome = experiment.run(settings, line.advance)
     line.close()
     files = write_outcome(options.out, experiment, settings, outcome)
-    print(outcome.text(experiment, sys.stdout.isatty()))
+    print(outcome.text(experiment))
     names = ", ".join(file.name for file in files)
     print("\n" + wrapped(f"Written to {options.out} in {time.perf_counter() - begin:.0f} s: {names}"))
     return 0

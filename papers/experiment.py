@@ -54,7 +54,7 @@ class Table:
         """A mask of the cells that are shown as the best, (rows, columns)."""
         return self.means == np.nanmin(self.means, axis=0) if self.best is None else self.best
 
-    def text(self, bold: bool) -> str:
+    def text(self) -> str:
         """The table as plain text, with a column of published figures after each measured one."""
         columns: list[str] = []
         marks: list[NDArray[np.bool_]] = []
@@ -70,7 +70,7 @@ class Table:
                 marks.append(np.zeros(len(self.rows), dtype=bool))
                 for i, row in enumerate(cells):
                     row.append(self._cell(self.published, self.published_errors, i, j))
-        return f"{wrap(self.title)}\n\n{grid(self.rows, columns, cells, np.column_stack(marks), bold)}"
+        return f"{wrap(self.title)}\n\n{grid(self.rows, columns, cells, np.column_stack(marks))}"
 
     def _cell(self, means: Floats, errors: Floats | None, i: int, j: int) -> str:
         """A mean ± its standard error, or a dash for an empty cell."""
@@ -104,10 +104,10 @@ class Outcome:
     words: tuple[str, ...]
     figures: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
-    def text(self, experiment: "Experiment", bold: bool) -> str:
+    def text(self, experiment: "Experiment") -> str:
         """All tables and sentences as text for a terminal."""
         head = f"{experiment.name}: {experiment.about}"
-        parts = [wrap(head), *(table.text(bold) for table in self.tables), "\n".join(wrap(w) for w in self.words)]
+        parts = [wrap(head), *(table.text() for table in self.tables), "\n".join(wrap(w) for w in self.words)]
         return "\n\n".join(parts)
 
 

@@ -259,12 +259,12 @@ def _compare(options: argparse.Namespace) -> int:
     from setwise.compare.command import compare_command
 
     begin = time.perf_counter()
-    sections, files, failed = compare_command(options, _note, sys.stdout.isatty())
+    sections, files, failed = compare_command(options, _note)
     print("\n\n".join(sections))
     if files:
-        # The first file is the report, the second results.json; pictures follow.
-        held, seconds = f"{'pictures, ' if len(files) > 2 else ''}columns, Python code", time.perf_counter() - begin
-        print("\n" + wrapped(f"Written in {seconds:.0f} s: {files[0]} ({held}) and {files[1].name}."))
+        page, results = files
+        held = f"Written in {time.perf_counter() - begin:.0f} s: {page} (pictures, columns, Python code)"
+        print("\n" + wrapped(f"{held} and {results.name}."))
     return max((_complain(f"setwise: {what}: {_sentence(error)}", 2) for what, error in failed), default=0)
 
 

@@ -324,7 +324,7 @@ def test_all_rows_of_a_file_are_taken(tmp_path):
         (work,) = work_of(options, plan_of(options))
         assert [measured.name for measured in work.measures] == ["f1"]
         assert len(work.problem.y) == 9000
-        assert (work.problem.origin.rows, work.problem.origin.drawn) == (9000, ())
+        assert (work.problem.origin.rows, work.problem.origin.drawn) == (9000, "")
 
 
 @pytest.mark.slow

@@ -54,19 +54,11 @@ def test_labels_of_a_matrix_have_their_shares():
 def test_rows_that_were_drawn_are_counted_once_with_all_reasons():
     found = made_up(problem=problem([0, 1, 0, 1]))
     assert facts(found) == [labels(found.problem)]
-    drawn = replace(FILE, rows=4000, drawn=("--quick", "to fit into 60 s", "to fit into 60 s"))
+    drawn = replace(FILE, rows=4000, drawn="--quick")
     found = made_up(problem=problem([0, 1, 0, 1], origin=drawn))
-    said = "Compared on 4 of 4,000 rows, drawn at random (--quick and to fit into 60 s)."
+    said = "Compared on 4 of 4,000 rows, drawn at random (--quick)."
     assert facts(found)[0] == said
     assert facts(replace(found, saved="m.skops"))[0] == f"{said} The saved model is fitted to these rows."
-
-
-def test_a_part_of_a_problem_keeps_why_it_was_drawn():
-    whole = problem([0, 1] * 50, origin=replace(FILE, rows=100))
-    part = whole.part(40, 1, 0, "--quick").part(20, 1, 0, "to fit into 60 s")
-    assert part.origin == replace(FILE, rows=100, drawn=("--quick", "to fit into 60 s"))
-    assert whole.part(100, 1, 0, "--quick").origin == whole.origin
-    assert replace(whole, origin=None).part(40, 1, 0, "--quick").origin == Origin(rows=100, drawn=("--quick",))
 
 
 def test_dates_are_a_warning_unless_later_rows_are_a_test():

@@ -12,7 +12,7 @@ from compare.test_run import F1, FAST, made
 from setwise import MeasureClassifier
 from setwise.cli import options_parser
 from setwise.compare import FlooredThreshold, NamedLoss, Plan, Problem, compare
-from setwise.compare.command import ComparisonTask, plan_for, unfit
+from setwise.compare.command import ComparisonTask, plan_of, unfit
 from setwise.compare.floor_sentences import chance_of_less, interval
 from setwise.compare.problem import digit_traits
 from setwise.compare.recommendation import flat_range
@@ -145,7 +145,7 @@ def test_the_picture_shows_recall_precision_and_the_floor_around_the_threshold()
     assert "floor" in pictures(found)
     text = table(found)
     assert "(" in next(line for line in text.splitlines() if line.startswith("at 0.5"))
-    assert "what stands in brackets breaks the floor" in legend(found, "")
+    assert "what stands in brackets breaks the floor" in legend(found)
 
 
 def test_what_to_expect_is_said_in_shares_with_exact_intervals_and_in_rows(small_parts):
@@ -230,11 +230,11 @@ def test_strategies_that_are_asked_for_in_vain_are_named():
         given = {"--strategies": strategies, "--recall-at-least": floor}
         words = [str(word) for pair in given.items() if pair[1] is not None for word in pair]
         options = options_parser().parse_args(["compare", *words])
-        assert unfit(options, plan_for(options, made()), ComparisonTask(made(), measures)) == said
+        assert unfit(options, plan_of(options, made()), ComparisonTask(made(), measures)) == said
     options = options_parser().parse_args(["compare", "--strategies", "threshold,gfm,stack,class_weight"])
     for average, said in (("samples", "class_weight"), ("macro", "gfm, stack and class_weight")):
         work = ComparisonTask(digit_traits(2), (NamedLoss("f1", F1.loss, average),))
-        assert unfit(options, plan_for(options, work.problem), work) == [odd.format(said)]
+        assert unfit(options, plan_of(options, work.problem), work) == [odd.format(said)]
 
 
 def test_rows_of_a_group_are_not_taken_for_independent():

@@ -8,7 +8,7 @@ import pytest
 
 from setwise.cli import options_parser
 from setwise.compare import NamedLoss, Problem, compare
-from setwise.compare.command import plan_for
+from setwise.compare.command import plan_of
 from setwise.compare.problem import bags
 from setwise.losses import EarlyDetection, FBeta
 
@@ -22,7 +22,7 @@ def logistic(seed, rows=1000):
 
 def changes(problem, measured, seed, base="linear,boosted"):
     options = options_parser().parse_args(["compare", "--quick", "--seed", str(seed), "--base", base])
-    (found,) = compare(problem, [measured], plan_for(options, problem))
+    (found,) = compare(problem, [measured], plan_of(options, problem))
     return found.changes
 
 

@@ -133,7 +133,7 @@ def test_groups_stay_whole_and_early_detection_changes():
 @pytest.mark.draw(3)
 @pytest.mark.parametrize("average", ["samples", "macro", "micro"])
 def test_label_matrices(average):
-    problem = digit_traits(2).part(150, 12, 0)
+    problem = digit_traits(2, 150)
     plan = Plan(3, 3, (1.0,), ("linear",), ("label_thresholds",))
     (found,) = compare(problem, [NamedLoss("f1", FBeta(), average)], plan)
     assert found.row(("linear", "label_thresholds")).usable
@@ -239,7 +239,7 @@ def test_too_few_rows_are_a_sentence():
 
 @pytest.mark.slow
 def test_what_is_held_out_has_no_say_in_the_choice():
-    problem = digit_traits(2).part(150, 12, 0)
+    problem = digit_traits(2, 150)
     plan = Plan(3, 3, (0.1, 1.0), ("linear",), ("decision",))
     (before,) = compare(problem, [F1], plan)
     # The folds of a label matrix do not depend on the labels.

@@ -1,7 +1,6 @@
 """Models in files: the same labels after loading, and whatever else a file may hold is one sentence."""
 
-import json
-import pickle
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,10 +9,8 @@ from zipfile import ZipFile
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
     AdaBoostClassifier,
     GradientBoostingClassifier,
@@ -21,30 +18,24 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.exceptions import InconsistentVersionWarning
-from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
-from sklearn.semi_supervised import LabelPropagation
-from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from compare.saved_models import matrix_model, raw_rows, table_model, write_csv
 from setwise import MeasureClassifier, SetClassifier
 from setwise.compare.saved_model import (
     SavedModel,
-    _nodes,
     load_model,
     save_model,
 )
-from setwise.compare.trust import not_numbers
 from setwise.core.exceptions import Refusal
 from setwise.datasets import load_rows, load_table
 from setwise.estimators import TableEncoder
@@ -78,12 +69,10 @@ def test_classes_are_found_by_their_names_whatever_module_has_them(table, tmp_pa
     with ZipFile(path) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     for home in ("setwise", "setwise.moved.away"):
-        schema = json.loads(files["schema.json"])
-        for node in _nodes(schema, "__module__"):
-            own = node["__module__"].startswith("setwise")
-            node["__module__"] = home if own else node["__module__"]
+        schema = files["schema.json"].decode()
+        schema = re.sub(r'"__module__": "setwise[^"]*"', f'"__module__": "{home}"', schema)
         with ZipFile(path, "w") as archive:
-            for name, content in (files | {"schema.json": json.dumps(schema)}).items():
+            for name, content in (files | {"schema.json": schema}).items():
                 archive.writestr(name, content)
         assert_same(load_model(path).decide(data.X), model.decide(data.X))
 
@@ -255,11 +244,6 @@ def test_what_is_not_fitted_is_not_saved_and_nan_is_no_answer(tmp_path):
     whole = make_pipeline(FunctionTransformer(), "passthrough", LogisticRegression()).fit(X, Y[:, 0])
     with pytest.raises(FileNotFoundError, match="there is no folder .*away for far.skops"):
         save_model(replace(model, estimator=whole), tmp_path / "far.skops")
-    for values in (np.full((1, 4), np.nan, object), np.full((1, 4), complex(0, np.nan))):
-        odd = LogisticRegression().fit(X, Y[:, 0])
-        odd.coef_ = values
-        with pytest.raises(Refusal, match="coef_ of its LogisticRegression holds NaN or inf"):
-            save_model(replace(model, estimator=odd), tmp_path / "m.skops")
     fitted = LogisticRegression().fit(X, Y[:, 0])
     fitted.coef_ = fitted.coef_ * np.nan
     broken = SavedModel(fitted, ("no", "yes"), "f1", n_features=4, response="decision_function", threshold=0.0)
@@ -275,40 +259,22 @@ def test_what_is_not_fitted_is_not_saved_and_nan_is_no_answer(tmp_path):
         (make_pipeline(StandardScaler(), LogisticRegression()), "intercept_"),
         (SetClassifier("hamming", C=10.0), "coef_"),
         (GaussianNB(), "theta_"),
-        (GradientBoostingClassifier(n_estimators=3), "value"),
-        (HistGradientBoostingClassifier(max_iter=3), "value"),
-        (HistGradientBoostingClassifier(max_iter=3), "_baseline_prediction"),
         (MLPClassifier((3,), tol=1.0, n_iter_no_change=1), "coefs_"),
-        (CalibratedClassifierCV(LogisticRegression(), cv=2), "a_"),
+        (CalibratedClassifierCV(LogisticRegression(), cv=2), "coef_"),
     ],
     ids=lambda one: type(one).__name__ if isinstance(one, BaseEstimator) else one,
 )
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_weights_that_are_no_numbers_are_neither_saved_nor_loaded(estimator, where, bad, tmp_path):
+def test_weights_that_are_nan_are_neither_saved_nor_loaded(estimator, where, tmp_path):
     fitted = clone(estimator).fit(X, Y[:, 0])
     model = SavedModel(fitted, ("no", "yes"), "f1", n_features=4)
-    inner = fitted
-    if isinstance(fitted, Pipeline):
-        inner = fitted[-1]
-    elif isinstance(fitted, CalibratedClassifierCV):
-        inner = fitted.calibrated_classifiers_[1].calibrators[0]
-    elif isinstance(fitted, GradientBoostingClassifier):
-        inner = fitted.estimators_[1, 0].tree_
-    elif where == "value":
-        inner = fitted._predictors[1][0]
-    if where == "value":
-        values = inner.nodes["value"] if hasattr(inner, "nodes") else inner.value
-        values[1] = bad
-    elif where == "coefs_":
-        inner.coefs_[1][0] = bad
+    inner = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+    if isinstance(fitted, CalibratedClassifierCV):
+        inner = fitted.calibrated_classifiers_[1].estimator
+    if where == "coefs_":
+        inner.coefs_[1][0] = np.nan
     else:
-        setattr(inner, where, bad * np.abs(getattr(inner, where)))
-    if np.isinf(bad) and where not in ("coef_", "coefs_", "theta_"):
-        # They may be what they should be: all rows on one side.
-        save_model(model, tmp_path / "m.skops")
-        load_model(tmp_path / "m.skops")
-        return
-    says = f"{where} of its {type(inner).__name__} holds NaN or inf"
+        setattr(inner, where, np.nan * getattr(inner, where))
+    says = f"{where} of its {type(inner).__name__} is NaN"
     with pytest.raises(Refusal, match=f"m.skops cannot be saved: {says}; fit it to rows of numbers"):
         save_model(model, tmp_path / "m.skops")
     skops.dump(model, tmp_path / "m.skops")
@@ -316,67 +282,23 @@ def test_weights_that_are_no_numbers_are_neither_saved_nor_loaded(estimator, whe
         load_model(tmp_path / "m.skops")
 
 
-def corrupted(found, path=()):
-    """A fitted object with one of its numbers set to NaN, and back; the place of each number."""
-    if not hasattr(found, "__dict__"):
-        return
-    for name, value in sorted(vars(found).items()):
-        parts = value if isinstance(value, list | tuple) else [value]
-        for at, part in enumerate(parts):
-            numbers = part.data if issparse(part) else part
-            if isinstance(value, float) and (name.endswith("_") or name == "at"):
-                vars(found)[name] = np.nan
-                yield (*path, name)
-                vars(found)[name] = value
-            elif isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f" and numbers.size:
-                kept, flags = numbers.copy(), numbers.flags.writeable
-                numbers.setflags(write=True)
-                numbers[...] = np.nan
-                yield (*path, name)
-                numbers[...] = kept
-                numbers.setflags(write=flags)
-            elif type(numbers).__module__.startswith(("sklearn", "setwise")):
-                yield from corrupted(numbers, (*path, name, at))
-
-
-@pytest.mark.draw(2)
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "estimator",
-    [
-        SVC(kernel="linear"),
-        SVC(probability=True),
-        LinearSVC(),
-        QuadraticDiscriminantAnalysis(store_covariance=True),
-        LinearDiscriminantAnalysis(),
-        GaussianProcessClassifier(),
-        LabelPropagation(),
-        KNeighborsClassifier(),
-        NearestCentroid(),
-        CalibratedClassifierCV(LogisticRegression(), method="isotonic", cv=2),
-        CalibratedClassifierCV(GaussianNB(), cv=2),
-        MeasureClassifier(LogisticRegression(), "f1", ["ramp"]),
-        MeasureClassifier(LogisticRegression(), "f1", ["threshold"]),
-        SetClassifier("hamming"),
-        make_pipeline(StandardScaler(), SVC()),
-    ],
-    ids=lambda one: type(one).__name__,
+    "estimator", [GradientBoostingClassifier(n_estimators=3), HistGradientBoostingClassifier(max_iter=3)]
 )
-def test_no_nan_that_changes_a_label_is_saved(estimator):
+def test_leaves_of_trees_that_are_nan_are_neither_saved_nor_loaded(estimator, tmp_path):
     fitted = clone(estimator).fit(X, Y[:, 0])
-    assert not_numbers(fitted) == ""
-    labels, seen = fitted.predict(X), 0
-    for place in corrupted(fitted):
-        try:
-            # As in a file: some parts are made anew when they are loaded.
-            changed = (pickle.loads(pickle.dumps(fitted)).predict(X) != labels).any()
-        except (ValueError, OverflowError):
-            # It says so itself.
-            changed = not_numbers(fitted) != ""
-        seen += changed
-        assert not_numbers(fitted) or not changed, place
-    assert seen or isinstance(fitted, KNeighborsClassifier | Pipeline), "nothing was tried"
-    assert (fitted.predict(X) == labels).all()
+    held = (
+        fitted.estimators_[1, 0].tree_.value
+        if hasattr(fitted, "estimators_")
+        else fitted._predictors[1][0].nodes["value"]
+    )
+    held[1] = np.nan
+    model = SavedModel(fitted, ("no", "yes"), "f1", n_features=4)
+    with pytest.raises(Refusal, match="m.skops cannot be saved: .* is damaged"):
+        save_model(model, tmp_path / "m.skops")
+    skops.dump(model, tmp_path / "m.skops")
+    with pytest.raises(ValueError, match="m.skops is not a model saved by setwise: .* is damaged"):
+        load_model(tmp_path / "m.skops")
 
 
 @pytest.mark.filterwarnings("ignore:All-NaN")

@@ -103,7 +103,7 @@ def test_choices_that_change_no_figure_have_no_interval_of_nothing():
 
 
 def test_no_two_blank_lines_follow_each_other_where_there_are_no_details():
-    text = section(made_up(winner=Recommendation(OTHER, code="model.fit(X, y)")), False)
+    text = section(made_up(winner=Recommendation(OTHER, code="model.fit(X, y)")))
     assert text.startswith("made up: F1")
     assert "\n\n\n" not in text
 
@@ -149,7 +149,7 @@ def test_a_ranking_has_an_order_in_place_of_a_threshold():
 def test_a_threshold_beyond_all_scores_is_said_in_words(at, says):
     found = made_up(chosen=REFERENCE, winner=Recommendation(REFERENCE, 1.0, at))
     assert says in what_to_do(found)[0]
-    assert "inf" not in section(found, False)
+    assert "inf" not in section(found)
 
 
 def test_a_threshold_for_each_label_is_named_by_the_labels():
@@ -204,7 +204,7 @@ def test_a_label_matrix_is_described_by_its_average(average, says):
     from setwise.compare.problem import digit_traits
 
     winner = Recommendation(("boosted", "label_thresholds"), None, np.array([0.2, 0.034]))
-    text = section(made_up(problem=digit_traits(2), measured=NamedLoss("f1", FBeta(), average), winner=winner), False)
+    text = section(made_up(problem=digit_traits(2), measured=NamedLoss("f1", FBeta(), average), winner=winner))
     assert says in text
 
 
@@ -214,11 +214,10 @@ def test_the_table_marks_what_is_recommended_and_nothing_else():
     assert lines[0].split() == ["logistic", "regression", "boosted", "trees"]
     assert sum(line.count("*") for line in lines) == 1
     assert "*" in next(line for line in lines if line.startswith("tuned threshold"))
-    assert table(found, bold=True).count("\033[1m") == 1
 
 
 def test_the_section_answers_first():
-    text = section(made_up(), False)
+    text = section(made_up())
     places = [
         text.index(title) for title in ("WHAT TO DO", "HOW MUCH", "HOW SURE", "WHY", "± standard error", "From the")
     ]

@@ -19,7 +19,7 @@ def outcome(name):
     found = experiment.run(QUICK, said.append)
     assert len(said) == experiment.steps(QUICK)
     assert all(word[-1] == "." for word in found.words)
-    assert experiment.name in found.text(experiment, bold=False)
+    assert experiment.name in found.text(experiment)
     return found
 
 

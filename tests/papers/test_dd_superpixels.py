@@ -154,7 +154,7 @@ def test_every_row_is_measured_on_generated_images():
         assert (table.means[:5, 1] > table.means[5, 1]).all()
         assert (table.means[:7, 0] < table.means[7, 0]).all()
         np.testing.assert_array_equal(table.means[6, :3], 0.0)
-    assert experiment.name in found.text(experiment, bold=False)
+    assert experiment.name in found.text(experiment)
     assert list(found.figures) == ["generated", "generated-words"]
     pytest.importorskip("matplotlib")
     for draw in found.figures.values():

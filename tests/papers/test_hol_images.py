@@ -125,7 +125,7 @@ def test_the_quick_version_prints_what_the_protocol_asks(name, tmp_path):
     settings = Settings(quick=True)
     found = experiment.run(settings, said.append)
     assert len(said) == experiment.steps(settings)
-    text = found.text(experiment, bold=False)
+    text = found.text(experiment)
     for words in ("all negative", "positive", "tuned", "paper"):
         assert words in text
     for table in found.tables:

@@ -180,7 +180,7 @@ def test_all_ways_are_trained_and_said(tmp_path, monkeypatch):
     assert len(said) == len(SMALL.ways) * 3
     assert tuple(ways(0)) == SMALL.ways == (*WAYS, *GRIDS)
     told = outcome(found, PARTS.test)
-    text = told.text(horses_unet.EXPERIMENT, bold=False)
+    text = told.text(horses_unet.EXPERIMENT)
     assert all(way in text for way in SMALL.ways)
     assert "the Lovász hinge alone is" in text
     np.testing.assert_array_equal(told.tables[1].means[0, 0], 0.0)

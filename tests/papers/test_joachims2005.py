@@ -20,7 +20,7 @@ def outcome(settings):
     found = experiment.run(settings, said.append)
     assert len(said) == experiment.steps(settings)
     assert all(w[-1] == "." for w in found.words)
-    assert "Percent at test" in found.text(experiment, bold=False)
+    assert "Percent at test" in found.text(experiment)
     return found
 
 

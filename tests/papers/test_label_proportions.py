@@ -46,7 +46,7 @@ def test_the_small_version_runs():
     assert for_f1[0, 0] > for_f1[1, 0]
     assert "naive-generated" in found.words[-2]
     assert "simple-generated" not in found.words[-2]
-    assert experiment.name in found.text(experiment, bold=False)
+    assert experiment.name in found.text(experiment)
     assert experiment.steps(Settings()) == 5 * 20 * len(METHODS)
 
 

@@ -29,7 +29,7 @@ def outcome(name, settings=QUICK):
     assert len(said) == experiment.steps(settings)
     assert found.words
     assert all(w[-1] == "." for w in found.words)
-    assert experiment.name in found.text(experiment, bold=False)
+    assert experiment.name in found.text(experiment)
     return found
 
 
@@ -195,7 +195,7 @@ def test_the_data_folder(monkeypatch, tmp_path):
 
 def test_a_table_shows_the_paper_beside_the_measured():
     table = Table("t", ("L", "M"), ("a",), np.array([[0.1], [0.2]]), None, np.array([[0.3], [np.nan]]), digits=1)
-    lines = table.text(bold=False).splitlines()
+    lines = table.text().splitlines()
     assert lines[2].split() == ["a", "paper"]
     assert lines[3].split() == ["L", "0.1*", "0.3"]
     assert lines[4].split() == ["M", "0.2", "-"]

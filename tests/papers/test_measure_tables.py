@@ -32,7 +32,7 @@ def test_the_quick_version_runs_and_says_what_the_protocol_asks(name):
     experiment, said = find(name), []
     found = experiment.run(Settings(quick=True), said.append)
     assert len(said) == experiment.steps(Settings(quick=True))
-    text = found.text(experiment, bold=False)
+    text = found.text(experiment)
     assert "Holm" in text
     assert "not below 0 by more" in text or "below 0 by more" in text
     for shown in found.tables:

@@ -89,7 +89,7 @@ def test_the_small_version_runs():
     first, second = found.tables
     assert first.means[1, 0] > first.means[0, 0]
     assert np.isfinite(second.means[:5]).all()
-    assert experiment.name in found.text(experiment, bold=False)
+    assert experiment.name in found.text(experiment)
     assert experiment.steps(Settings()) == 9 * len(PUBLISHED)
 
 

@@ -222,22 +222,19 @@ def _with_twins(problem: Problem, found: Twins) -> Problem:
         done, action = "They are too common to be copies, so folds part them.", "none"
     else:
         done, action = "Folds keep groups together, and these rows where they are of one group.", "none"
-    said = []
-    if found.equal:
-        torn = f", {found.torn:,} of them to one with another label" if found.torn else ""
-        words = f"{found.equal:,} of {n:,} rows ({percent(found.equal / n)}) are equal to another one{torn}. {done}"
-        said.append(Finding("twins", (), found.equal, action, words))
-    if found.near:
-        sources = [column.source for column in _columns(problem)]
-        names, d = tuple(sources[j] for j in found.places), len(set(sources))
-        but = f"but for {some(names)}" if names else f"in {d - found.cells} of {d} columns or more, to four digits"
-        words = f"{found.near:,} of {n:,} rows ({percent(found.near / n)}) are equal to another one {but}. {done}"
-        said.append(Finding("twins", names, found.near, action, words))
-    if found.noisy:
-        words = (
-            f"{found.noisy:,} of {n:,} rows ({percent(found.noisy / n)}) have the numbers of another one but for noise."
+    torn = f", {found.torn:,} of them to one with another label" if found.torn else ""
+    sources = [column.source for column in _columns(problem)]
+    names, d = tuple(sources[j] for j in found.places), len(set(sources))
+    but = f"but for {some(names)}" if names else f"in {d - found.cells} of {d} columns or more, to four digits"
+    said = [
+        Finding("twins", held, rows, action, f"{rows:,} of {n:,} rows ({percent(rows / n)}) {words}. {done}")
+        for rows, held, words in (
+            (found.equal, (), f"are equal to another one{torn}"),
+            (found.near, names, f"are equal to another one {but}"),
+            (found.noisy, (), "have the numbers of another one but for noise"),
         )
-        said.append(Finding("twins", (), found.noisy, action, f"{words} {done}"))
+        if rows
+    ]
     problem = replace(problem, blocks=found.blocks, findings=(*problem.findings, *said))
     if found.blocks is None or not problem.code:
         return problem

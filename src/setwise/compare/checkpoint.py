@@ -81,17 +81,15 @@ def keep_plan(kept: OpenCheckpoint | None, plan: Plan) -> None:
 
 def judged(kept: OpenCheckpoint | None) -> tuple[dict[Key, float], Key] | None:
     """The losses of all ways in an outer fold, and the way that was chosen in it; None if it was not finished."""
-    if kept is None or not (arrays := kept.arrays):
+    if kept is None or not kept.arrays:
         return None
-    ways = [(str(base), str(strategy)) for base, strategy in arrays["ways"]]
-    return dict(zip(ways, kept.numbers("losses", (len(ways),)).tolist(), strict=True)), ways[int(arrays["chosen"])]
+    losses, chosen = json.loads(str(kept.arrays["judged"]))
+    return {(base, strategy): loss for base, strategy, loss in losses}, tuple(chosen)
 
 
 def keep_judged(kept: OpenCheckpoint | None, losses: Mapping[Key, float], chosen: Key) -> None:
     """Keep what :func:`judged` gives."""
     if kept is not None:
-        ways = list(losses)
-        found = {"ways": np.array(ways), "losses": np.array([losses[way] for way in ways])}
-        kept.put(found | {"chosen": np.array(ways.index(chosen))})
+        kept.put({"judged": np.array(json.dumps([[(*way, loss) for way, loss in losses.items()], chosen]))})
         if kept.due:
             kept.write()

@@ -26,8 +26,8 @@ from setwise.compare.other_rows import OtherRows
 from setwise.compare.plan import BASES, GRID, QUICK_GRID, NamedLoss, Plan, base_model
 from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
-from setwise.compare.report import earlier, section, summary, write_report
-from setwise.compare.run import check_size, compare
+from setwise.compare.report import check_folder, section, summary, write_report
+from setwise.compare.run import compare
 from setwise.compare.saved_model import SavedModel, as_saved_path, refuse_unsaved, require_skops, save_model
 from setwise.compare.sentences import foreign
 from setwise.compare.text import listed, seconds_text
@@ -59,16 +59,18 @@ def asked_of(options: Namespace) -> dict[str, Any]:
     return {**{name: getattr(options, name) for name in names}, "kinds": kinds or None}
 
 
-def plan_of(options: Namespace) -> Plan:
-    """The plan of the options; ValueError where one is out of range."""
+def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
+    """The plan of the options for a problem; ValueError where one is out of range."""
     if options.time_budget is not None:
         as_number(options.time_budget, "--time-budget", low=0.0, open_low=True)
     bases = ("linear", "boosted") if options.quick else tuple(name for name in BASES if BASES[name].is_installed)
     if ":" in (options.base or ""):
         # Modules of the user stand in the folder where the command is called, as for "python -m".
         sys.path.insert(0, os.getcwd())
-    # Weighted fits cost the most and seldom gain anything over a threshold.
-    strategies = tuple(name for name in STRATEGIES if not options.quick or name != "class_weight")
+    # Weighted fits cost the most and seldom gain anything over a threshold; for many sets the stack is the cheaper one.
+    sets = problem is not None and (problem.groups is not None or problem.many)
+    slow = ("class_weight", "ramp") if sets else ("class_weight",)
+    strategies = tuple(name for name in STRATEGIES if not options.quick or name not in slow)
     return Plan(
         options.folds,
         3 if options.quick else 5,
@@ -79,14 +81,6 @@ def plan_of(options: Namespace) -> Plan:
         1 if options.n_jobs is None else options.n_jobs,
         floor=floor_of(options),
     )
-
-
-def plan_for(options: Namespace, problem: Problem) -> Plan:
-    """The plan of the options for one problem. For many sets ``--quick`` leaves the ramp to the cheaper stack."""
-    plan = plan_of(options)
-    if not options.quick or options.strategies is not None or (problem.groups is None and not problem.many):
-        return plan
-    return replace(plan, strategies=tuple(name for name in plan.strategies if name != "ramp"))
 
 
 def floor_of(options: Namespace) -> FlooredThreshold | None:
@@ -143,7 +137,7 @@ def read_sample(options: Namespace, plan: Plan) -> tuple[Problem, OtherRows | No
     if len(sample.rows) == table.rows:
         return replace(problem, notes=(*problem.notes, f"All rows of {path.name} fit into --memory.")), None
     assert problem.origin is not None
-    origin = replace(problem.origin, rows=table.rows, drawn=(f"as many as --memory {options.memory} has room for",))
+    origin = replace(problem.origin, rows=table.rows, drawn=f"as many as --memory {options.memory} has room for")
     return replace(problem, origin=origin), OtherRows(sample, problem, room.most(sample.sets), budget)
 
 
@@ -185,9 +179,6 @@ def _fitted_anew(found: Answer) -> MeasureClassifier:
     return model.fit(problem.X, problem.y if problem.many else problem.y.ravel(), groups=problem.groups)
 
 
-LEAST_SETS = 12
-"""The least number of sets with each label in a bundled problem of ``--quick``."""
-
 BUDGET, QUICK_BUDGET = 600.0, 60.0
 """The seconds for a file if no budget is given."""
 
@@ -207,7 +198,7 @@ class ComparisonTask:
 
 
 def compare_command(
-    options: Namespace, say: Callable[[str], None], bold: bool = False
+    options: Namespace, say: Callable[[str], None]
 ) -> tuple[list[str], list[Path], list[tuple[str, Exception]]]:
     """Compare all ways on a file, or on the bundled problems; returns texts to print, the files of the report, and what
     could not be written after the work, each with its error.
@@ -222,13 +213,13 @@ def compare_command(
     begin = time.perf_counter()
     plan = plan_of(options)
     # A folder that may not be replaced, or takes no files, is refused before the work, not after it.
-    earlier(options.out)
+    check_folder(options.out)
     try_place(next(folder for folder in (options.out, *options.out.parents) if folder.exists()) / "report.html")
     work = work_of(options, plan)
     for one in work:
         for finding in one.problem.findings:
             say(finding.sentence)
-        check(one, plan, options)
+        check(one, options)
     if options.save is not None:
         require_skops(f"to save {as_saved_path(options.save).name}")
         try_file(options.save)
@@ -250,7 +241,7 @@ def compare_command(
         title = f"setwise compare: {work[0].problem.name if options.data else 'bundled problems'}"
         with _kept_going(failed, "the report is not written"):
             files = write_report(options.out, found, title, time.perf_counter() - begin, options.command)
-        return [*(section(one, bold) for one in found), *(summary(found) if len(found) > 1 else [])], files, failed
+        return [*map(section, found), *(summary(found) if len(found) > 1 else [])], files, failed
 
 
 @contextlib.contextmanager
@@ -276,17 +267,8 @@ def _written(kept: OpenCheckpoint | None) -> Iterator[None]:
             kept.write()
 
 
-def check(work: ComparisonTask, plan: Plan, options: Namespace) -> None:
-    """Refuse measures that do not fit the sets, floors that do not fit the measures, and too few rows."""
-    check_size(work.problem, plan)
-    for measured in work.measures:
-        measured.loss.check(work.problem.sets)
-        if plan.floor is not None and measured.orders:
-            raise ValueError(f"a floor is kept by a threshold, and {measured.title} has none.")
-    if plan.floor is not None:
-        if work.problem.many:
-            raise ValueError("a floor of recall or precision is for one label a row; the target is a label matrix.")
-        plan.floor.check(work.problem.y)
+def check(work: ComparisonTask, options: Namespace) -> None:
+    """Refuse options that do not fit the data or the measures."""
     if options.save is not None and len(work.measures) > 1:
         raise ValueError("--save takes the model of one measure; name one loss.")
     if options.average is not None and not work.problem.many:
@@ -311,7 +293,7 @@ def run(
     for one in work:
         small = one.problem.X.shape[0] * one.problem.X.shape[1] <= SMALL or options.memory is not None
         jobs = options.n_jobs if options.n_jobs is not None else 1 if small else effective_n_jobs(-1)
-        own, costs = replace(plan_for(options, one.problem), n_jobs=jobs), Costs.of(one.problem, one.measures)
+        own, costs = replace(plan_of(options, one.problem), n_jobs=jobs), Costs.of(one.problem, one.measures)
         notes = unfit(options, own, one)
         if options.plan is not None:
             own = read_plan(options.plan, own)
@@ -366,11 +348,9 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
             raise ValueError(f"--{odd[0].replace('_', '-')} is for a file; name it before the options.")
         problems = [
             (bags(240 if options.quick else 1000, plan.seed), "early_detection"),
-            (digit_traits(3 if options.quick else 6), "f1"),
+            (digit_traits(3, 600) if options.quick else digit_traits(), "f1"),
             (breast_cancer(), "f1"),
         ]
-        if options.quick:
-            problems = [(p.part(600, LEAST_SETS, 0, "--quick") if p.many else p, loss) for p, loss in problems]
         return [ComparisonTask(p, measures_of(options.loss or loss, average)) for p, loss in problems]
     others = None
     if options.memory is not None:

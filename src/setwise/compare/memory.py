@@ -27,6 +27,9 @@ READ = 40
 OTHER, OF_SET, SET = 8, 20, 200
 """Bytes that are kept of each other row for each of its labels, of one that belongs to a group, and of each group."""
 
+OF_ONE, OF_MANY = 16, 48
+"""Bytes that each label of the other rows takes while they are judged, as one set and as several; no block is there."""
+
 SAMPLE_SHARE = 0.6
 """The share of what is left that a sample may take; the rest is for what was fitted, beside two parts of the file."""
 
@@ -62,11 +65,14 @@ class MemoryAllowance:
         """How many rows the sample of a table of so many sets may have; Refusal where these are too few."""
         left = self._left(sets)
         row = int((CELL * self.cells + ROW * self.labels + FOREST * self.forest) * self.jobs)
-        found = max(int(SAMPLE_SHARE * left), 0) // row
+        judged = (OF_MANY if self.grouped or self.labels > 1 else OF_ONE) * self.labels * self.table.rows
+        found = max(int(min(SAMPLE_SHARE * left, left - judged)), 0) // row
         least, largest = min(LEAST_ROWS, self.table.rows), max(self.table.sizes)
         if found < least or self.most(sets) < largest:
             needed = self.budget.bytes - left
-            needed += max(int(least * row / SAMPLE_SHARE) + row, 2 * READ * self.cells * largest)
+            needed += max(
+                int(least * row / SAMPLE_SHARE) + row, (least + 1) * row + judged, 2 * READ * self.cells * largest
+            )
             raise Refusal(
                 f"--memory {bytes_text(self.budget.bytes)} is too small for {self.table.path.name}, whose largest row "
                 f"group has {largest:,} of its {self.table.rows:,} rows: give {bytes_text(needed)} or more.",

@@ -16,7 +16,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
-from setwise.core.checks import as_array, as_count, as_kind, as_labels, as_reals, shown
+from setwise.core.checks import as_array, as_labels, as_reals, shown
 from setwise.datasets import Data, early_detection, load_rows, load_table
 from setwise.datasets.columns import Column, some, word
 from setwise.datasets.files import as_names_of_columns
@@ -25,37 +25,6 @@ from setwise.estimators.sets import as_ids, group
 from setwise.estimators.splits import Folds, later_folds
 
 Rows = NDArray[np.int64]
-
-
-def drawn_rows(y: Any, rows: int, sets: int, seed: int, groups: Any = None) -> Rows:
-    """The rows of a random part that consists of whole sets, in rising order; of a single set, random rows.
-
-    Sets are drawn until they have ``rows`` rows in all, there are ``sets`` of them, and each of the two labels occurs
-    in as many of them (or in all sets in which it occurs). Each row of a label matrix is a set.
-
-    Parameters
-    ----------
-    y : (n,) or (n, p) of 0 and 1
-    rows, sets : at least so many; all rows where there are fewer
-    seed : the seed of the draw, an int from 0 on
-    groups : (n,) the id of the set of each row
-    """
-    truth = as_array(y, "y")
-    if truth.ndim not in (1, 2):
-        raise ValueError(f"y must have shape (n,) or (n, p); got {truth.shape}.")
-    as_labels(truth.ravel(), "y")
-    for name, number in (("rows", rows), ("sets", sets), ("seed", seed)):
-        as_count(number, name, low=0)
-    many = truth.ndim == 2 and truth.shape[1] > 1
-    ids: Any = np.arange(len(truth)) if groups is None else as_ids(groups, len(truth))
-    order = np.random.default_rng(seed).permutation(ids.max() + 1)
-    # ``enough[k]`` tells whether the first k + 1 sets of the order meet all conditions.
-    enough = (np.cumsum(np.bincount(ids)[order]) >= rows) & (np.arange(1, len(order) + 1) >= sets)
-    for label in () if many else (0, 1):
-        holds = np.bincount(ids, truth.ravel() == label)[order] > 0
-        enough &= np.cumsum(holds) >= min(sets, holds.sum())
-    drawn = order[: np.argmax(enough) + 1] if enough.any() else order
-    return np.flatnonzero(np.isin(ids, drawn))
 
 
 @final
@@ -69,7 +38,7 @@ class Origin:
     target : the name of the target column; empty where it has none
     by_default : whether nobody said which of the two labels is the positive one
     rows : the number of all its rows
-    drawn : why only some of them were drawn, as ``("--quick",)``; () where all rows are there
+    drawn : why only some of them were drawn, as ``"--quick"``; empty where all rows are there
     ids : the columns that were left out as ids
     reader : the function of :mod:`setwise.datasets` that has read it; empty for rows that come from no file
     asked : the arguments that it was given beside the file
@@ -79,7 +48,7 @@ class Origin:
     target: str = ""
     by_default: bool = False
     rows: int = 0
-    drawn: tuple[str, ...] = ()
+    drawn: str = ""
     ids: tuple[str, ...] = ()
     reader: str = ""
     asked: Mapping[str, Any] = field(default_factory=dict)
@@ -174,8 +143,6 @@ class Problem:
             raise TypeError(f"columns must be a tuple, as load_table gives them; got {shown(self.columns)}.")
         if self.columns and len(self.columns) != self.X.shape[1]:
             raise ValueError(f"columns must name the {self.X.shape[1]} features of X; got {len(self.columns)}.")
-        if self.origin is not None:
-            as_kind(self.origin, "origin", Origin, "what setwise.compare.problem gives")
         y = as_array(self.y, "y")
         if y.ndim not in (1, 2) or len(y) != self.X.shape[0]:
             raise ValueError(f"y must have shape (n,) or (n, p) for the {self.X.shape[0]} rows of X; got {y.shape}.")
@@ -255,25 +222,6 @@ class Problem:
         """The ratio of the numbers of test and training rows in k outer folds, in the mean."""
         return 1.0 / (k - 1) if self.times is None else float(np.mean(1.0 / np.arange(1, k + 1)))
 
-    def part(self, rows: int, sets: int, seed: int, why: str = "") -> "Problem":
-        """A random part of the problem, as :func:`drawn_rows` draws it, and ``why``; its code draws the same rows."""
-        drawn = drawn_rows(self.y, rows, sets, seed, self.groups)
-        part = self.take(drawn)
-        if len(drawn) < len(self.y):
-            origin = self.origin or Origin(rows=len(self.y))
-            part = replace(part, origin=replace(origin, drawn=(*origin.drawn, why)))
-        if not self.code or len(drawn) == len(self.y):
-            return part
-        named = [name for name in ("groups", "blocks") if getattr(self, name) is not None]
-        held, taken = "".join(f", {name}" for name in named), "".join(f", {name}[rows]" for name in named)
-        lines = (
-            "from setwise.compare.problem import drawn_rows",
-            "# The comparison saw these rows only; leave the next two lines out to take all of them.",
-            f"rows = drawn_rows(y, {rows}, {sets}, {seed}{', groups' if 'groups' in named else ''})",
-            f"X, y{held} = X[rows], y[rows]{taken}",
-        )
-        return replace(part, code=(*self.code, *lines))
-
 
 def bags(n: int, seed: int) -> Problem:
     """The problem of early detection in ``n`` bags of 15 samples (LH 6.1)."""
@@ -315,21 +263,26 @@ TRAITS: dict[str, tuple[int, ...]] = {
 """Labels of digits, each with the digits that have it."""
 
 
-def digit_traits(count: int = 6) -> Problem:
-    """The multi-label problem of the first ``count`` labels in :data:`TRAITS`, on the 1,797 digits."""
+def digit_traits(count: int = 6, most: int = 1797) -> Problem:
+    """The multi-label problem of the first ``count`` labels in :data:`TRAITS`, on random ``most`` of 1,797 digits."""
     X, y = load_digits(return_X_y=True)
     digits = {name: TRAITS[name] for name in tuple(TRAITS)[:count]}
     Y = np.column_stack([np.isin(y, held) for held in digits.values()]).astype(np.int64)
-    code = (
+    origin, code = None, [
         "import numpy as np",
         "from sklearn.datasets import load_digits",
         "",
         "X, digit = load_digits(return_X_y=True)",
         f"traits = {digits}",
         "y = np.column_stack([np.isin(digit, held) for held in traits.values()]).astype(int)",
-    )
+    ]  # fmt: skip
+    if most < len(y):
+        rows = np.sort(np.random.default_rng(0).permutation(len(y))[:most])
+        X, Y, origin = X[rows], Y[rows], Origin(rows=len(y), drawn="--quick")
+        drawn = f"rows = np.sort(np.random.default_rng(0).permutation(len(y))[:{most}])"
+        code += [drawn, "X, y = X[rows], y[rows]"]
     about = "Real images of 8 x 8 pixels (scikit-learn's digits): what is true of the digit?"
-    return Problem("traits of digits", about, X, Y, None, tuple(digits), code=code)
+    return Problem("traits of digits", about, X, Y, None, tuple(digits), code=tuple(code), origin=origin)
 
 
 def read(data: str, asked: Mapping[str, Any]) -> Problem:

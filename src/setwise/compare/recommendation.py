@@ -23,6 +23,7 @@ from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task, compared
 from setwise.estimators.selection.choice import Candidate, choose, chosen_of, errors_needed, judge
 from setwise.estimators.selection.floors import FlooredThreshold, calls
+from setwise.estimators.selection.problem import SelectionProblem as Rows
 from setwise.estimators.selection.strategies import OwnPrediction, Rule
 
 Admits = Callable[[str, str], bool]
@@ -48,6 +49,15 @@ class CandidateChoice:
     chosen: Key
     held_out: Mapping[Key, Any]
     sources: BaseResponses
+
+    def said(self, new: Rows | None = None) -> dict[Key, Any]:
+        """What each rule says of new rows, or of these rows by models that did not see them: labels, or scores."""
+        # What a model says of the rows is kept for all strategies.
+        known = {
+            source: source.held_out() if new is None else source.fresh(new.X, new.task.groups)
+            for source in map(self.sources.of, self.rules)
+        }
+        return {key: rule.labels(known[self.sources.of(key)]) for key, rule in self.rules.items()}
 
 
 def decide(fits: Fits, measured: NamedLoss, plan: Plan, admits: Admits | None = None) -> CandidateChoice:

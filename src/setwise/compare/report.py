@@ -1,8 +1,7 @@
-"""Answers on disk and in a terminal: report.html with everything inside, pictures, and results.json."""
+"""Answers on disk and in a terminal: report.html with everything inside, and results.json."""
 
 import base64
 import json
-import re
 from collections.abc import Sequence
 from datetime import date
 from html import escape
@@ -104,28 +103,15 @@ HOW = (
 )
 
 
-def earlier(out: Path) -> list[Path]:
-    """The files of the earlier report in the folder ``out``; none if it is empty or does not exist.
-
-    Raises
-    ------
-    ValueError : if the folder holds anything else
-    OSError : if ``out`` is no folder or cannot be read
-    """
-    if not out.exists():
-        return []
-    try:
-        listed = list(json.loads((out / RESULTS).read_text(encoding="utf-8"))["files"])
-    except (OSError, ValueError, KeyError, TypeError):
-        # A folder without readable results holds no report, so whatever it holds is foreign.
-        listed = []
-    held = sorted(out.iterdir())
-    foreign = [path.name for path in held if path.name not in listed or not path.is_file()]
+def check_folder(out: Path) -> None:
+    """Raise ValueError if the folder ``out`` holds anything but an earlier report; OSError if it cannot be read."""
+    # A page without results is not of a report.
+    known = {PAGE, RESULTS} if (out / RESULTS).is_file() else set()
+    foreign = sorted({path.name for path in out.iterdir()} - known) if out.exists() else []
     if foreign:
         raise ValueError(
             f"the folder {out} holds {foreign[0]!r}, which is not of an earlier report; name another folder by --out."
         )
-    return held
 
 
 def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float, command: str = "") -> list[Path]:
@@ -139,22 +125,18 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float,
     ValueError : if the folder holds anything but an earlier report
     OSError : if it cannot be written
     """
-    parts, images = list[str](), dict[str, bytes]()
+    parts, pictured = list[str](), False
     for answer in found:
-        stem = re.sub(r"[^a-z0-9]+", "-", f"{answer.problem.name} {answer.measured.name}".lower()).strip("-")
-        own = drawn(answer)
-        parts.append(_section(answer, own))
-        images |= {f"{stem}-{name}.png": data for name, data in own.items()}
-    files = [PAGE, RESULTS, *images]
+        images = drawn(answer)
+        parts.append(_section(answer, images))
+        pictured |= bool(images)
     day = date.today().isoformat()
     made = f"{f'{command}, ' if command else ''}{day}, setwise {__version__}, {seconds:.0f} s."
-    page = visible(_page(title, parts, made, bool(images))).encode("utf-8", "xmlcharrefreplace")
+    page = visible(_page(title, parts, made, pictured)).encode("utf-8", "xmlcharrefreplace")
     content = {
         "command": command,
         "date": day,
         "title": title,
-        # By this list a later run tells the files of a report from others.
-        "files": files,
         "setwise": __version__,
         "seconds": round(seconds, 2),
         "answers": [_result(answer) for answer in found],
@@ -162,14 +144,12 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float,
     results = HIDDEN.sub(lambda c: f"\\u{ord(c[0]):04x}", json.dumps(content, indent=1, ensure_ascii=False)) + "\n"
     out.mkdir(parents=True, exist_ok=True)
     # Everything is computed by now, so that a failure before leaves the earlier report as it was.
-    for path in earlier(out):
-        if path.name not in files:
-            path.unlink()
-    # The list of files is written first: if a later file fails, the folder still counts as a report.
-    for name, data in {RESULTS: results.encode("utf-8", "backslashreplace"), PAGE: page, **images}.items():
+    check_folder(out)
+    # By the results a later run knows the folder: if the page fails, it still counts as a report.
+    for name, data in {RESULTS: results.encode("utf-8", "backslashreplace"), PAGE: page}.items():
         with written_whole(out / name) as part:
             part.write_bytes(data)
-    return [out / name for name in files]
+    return [out / PAGE, out / RESULTS]
 
 
 def drawn(found: Answer) -> dict[str, bytes]:
@@ -207,7 +187,7 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
         f"<h2>{escape(words.heading(found))}</h2><p>{'<br>'.join(map(escape, words.facts(found)))}</p>"
         f'<dl class="answer">{answer}</dl>'
         f"<h3>{linked('All ways that were tried', pages.WHAT_IS_TRIED)}</h3>"
-        f'<p class="note">{escape(words.legend(found, "the star is recommended"))}</p>'
+        f'<p class="note">{escape(words.legend(found))}</p>'
         f"<pre>{escape(words.table(found))}</pre>{_rules(found)}"
         f"{''.join(f'<p>{escape(sentence)}</p>' for sentence in details)}{shown}"
         f"<h3>{linked('The same in Python', pages.FROM_PYTHON)}</h3><pre>{escape(found.winner.code)}</pre>"
@@ -245,17 +225,16 @@ def _page(title: str, parts: Sequence[str], made: str, pictured: bool) -> str:
 INDENT = 13
 
 
-def section(found: Answer, bold: bool) -> str:
+def section(found: Answer) -> str:
     """The text of one answer: the problem, the parts of the answer, the table, and the details."""
     head = in_line(words.heading(found))
     lines = [head, "=" * len(head), *map(wrap, words.facts(found)), ""]
     for title, told in words.headline(found).items():
         paragraphs = told if title in ("DATA", "WHY") else [" ".join(told)]
         text = "\n".join(wrap(paragraph, INDENT) for paragraph in paragraphs)[len(title) :]
-        lines.append(f"\033[1m{title}\033[0m{text}" if bold else f"{title}{text}")
-    legend = words.legend(found, f"{'bold' if bold else 'the star'} is recommended")
+        lines.append(f"{title}{text}")
     details = "\n".join(map(wrap, words.details(found)))
-    return "\n\n".join(filter(None, ["\n".join(lines), wrap(legend), words.table(found, bold), details]))
+    return "\n\n".join(filter(None, ["\n".join(lines), wrap(words.legend(found)), words.table(found), details]))
 
 
 def summary(found: Sequence[Answer]) -> list[str]:

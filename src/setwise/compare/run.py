@@ -98,22 +98,22 @@ def compare(
     (('linear', 'threshold'), [0.2, 0.11])
     """
     plan = Plan() if plan is None else plan
-    _check(problem, measures, plan, advance, test, notes, budget)
+    _check(problem, measures, plan, test, budget)
     if checkpoint is not None:
         as_kind(checkpoint, "checkpoint", OpenCheckpoint, "Checkpoint('fit.npz').open()")
-    if others is not None:
-        as_kind(others, "others", OtherRows, "those that setwise.compare.command.read_sample gives")
     clock, costs = Clock(budget), Costs.of(problem, measures)
     whole = rows_of(problem, measures[0])
-    check_size(problem, plan)
+    fewest = int(np.bincount(problem.y.ravel(), minlength=2).min())
+    needed = max(plan.folds, -(-plan.inner * plan.folds // (plan.folds - 1)))
     try:
+        if fewest < needed and not problem.many:
+            raise ValueError(f"it has {fewest} rows of one class, and {needed} are needed.")
         folds = problem.outer_folds(whole, plan.folds, plan.seed)
         for train, _ in folds:
             whole.take(train).folds(plan.inner, 0)
     except ValueError as error:
-        raise _too_small(problem, plan, str(error)) from None
-    if plan.floor is not None:
-        plan.floor.check(whole.target)
+        parts = f"{plan.folds} outer folds with {plan.inner} folds inside each"
+        raise Refusal(f"The problem {problem.name} is too small for {parts}: {error}", HOW_IT_CHOOSES) from None
     kept = None if checkpoint is None else checkpoint.part("all rows")
     plan = planned(checkpoint, plan)
     choice = _Choice(Fits(whole, problem, plan, "all rows", advance, kept), problem, plan, costs, clock)
@@ -130,43 +130,29 @@ END = 0.95
 """The share of a budget after which no outer fold may end; the rest is for the report."""
 
 
-def _check(
-    problem: object, measures: object, plan: object, advance: object, test: object, notes: object, budget: object
-) -> None:
-    """Refuse what is none of the kinds that a comparison takes."""
-    for name, one in (("problem", problem), ("test", test)):
-        if name == "problem" or one is not None:
-            X = as_kind(one, name, Problem, "Problem(name, about, X, y)").X
-            values = X.data if issparse(X) else X
-            if values.dtype.kind == "f" and np.isinf(values).any():
-                raise ValueError(f"X of the {name} must not hold inf.")
+def _check(problem: Problem, measures: Sequence[NamedLoss], plan: Plan, test: Problem | None, budget: object) -> None:
+    """Refuse what is none of the kinds that a comparison takes, and measures and floors that do not fit."""
+    as_kind(problem, "problem", Problem, "Problem(name, about, X, y)")
+    as_kind(test or problem, "test", Problem, "Problem(name, about, X, y)")
+    for name, one in (("problem", problem), ("test", test or problem)):
+        values = one.X.data if issparse(one.X) else one.X
+        if values.dtype.kind == "f" and np.isinf(values).any():
+            raise ValueError(f"X of the {name} must not hold inf.")
+    if test is not None and test.X.shape[1] != problem.X.shape[1]:
+        raise ValueError(f"test must have the {problem.X.shape[1]} features of the problem; got {test.X.shape[1]}.")
     as_kind(plan, "plan", Plan, "Plan()")
     if not isinstance(measures, Sequence) or not measures or not all(isinstance(m, NamedLoss) for m in measures):
         raise TypeError(f"measures must be a list, as [NamedLoss('f1', FBeta())]; got {shown(measures)}.")
-    if not callable(advance):
-        raise TypeError(f"advance must be a function of what was done and how much; got {shown(advance)}.")
-    if isinstance(notes, str) or not isinstance(notes, Sequence) or not all(isinstance(one, str) for one in notes):
-        raise TypeError(f"notes must be a list of sentences; got {shown(notes)}.")
     if budget is not None:
         as_number(budget, "budget", low=0.0, open_low=True)
-    if isinstance(test, Problem) and isinstance(problem, Problem) and test.X.shape[1] != problem.X.shape[1]:
-        raise ValueError(f"test must have the {problem.X.shape[1]} features of the problem; got {test.X.shape[1]}.")
-
-
-def check_size(problem: Problem, plan: Plan) -> None:
-    """Raise ValueError if a class is too rare to be in all outer and inner folds."""
-    if problem.many:
-        return
-    fewest = int(np.bincount(problem.y.ravel(), minlength=2).min())
-    needed = max(plan.folds, -(-plan.inner * plan.folds // (plan.folds - 1)))
-    if fewest < needed:
-        raise _too_small(problem, plan, f"it has {fewest} rows of one class, and {needed} are needed.")
-
-
-def _too_small(problem: Problem, plan: Plan, why: str) -> Refusal:
-    """The refusal of a problem that has too few rows for the folds, and why."""
-    folds = f"{plan.folds} outer folds with {plan.inner} folds inside each"
-    return Refusal(f"The problem {problem.name} is too small for {folds}: {why}", HOW_IT_CHOOSES)
+    for measured in measures:
+        measured.loss.check(problem.sets)
+        if plan.floor is not None and measured.orders:
+            raise ValueError(f"a floor is kept by a threshold, and {measured.title} has none.")
+    if plan.floor is not None:
+        if problem.many:
+            raise ValueError("a floor of recall or precision is for one label a row; the target is a label matrix.")
+        plan.floor.check(problem.y)
 
 
 @final
@@ -316,10 +302,10 @@ class _MeasureRecord:
     def see(self, fits: Fits, test: Rows) -> None:
         """Choose on the training part and judge on the test part of one outer fold."""
         decision = decide(fits, self.measured, self.plan)
-        found, reached = self._judged(decision, test)
-        self.losses.append(found)
+        task, said = judged_by(test.task, self.measured), decision.said(test)
+        self.losses.append({key: task.mean_loss(one) for key, one in said.items()})
         self.chosen.append(decision.chosen)
-        self.reached.append(reached)
+        self.reached.append(self._reached(task, said))
 
     def require_floor(self, fits: Fits) -> None:
         """Raise Refusal unless a base model keeps the floors on these rows."""
@@ -335,27 +321,15 @@ class _MeasureRecord:
                 return
         raise Refusal(f"no base model keeps {self.plan.floor.words} on all rows. Nearest is {max(unmet)[1]}", OPTIONS)
 
-    def _judged(self, decision: CandidateChoice, test: Rows) -> tuple[dict[Key, float], dict[Key, FloorShares]]:
-        """The loss of each rule on new rows, and under floors what it reaches there."""
-        task = judged_by(test.task, self.measured)
-        # What a model says of the rows is kept for all strategies.
-        fresh = {source: source.fresh(test.X, task.groups) for source in map(decision.sources.of, decision.rules)}
-        losses, reached = dict[Key, float](), dict[Key, FloorShares]()
-        for key, rule in decision.rules.items():
-            predicted = rule.labels(fresh[decision.sources.of(key)])
-            losses[key] = task.mean_loss(predicted)
-            if self.plan.floor is not None:
-                reached[key] = self.plan.floor.reached(task, predicted)
-        return losses, reached
+    def _reached(self, task: Task, said: Mapping[Key, Any]) -> dict[Key, FloorShares]:
+        """What each rule reaches under floors by what it has said; nothing without floors."""
+        return {} if self.plan.floor is None else {key: self.plan.floor.reached(task, one) for key, one in said.items()}
 
-    def _floored(self, decision: CandidateChoice, task: Task, test: Mapping[Key, FloorShares]) -> FloorReport | None:
+    def _floored(self, decision: CandidateChoice, test: Mapping[Key, FloorShares]) -> FloorReport | None:
         """How the ways keep the floors; None without floors."""
         if self.plan.floor is None:
             return None
-        reached = {
-            key: self.plan.floor.reached(task, rule.labels(decision.sources.of(key).held_out()))
-            for key, rule in decision.rules.items()
-        }
+        reached = self._reached(self.task, decision.said())
         able = frozenset(key for key, rule in decision.rules.items() if not rule.short and reached[key].kept)
         return FloorReport(self.plan.floor, reached, tuple(self.reached), able, test)
 
@@ -368,28 +342,28 @@ class _MeasureRecord:
         repeated = len(self.losses) >= min(LEAST_FOLDS, self.plan.folds)
         losses = self.losses if repeated else self._inside
         choices = self.chosen if repeated else [decision.chosen] * len(losses)
-        unseen = None if test is None else rows_of(test, self.measured)
-        on_test, kept_on_test = ({}, {}) if unseen is None else self._judged(decision, unseen)
+        unseen = rows_of(test or self.problem, self.measured)
+        on_test = {} if test is None else decision.said(unseen)
         rows = tuple(
             CandidateResult(
                 **vars(candidate),
                 outer=np.array([found.get(candidate.key, np.nan) for found in losses]),
-                test=on_test.get(candidate.key, np.nan),
+                test=unseen.task.mean_loss(on_test[candidate.key]) if candidate.key in on_test else np.nan,
             )
             for candidate in decision.candidates
         )
         found = Answer(
             self.problem, self.measured, self.plan, rows, decision.chosen, tuple(choices),
-            Recommendation(decision.chosen), floored=self._floored(decision, task, kept_on_test), repeated=repeated,
-            notes=notes,
+            Recommendation(decision.chosen), floored=self._floored(decision, self._reached(unseen.task, on_test)),
+            repeated=repeated, notes=notes,
         )  # fmt: skip
         key = found.chosen if found.changes else found.reference.key
         winner = recommendation_of(key, decision, task, self.problem, self.measured, self.plan)
         return replace(
             found,
             winner=winner,
-            test_differs=() if unseen is None else self._differences(decision, key, winner.labels, unseen),
-            test_gain=None if unseen is None else self._on_test(decision, key, unseen),
+            test_differs=() if test is None else self._differences(decision, key, winner.labels, unseen),
+            test_gain=self._on_test(unseen.task, on_test, key),
             others=None if others is None else self._on_others(decision, key, others, advance),
         )
 
@@ -402,21 +376,17 @@ class _MeasureRecord:
         known = TrainingRows.of(held.X, held.columns, held.groups, called)
         return tuple(known.differences(test.X, held.columns, names, labels, held.classes))
 
+    def _on_test(self, task: Task, said: Mapping[Key, Any], key: Key) -> tuple[float, float, float] | None:
+        """What the recommendation gains over the reference on further rows, with a bootstrap interval."""
+        first = (FIRST, self.reference.name)
+        if not said or self.measured.orders or key == first:
+            return None
+        found = gain_of(task, said[first], said[key])
+        return found.gain, *found.interval
+
     def _on_others(self, decision: CandidateChoice, key: Key, others: OtherRows, advance: Advance) -> OtherRowsReport:
         """What the recommendation, the reference and logistic regression at 0.5 reach on the other rows of a file."""
         advance(f"the other rows, {self.measured.title}", 0)
         keys = [one for one in dict.fromkeys((key, decision.candidates[0].key, PLAIN)) if one in decision.rules]
         ways = {one: (decision.rules[one], decision.sources.of(one)) for one in keys}
         return others.judge(ways, self.measured, self.plan.floor)
-
-    def _on_test(self, decision: CandidateChoice, key: Key, test: Rows) -> tuple[float, float, float] | None:
-        """What the recommendation gains over the reference on further rows, with a bootstrap interval."""
-        first = decision.candidates[0].key
-        if self.measured.orders or key == first:
-            return None
-        task = judged_by(test.task, self.measured)
-        usual, advised = (
-            decision.rules[one].labels(decision.sources.of(one).fresh(test.X, task.groups)) for one in (first, key)
-        )
-        found = gain_of(task, usual, advised)
-        return found.gain, *found.interval

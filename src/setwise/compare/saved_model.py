@@ -3,10 +3,10 @@
 import json
 import sys
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, final
@@ -127,7 +127,7 @@ class SavedModel:
     def _check_answer(self, name: str) -> None:
         """Raise Refusal unless it labels a row of numbers, as those of files are; ``name`` is the file."""
         if bad := not_numbers(self.estimator):
-            raise Refusal(f"{name} cannot be saved: {bad} holds NaN or inf; fit it to rows of numbers.", OWN_MODEL)
+            raise Refusal(f"{name} cannot be saved: {bad} is NaN; fit it to rows of numbers.", OWN_MODEL)
         width = len(self.columns) or self.n_features if self.places is None else len(self.places)
         try:
             check_content(self.estimator)
@@ -302,7 +302,7 @@ def load_model(path: str | Path) -> SavedModel:
             raise ValueError(f"it holds {type(found).__name__}, which skops.io.load reads")
         check_content(found)
         if bad := not_numbers(found):
-            raise ValueError(f"{bad} holds NaN or inf")
+            raise ValueError(f"{bad} is NaN")
         # The fields are checked as those of a new object are.
         model = replace(found)
         training = None if model.training is None else replace(model.training)
@@ -343,27 +343,21 @@ def _with_homes(path: Path) -> bytes:
         for info in held.infolist():
             data = held.read(info)
             if info.filename == "schema.json":
-                schema = json.loads(data)
-                own = [one for one in _nodes(schema, "__module__") if str(one["__module__"]).split(".")[0] == "setwise"]
-                homes = _homes({str(node.get("__class__")) for node in own})
-                for node in own:
-                    node["__module__"] = homes.get(str(node.get("__class__")), node["__module__"])
-                data = json.dumps(schema, indent=2).encode()
+                data = json.dumps(json.loads(data, object_hook=_at_home), indent=2).encode()
             written.writestr(info.filename, data)
     return copy.getvalue()
 
 
-def _homes(wanted: set[str]) -> dict[str, str]:
-    """The modules of the classes of setwise with these names; a name in a file imports nothing but our packages."""
-    packages = [import_module(package) for package in PACKAGES]
-    public = {name: getattr(held, name).__module__ for held in packages for name in wanted & {*held.__all__}}
-    parts = {
-        name: home
-        for home, held in list(sys.modules.items())
-        for name in wanted
-        if home.startswith("setwise.") and getattr(vars(held).get(name), "__module__", None) == home
-    }
-    return parts | public
+def _at_home(node: dict[str, Any]) -> dict[str, Any]:
+    """A node of a schema with the module of its class; a name in a file imports nothing but our packages."""
+    name = str(node.get("__class__"))
+    if str(node.get("__module__")).split(".")[0] != "setwise":
+        return node
+    packages = map(import_module, PACKAGES)
+    public = (getattr(held, name).__module__ for held in packages if name in held.__all__)
+    loaded = [(home, vars(held).get(name)) for home, held in list(sys.modules.items()) if home.startswith("setwise.")]
+    parts = (home for home, found in loaded if getattr(found, "__module__", None) == home)
+    return node | {"__module__": next(chain(public, parts), node["__module__"])}
 
 
 def _refuse_unknown(skops: ModuleType, data: bytes) -> list[str]:
@@ -372,16 +366,3 @@ def _refuse_unknown(skops: ModuleType, data: bytes) -> list[str]:
     if unknown := [kind for kind in found if not is_known(kind)]:
         raise ValueError(f"it names what is no class of setwise or scikit-learn: {some(unknown)}")
     return found
-
-
-def _nodes(schema: Any, key: str) -> Iterator[dict[str, Any]]:
-    """The nodes of a schema that have a key: ``"file"`` where they read a member of the archive."""
-    stack = [schema]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, dict):
-            stack += node.values()
-            if key in node and "__loader__" in node:
-                yield node
-        elif isinstance(node, list):
-            stack += node

@@ -46,9 +46,8 @@ def facts(found: Answer) -> list[str]:
     # That all rows are one set is what a reader takes for granted.
     sets = [f"{kind[0].upper()}{kind[1:]}."] if problem.many or problem.groups is not None else []
     if origin.drawn:
-        why = listed(list(dict.fromkeys(origin.drawn)))
         saved = " The saved model is fitted to these rows." if found.saved else ""
-        drawn = [f"Compared on {len(problem.y):,} of {origin.rows:,} rows, drawn at random ({why}).{saved}"]
+        drawn = [f"Compared on {len(problem.y):,} of {origin.rows:,} rows, drawn at random ({origin.drawn}).{saved}"]
     return [*([] if origin.file else [problem.about]), *drawn, labels(problem), *sets]
 
 
@@ -312,19 +311,20 @@ def _move(found: Answer) -> str:
     return f"move its threshold to {at}"
 
 
-def table(found: Answer, bold: bool = False) -> str:
+def table(found: Answer) -> str:
     """The mean of the measure on the outer folds ± its standard error, for all strategies and base models."""
     bases, ways = ways_by_strategy(found)
     cells = [[cell(found, row) for row in rows] for rows in ways.values()]
     marks = np.array([[(base, strategy) == found.winner.key for base in bases] for strategy in ways])
-    return grid([WAYS[name].title for name in ways], [base_model(base).title for base in bases], cells, marks, bold)
+    return grid([WAYS[name].title for name in ways], [base_model(base).title for base in bases], cells, marks)
 
 
-def legend(found: Answer, best: str) -> str:
-    """What the table holds, with what ``best`` says of the mark of the recommendation."""
+def legend(found: Answer) -> str:
+    """What the table holds."""
     held = chain(*ways_by_strategy(found)[1].values())
     broken = "; what stands in brackets breaks the floor" if any(breaks(found, row) for row in held) else ""
-    return f"{found.measured.title}, mean ± standard error of the folds ({found.measured.better}; {best}{broken}):"
+    mean = f"{found.measured.title}, mean ± standard error of the folds"
+    return f"{mean} ({found.measured.better}; the star is recommended{broken}):"
 
 
 def breaks(found: Answer, row: CandidateResult | None) -> bool:

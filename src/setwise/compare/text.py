@@ -70,18 +70,13 @@ def wrap(sentence: str, margin: int = 0) -> str:
     return lines.fill(in_line(sentence))
 
 
-def grid(
-    rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], best: np.ndarray, bold: bool
-) -> str:
-    """A table in plain text; the cells that ``best`` marks are printed bold with ``bold``, otherwise with a star."""
-    widths = [max(len(c), *(len(r[j]) for r in cells)) + 1 for j, c in enumerate(columns)]
-    left = max(map(len, rows))
-    lines = [" " * left + "  " + "  ".join(c.rjust(w - 1) + " " for c, w in zip(columns, widths, strict=True)).rstrip()]
+def grid(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], best: np.ndarray) -> str:
+    """A table in plain text; the cells that ``best`` marks have a star."""
+    # Every cell has room for a star, so that the figures of a column stay aligned.
+    lines = [["", *(f"{name} " for name in columns)]]
     for name, row, marks in zip(rows, cells, best, strict=True):
-        line = name.ljust(left)
-        for cell, width, mark in zip(row, widths, marks, strict=True):
-            # Every cell has room for a star, so that the figures of a column stay aligned.
-            text = (cell + ("*" if mark and not bold else " ")).rjust(width)
-            line += "  " + (f"\033[1m{text}\033[0m" if mark and bold else text)
-        lines.append(line.rstrip())
-    return "\n".join(lines)
+        lines.append([name, *(cell + "* "[not mark] for cell, mark in zip(row, marks, strict=True))])
+    left, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
+    return "\n".join(
+        "  ".join([first.ljust(left), *map(str.rjust, others, widths)]).rstrip() for first, *others in lines
+    )

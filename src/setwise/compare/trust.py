@@ -14,14 +14,11 @@ from sklearn.ensemble._forest import BaseForest
 from sklearn.ensemble._gb import BaseGradientBoosting
 from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import BaseHistGradientBoosting
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
-from sklearn.gaussian_process.kernels import Kernel
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
 from setwise.compare.stored_booster import StoredBooster, fits_together
-from setwise.estimators.selection.out_of_fold import ColumnScaling
-from setwise.estimators.selection.strategies import Rule
 
 PLAIN = frozenset(
     {
@@ -39,27 +36,11 @@ PLAIN = frozenset(
 ASIDE = frozenset({"tests", "externals", "conftest", "_testing", "cli"})
 """Parts of the names of modules whose content no model needs."""
 
-REPORTS = frozenset(
-    {
-        "_fit_X", "best_score_", "error_score", "loss_curve_", "oob_decision_function_", "oob_improvement_",
-        "oob_prediction_", "oob_score_", "oob_scores_", "scores_", "train_score_", "validation_score_",
-        "validation_scores_",
-    }
-)  # fmt: skip
-"""What may be NaN in an estimator that predicts: how it did, and rows with gaps that neighbors are sought among."""
-
-OWN = frozenset({"coef_", "intercept_"})
-"""What an estimator of setwise predicts with, beside other objects; of its other figures some may not be known."""
-
-FINITE = frozenset({"coef_", "coefs_", "dual_coef_", "theta_"})
-"""Weights that are not infinite either; an intercept of inf calls all rows positive."""
+WEIGHTS = ("coef_", "intercept_", "coefs_", "intercepts_", "theta_", "var_")
+"""What linear models, networks and naive Bayes predict with."""
 
 BITSET = 8
 """The number of 32-bit words with which boosted trees write a set of categories."""
-
-
-class UnsafeError(ValueError):
-    """The content of a file could make scikit-learn read memory that is not its own."""
 
 
 def is_known(name: str) -> bool:
@@ -85,7 +66,7 @@ def is_known(name: str) -> bool:
 
 
 def check_content(root: object) -> None:
-    """Raise UnsafeError if a tree or a sparse matrix inside an object points outside of its arrays.
+    """Raise ValueError if a tree or a sparse matrix inside an object points outside of its arrays.
 
     scikit-learn follows the nodes of trees without a check of their bounds.
     """
@@ -97,46 +78,24 @@ def check_content(root: object) -> None:
                 # An estimator that is not fitted is a pattern for others, and refuses to predict. Its properties are
                 # not asked, since some of them walk along the trees.
                 if isinstance(found, kind) and (not fitted or fitted in vars(found)) and not check(found):
-                    raise UnsafeError("its nodes do not fit together")
+                    raise ValueError("its nodes do not fit together")
         except Exception as error:
-            raise UnsafeError(f"a {type(found).__name__} in it is damaged: {error}") from None
+            raise ValueError(f"a {type(found).__name__} in it is damaged: {error}") from None
 
 
 def not_numbers(root: object) -> str:
-    """Words on the first NaN that an object predicts with, as ``"coef_ of its LogisticRegression"``, or ``""``.
+    """Words on the first weights inside an object that are NaN, as ``"coef_ of its LogisticRegression"``, or ``""``.
 
-    With such numbers most estimators label all rows alike, and say nothing. What only transforms may hold NaN, as the
-    mean of a column of gaps.
+    With such weights most estimators label all rows alike, and say nothing.
     """
     for found in reachable(root):
-        for name, value in _read_by_predict(found).items():
-            for part in value if isinstance(value, list | tuple) else [value]:
-                numbers = _as_numbers(part.data if issparse(part) else part)
-                if np.isnan(numbers).any() or (name in FINITE and np.isinf(numbers).any()):
+        for name in WEIGHTS:
+            held: Any = getattr(found, "__dict__", {}).get(name)
+            for part in held if isinstance(held, list) else [held]:
+                weights = np.asarray(part.data if issparse(part) else part)
+                if weights.dtype.kind in "fc" and np.isnan(weights).any():
                     return f"{name} of its {type(found).__name__}"
     return ""
-
-
-def _as_numbers(value: Any) -> Any:
-    """The real or complex numbers that a value holds; none where it is something else, as text or whole numbers."""
-    array = np.asarray(value if isinstance(value, float | complex | np.inexact | np.ndarray) else [])
-    if array.dtype.kind == "O":
-        array = np.array([one for one in array.ravel() if isinstance(one, float | complex | np.inexact)])
-    return array if array.dtype.kind in "fc" else np.zeros(0)
-
-
-def _read_by_predict(found: object) -> dict[str, Any]:
-    """The attributes of an object that its predictions may depend on, by name; none if it does not predict."""
-    if isinstance(found, Tree):
-        return {"value": found.value, "threshold": found.threshold}
-    if isinstance(found, TreePredictor):
-        return {name: found.nodes[name] for name in ("value", "num_threshold")}
-    if isinstance(found, Rule | ColumnScaling | Kernel):
-        return vars(found)
-    if not hasattr(type(found), "predict"):
-        return {}
-    own = type(found).__module__.startswith("setwise.")
-    return {name: value for name, value in vars(found).items() if (name in OWN if own else name not in REPORTS)}
 
 
 def reachable(root: object) -> Iterator[Any]:
@@ -169,7 +128,7 @@ def _inside(left: Any, right: Any, inner: Any, count: int) -> bool:
 
 
 def _tree(tree: Any) -> bool:
-    if not 0 < tree.node_count <= tree.capacity:
+    if not 0 < tree.node_count <= tree.capacity or np.isnan(tree.value).any() or np.isnan(tree.threshold).any():
         return False
     inner = tree.children_left != -1
     used = tree.feature[inner]
@@ -184,6 +143,7 @@ def _predictor(predictor: Any) -> bool:
     bits = [predictor.raw_left_cat_bitsets, predictor.binned_left_cat_bitsets]
     fits = all(b.ndim == 2 and b.shape[1] == BITSET and (sets < len(b)).all() for b in bits)
     left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
+    fits = fits and not np.isnan(nodes["value"]).any()
     return nodes.ndim == 1 and len(nodes) > 0 and bool(fits) and _inside(left, right, inner, len(nodes))
 
 

@@ -272,9 +272,7 @@ def _predict(options: argparse.Namespace) -> int:
     """The command ``setwise predict``."""
     from setwise.compare.predict import predict_command
 
-    text, notes, done = predict_command(
-        options.model, options.data, options.out, options.group, options.keep, options.sep, options.encoding
-    )
+    text, notes, done = predict_command(options)
     for note in notes:
         _note(f"setwise: {in_line(note)}")
     if options.out is None:

@@ -399,7 +399,7 @@ def test_features_without_names_of_columns_are_audited_too(tmp_path, monkeypatch
     held = {}
     exec("\n".join(problem.code), held)
     assert (held["X"] == problem.X).all()
-    assert (read_test("t.npz", problem, None, None).X == problem.X).all()
+    assert (read_test("t.npz", problem, {}).X == problem.X).all()
     assert audited(read("t.npz", {}), ["feature 3"]).places.tolist() == [1, 2, 3]
 
 

@@ -219,7 +219,10 @@ def compare_command(
     for one in work:
         for finding in one.problem.findings:
             say(finding.sentence)
-        check(one, options)
+        if options.save is not None and len(one.measures) > 1:
+            raise ValueError("--save takes the model of one measure; name one loss.")
+        if options.average is not None and not one.problem.many:
+            raise ValueError("--average says what a set is in a label matrix; name several target columns.")
     if options.save is not None:
         require_skops(f"to save {as_saved_path(options.save).name}")
         try_file(options.save)
@@ -265,14 +268,6 @@ def _written(kept: OpenCheckpoint | None) -> Iterator[None]:
     finally:
         if kept is not None:
             kept.write()
-
-
-def check(work: ComparisonTask, options: Namespace) -> None:
-    """Refuse options that do not fit the data or the measures."""
-    if options.save is not None and len(work.measures) > 1:
-        raise ValueError("--save takes the model of one measure; name one loss.")
-    if options.average is not None and not work.problem.many:
-        raise ValueError("--average says what a set is in a label matrix; name several target columns.")
 
 
 def run(
@@ -360,9 +355,7 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
         problem = read(options.data, asked_of(options))
     problem = audited(problem, options.keep_column or (), options.time_column, plan.folds)
     others = others and replace(others, problem=problem)
-    test = None
-    if options.test is not None:
-        test = read_test(options.test, problem, options.target, options.group, options.sep, options.encoding)
+    test = None if options.test is None else read_test(options.test, problem, asked_of(options))
     return [ComparisonTask(problem, measures_of(options.loss or usual_loss(options), average), test, others)]
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from argparse import Namespace
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,36 +18,29 @@ from setwise.datasets.columns import word
 from setwise.datasets.files import FeatureNames, NewRows, load_numbered, load_rows
 
 
-def predict_command(
-    model: Path,
-    data: str,
-    out: Path | None = None,
-    group: str | None = None,
-    keep: str | None = None,
-    sep: str | None = None,
-    encoding: str | None = None,
-) -> tuple[str, list[str], str]:
+def predict_command(options: Namespace) -> tuple[str, list[str], str]:
     """Label the rows of a file; returns the text of the table of labels, sentences on rows that differ from those of
     the training, and one that counts the labels.
 
     The table has a row for each row of the file, in the same order: the columns to ``keep``, the group, the label, and
     the score of the positive label. For a label matrix it has a column for each label, and then for each score. With
-    ``out`` it is written there as CSV, after everything else went well.
+    ``--out`` it is written there as CSV, after everything else went well.
 
     Raises
     ------
     ValueError, OSError : in one sentence, for anything that is wrong with the model, the data or the place to write
     """
+    model, data, out, form = options.model, options.data, options.out, (options.keep, options.sep, options.encoding)
     if out is not None:
         if out.exists() and any(out.samefile(file) for file in (model, data) if Path(file).exists()):
             raise ValueError(f"--out must not be the model or the data; got {out}.")
         try_file(out)
     held, notes = load_model(model), list[str]()
     # The group is read where it matters, and where it is asked for.
-    group = group or (held.group if held.joint else None)
+    group = options.group or (held.group if held.joint else None)
     if held.columns:
-        rows = load_rows(data, held.columns, group, keep, sep, encoding)
-    elif (keep, sep, encoding) != (None, None, None):
+        rows = load_rows(data, held.columns, group, *form)
+    elif form != (None, None, None):
         raise ValueError(f"--keep, --sep and --encoding are for tables; {model.name} reads features without names.")
     else:
         rows = load_numbered(data, held.n_features, group, held.first)

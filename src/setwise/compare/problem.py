@@ -315,24 +315,17 @@ def problem_of(held: Data, data: str, reader: str, asked: Mapping[str, Any]) -> 
     )  # fmt: skip
 
 
-def read_test(
-    path: str,
-    problem: Problem,
-    target: str | None,
-    group: str | None,
-    sep: str | None = None,
-    encoding: str | None = None,
-) -> Problem:
-    """Further rows of known labels, read as those of the problem are.
+def read_test(path: str, problem: Problem, asked: Mapping[str, Any]) -> Problem:
+    """Further rows of known labels, read as those of the problem are, of which was ``asked`` what :func:`read` takes.
 
     Raises
     ------
     ValueError, OSError : in one sentence, for a file that lacks columns, or holds labels that the problem does not
     """
-    name = Path(path).name
+    name, target, group = Path(path).name, asked.get("target"), asked.get("group")
     if problem.columns:
         names = tuple(problem.classes) if problem.many else (target or (problem.origin or Origin()).target,)
-        found = load_rows(path, problem.columns, group, list(names), sep, encoding)
+        found = load_rows(path, problem.columns, group, list(names), asked.get("sep"), asked.get("encoding"))
         y = targets_of(found.kept, problem, names, f"--test {name}")
         return Problem(name, f"Read from {name}.", found.X, y, found.groups, problem.classes, columns=problem.columns)
     held = load_table(path, target, group, None if problem.many else problem.classes[1])

@@ -10,12 +10,10 @@ from setwise.core.files import in_line
 
 @final
 class ProgressLine:
-    """One line ``label [####----] 37/120 what  12 s`` on a terminal; on other streams, one line at each tenth.
+    """One line ``label 37/120 what  12 s`` on a terminal; on other streams, one such line at each tenth.
 
     If the stream is closed or breaks, only the bar is lost and the work goes on.
     """
-
-    WIDTH = 24
 
     def __init__(self, total: int, label: str, stream: TextIO | None = None) -> None:
         self.total, self.label, self.stream = max(total, 1), label, stream or sys.stderr
@@ -28,17 +26,14 @@ class ProgressLine:
         self.done += steps
         now = time.perf_counter() - self._begin
         last = self.done >= self.total
-        what = in_line(what)
+        text = f"{self.label} {self.done}/{self.total} {in_line(what)}  {now:.0f} s"
         if self._live and (now - self._drawn > 0.1 or last):
             self._drawn = now
-            full = round(self.WIDTH * min(self.done / self.total, 1.0))
-            bar = "#" * full + "-" * (self.WIDTH - full)
-            text = f"{self.label} [{bar}] {self.done}/{self.total} {what}  {now:.0f} s"
             # Padding overwrites the rest of a longer line before.
             self._write("\r" + text.ljust(self._length))
             self._length = len(text)
         elif not self._live and (last or self.done * 10 // self.total > before * 10 // self.total):
-            self._write(f"{self.label} {self.done}/{self.total} {what}  {now:.0f} s\n")
+            self._write(f"{text}\n")
 
     def say(self, sentence: str) -> None:
         """Write a sentence above the line."""

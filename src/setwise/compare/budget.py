@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from setwise.compare.plan import FIRST, QUICK_GRID, Key, NamedLoss, Plan, base_model
 from setwise.compare.problem import Problem
 from setwise.compare.sentences import WAYS, foreign
-from setwise.compare.text import listed, seconds_text
+from setwise.compare.text import seconds_text
 
 ALWAYS = ("as_it_is", "threshold", "order", "decision")
 """Strategies that cost next to nothing, and are never left out."""
@@ -113,14 +113,9 @@ def within(plan: Plan, costs: Costs, budget: float) -> tuple[Plan, list[str]]:
 def left_out(keys: Sequence[Key]) -> list[str]:
     """Words for the base models that are left out, and for strategies over others."""
     bases = [base for base, strategy in keys if not strategy]
-    over: dict[str, list[str]] = {}
-    for base, strategy in keys:
-        # Strategies over a base model that is left out need no words of their own.
-        if strategy and base not in bases:
-            over.setdefault(WAYS[strategy].title, []).append(base_model(base).title)
-    return [base_model(base).title for base in bases] + [
-        f"{title} over {listed(names)}" for title, names in over.items()
-    ]
+    # Strategies over a base model that is left out need no words of their own.
+    over = [f"{WAYS[strategy].title} over {base_model(base).title}" for base, strategy in keys if base not in bases]
+    return [*(base_model(base).title for base in bases), *over]
 
 
 def _steps(plan: Plan) -> list[Key]:

@@ -26,7 +26,7 @@ from setwise.compare.other_rows import OtherRows
 from setwise.compare.plan import BASES, GRID, QUICK_GRID, NamedLoss, Plan, base_model
 from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
-from setwise.compare.report import check_folder, section, summary, write_report
+from setwise.compare.report import check_folder, section, write_report
 from setwise.compare.run import compare
 from setwise.compare.saved_model import SavedModel, as_saved_path, refuse_unsaved, require_skops, save_model
 from setwise.compare.sentences import foreign
@@ -244,7 +244,7 @@ def compare_command(
         title = f"setwise compare: {work[0].problem.name if options.data else 'bundled problems'}"
         with _kept_going(failed, "the report is not written"):
             files = write_report(options.out, found, title, time.perf_counter() - begin, options.command)
-        return [*map(section, found), *(summary(found) if len(found) > 1 else [])], files, failed
+        return list(map(section, found)), files, failed
 
 
 @contextlib.contextmanager

@@ -235,9 +235,3 @@ def section(found: Answer) -> str:
         lines.append(f"{title}{text}")
     details = "\n".join(map(wrap, words.details(found)))
     return "\n\n".join(filter(None, ["\n".join(lines), wrap(words.legend(found)), words.table(found), details]))
-
-
-def summary(found: Sequence[Answer]) -> list[str]:
-    """A summary of several answers: what to do in each of them."""
-    lines = [wrap(f"{one.problem.name}, {one.measured.title}: {words.what_to_do(one)[0]}") for one in found]
-    return ["In short\n========\n" + "\n".join(lines)]

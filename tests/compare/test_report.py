@@ -40,7 +40,7 @@ def test_the_report_holds_everything_inside_and_answers_first(tmp_path):
     assert all(f.stat().st_size > 0 for f in files)
     page = files[0].read_text(encoding="utf-8")
     shown = re.findall(r'<img alt="(\w+)" src="data:image/png;base64,', page)
-    assert set(shown) == {"gain", "threshold", "coefficients"}
+    assert set(shown) == {"gain", "threshold"}
     assert not re.findall(r"src=\"(?!data:)", page)
     assert "http" not in re.sub(f'href="{SITE}', "", page)
     assert "a &lt;title&gt;" in page

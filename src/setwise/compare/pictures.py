@@ -2,7 +2,6 @@
 
 import io
 import warnings
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -24,8 +23,6 @@ def pictures(found: Answer) -> dict[str, bytes]:
     if found.winner.flat is not None and len(found.winner.flat.thresholds) >= 3:
         name = "threshold" if found.winner.flat.shares is None else "floor"
         figures[name] = threshold(found, found.winner.flat)
-    if found.winner.coefficients:
-        figures["coefficients"] = coefficients(found.winner.coefficients)
     return {name: _png(figure) for name, figure in figures.items()}
 
 
@@ -37,16 +34,11 @@ def gain(found: Answer) -> Figure:
     axes.axvspan(*found.gain.interval(), color=BLUE, alpha=0.13, linewidth=0, label="95 % interval")
     axes.axvline(found.gain.mean, color=BLUE, linewidth=1.4, label="mean")
     axes.axvline(0, color=BLACK, linewidth=0.8)
-    _rows(axes, [f"fold {i + 1}" for i in range(len(differences))])
+    axes.set_yticks(range(len(differences)), [f"fold {i + 1}" for i in range(len(differences))])
+    axes.set_ylim(len(differences) - 0.4, -0.6)
     tidy(axes, f"gain in {_plain(found.measured.title)}", "")
     legend_beside(axes)
     return figure
-
-
-def _rows(axes: Axes, names: Sequence[str]) -> None:
-    """Name the rows of a picture, the first of which is at the top."""
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.4, -0.6)
 
 
 def threshold(found: Answer, flat: ThresholdRange) -> Figure:
@@ -82,18 +74,6 @@ def _shares(axes: Axes, found: Answer, flat: ThresholdRange, shares: Values) -> 
             axes.axhline(least, color=color, linewidth=1.2, linestyle="--", label=f"floor: {least:g}")
     axes.plot(flat.thresholds, called, color=GRAY, linewidth=1.4, linestyle="-.", label="rows called positive")
     axes.set_ylim(0.0, 1.02)
-
-
-def coefficients(weights: Mapping[str, float], most: int = 15) -> Figure:
-    """The largest coefficients of a linear model."""
-    largest = sorted(weights.items(), key=lambda pair: -abs(pair[1]))[:most]
-    figure, axes = panel(8.4, 0.9 + 0.24 * len(largest))
-    values = [value for _, value in largest]
-    axes.barh(range(len(largest)), values, color=[BLUE if value > 0 else RED for value in values], alpha=0.75)
-    _rows(axes, [_plain(name)[:40] for name, _ in largest])
-    axes.axvline(0, color=BLACK, linewidth=0.8)
-    tidy(axes, "change for one standard deviation of the feature", "")
-    return figure
 
 
 def _png(figure: Any) -> bytes:

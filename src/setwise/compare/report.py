@@ -166,7 +166,6 @@ CAPTIONS = {
     "threshold": "The measure at other thresholds of the recommended model, on rows held out in training.",
     "floor": "Recall, precision and the share of rows called positive around the recommended threshold, on rows held "
     "out in training. Dashed: the floor.",
-    "coefficients": "The coefficients of the recommended model: how a feature moves the log-odds.",
 }
 
 

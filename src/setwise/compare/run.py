@@ -101,6 +101,12 @@ def compare(
     _check(problem, measures, plan, test, budget)
     if checkpoint is not None:
         as_kind(checkpoint, "checkpoint", OpenCheckpoint, "Checkpoint('fit.npz').open()")
+    if others is not None:
+        as_kind(others, "others", OtherRows, "those that setwise.compare.command.read_sample gives")
+    if not callable(advance):
+        raise TypeError(f"advance must be a function of what was done and how much; got {shown(advance)}.")
+    if isinstance(notes, str) or not isinstance(notes, Sequence) or not all(isinstance(one, str) for one in notes):
+        raise TypeError(f"notes must be a list of sentences; got {shown(notes)}.")
     clock, costs = Clock(budget), Costs.of(problem, measures)
     whole = rows_of(problem, measures[0])
     fewest = int(np.bincount(problem.y.ravel(), minlength=2).min())
@@ -133,7 +139,7 @@ END = 0.95
 def _check(problem: Problem, measures: Sequence[NamedLoss], plan: Plan, test: Problem | None, budget: object) -> None:
     """Refuse what is none of the kinds that a comparison takes, and measures and floors that do not fit."""
     as_kind(problem, "problem", Problem, "Problem(name, about, X, y)")
-    as_kind(test or problem, "test", Problem, "Problem(name, about, X, y)")
+    as_kind(problem if test is None else test, "test", Problem, "Problem(name, about, X, y)")
     for name, one in (("problem", problem), ("test", test or problem)):
         values = one.X.data if issparse(one.X) else one.X
         if values.dtype.kind == "f" and np.isinf(values).any():

@@ -190,6 +190,11 @@ def _add_compare(commands: Any) -> None:
         help="measures, one answer for each, with parameters after colons, as f1,fbeta:2,tversky:0.3:0.7; see "
         "'setwise list' (default: f1)",
     )  # fmt: skip
+    for cell, what in (("fp", "an alarm"), ("fn", "a miss"), ("tp", "a hit"), ("tn", "a right negative")):
+        add.add_argument(
+            f"--{cell}-cost", metavar="COST",
+            help=f"what {what} costs, a number or a column; with costs the measure is the cost of 1,000 rows",
+        )  # fmt: skip
     add.add_argument(
         "--average", choices=("samples", "macro", "micro"),
         help="what a set is in a label matrix: a row, a label, or the whole (default: samples)",

@@ -20,6 +20,7 @@ from setwise.decisions import (
 )
 from setwise.decisions.task import Task, compared
 from setwise.losses import ClassWeightedHamming, Hamming, RowCosts, SumLoss, savings_score
+from setwise.losses.row_costs import Place
 
 
 def drawn(rng, n):
@@ -216,3 +217,11 @@ def test_a_short_text_shows_the_costs():
     assert repr(RowCosts()) == "RowCosts()"
     assert repr(RowCosts(fp=5.0, fn="amount")) == "RowCosts(fp=5, fn='amount')"
     assert repr(RowCosts(fn=np.arange(9.0))) == "RowCosts(fn=[0, 1, 2, ...])"
+
+
+def test_places_read_columns_of_a_table_without_names():
+    X = np.array([[1.0, 7.0], [2.0, 8.0]])
+    costs = RowCosts(fp=5.0, fn=Place("amount", 1))
+    assert costs.read(X).fn.tolist() == [7.0, 8.0]
+    assert costs.read(X).times(10.0).fn.tolist() == [70.0, 80.0]
+    assert (repr(costs), costs.read(X).times(10.0).fp) == ("RowCosts(fp=5, fn=X[:, 1])", 50.0)

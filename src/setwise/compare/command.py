@@ -23,7 +23,7 @@ from setwise.compare.checkpoint import open_for_comparison, read_plan
 from setwise.compare.drift import TrainingRows
 from setwise.compare.memory import WORDS, MemoryAllowance, refuse_too_large
 from setwise.compare.other_rows import OtherRows
-from setwise.compare.plan import BASES, GRID, QUICK_GRID, NamedLoss, Plan, base_model
+from setwise.compare.plan import BASES, COSTS, GRID, QUICK_GRID, NamedLoss, Plan, base_model
 from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
 from setwise.compare.report import check_folder, section, write_report
@@ -35,6 +35,7 @@ from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import as_number
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
+from setwise.datasets.columns import Number, some
 from setwise.datasets.files import as_existing, drawn, parts_of, request
 from setwise.datasets.tables import ParquetTable
 from setwise.estimators import MeasureClassifier
@@ -43,6 +44,7 @@ from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.splits import block_folds
 from setwise.losses import parse_losses
+from setwise.losses.row_costs import Place, RowCosts
 
 PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"
 """1 - tp / (tp + fp), and 1 - tp / (tp + fn), but for a weight of 1e-9 that breaks ties by the other mistakes."""
@@ -336,7 +338,7 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
     if options.data is None:
         given = (
             "target", "group", "positive", "drop", "time_column", "keep_column", "test", "save", "memory", "plan",
-            "kind", "missing", "sep", "encoding",
+            "kind", "missing", "sep", "encoding", "fp_cost", "fn_cost", "tp_cost", "tn_cost",
         )  # fmt: skip
         odd = [name for name in given if getattr(options, name) is not None]
         if odd:
@@ -353,10 +355,43 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
     else:
         refuse_too_large(Path(options.data))
         problem = read(options.data, asked_of(options))
-    problem = audited(problem, options.keep_column or (), options.time_column, plan.folds)
+    costs = costs_of(options, problem)
+    problem = audited(problem, [*(options.keep_column or ()), *costs], options.time_column, plan.folds)
     others = others and replace(others, problem=problem)
     test = None if options.test is None else read_test(options.test, problem, asked_of(options))
-    return [ComparisonTask(problem, measures_of(options.loss or usual_loss(options), average), test, others)]
+    measures = measures_of(options.loss or usual_loss(options), average)
+    if any(given is not None for given in _costs(options).values()):
+        at = {name: Place(name, list(problem.features).index(name)) for name in costs}
+        cells = {cell: at.get(given, given) for cell, given in _costs(options).items() if given is not None}
+        measures = (NamedLoss(COSTS, RowCosts(**{"fp": 0.0, "fn": 0.0, **cells})),)
+    return [ComparisonTask(problem, measures, test, others)]
+
+
+def _costs(options: Namespace) -> dict[str, Any]:
+    """The costs of the options by their cells: numbers, or names of columns."""
+    found = {cell: getattr(options, f"{cell}_cost") for cell in ("tp", "fp", "fn", "tn")}
+    for cell, text in found.items():
+        with contextlib.suppress(TypeError, ValueError):
+            found[cell] = float(text)
+    return found
+
+
+def costs_of(options: Namespace, problem: Problem) -> list[str]:
+    """The columns of the table that are costs; ValueError for those that it has not, and for what does not go along."""
+    given = {cell: cost for cell, cost in _costs(options).items() if cost is not None}
+    if not given:
+        return []
+    odd = [name for name in ("loss", "memory") if getattr(options, name) is not None]
+    if odd:
+        raise ValueError(f"--{odd[0]} and --{next(iter(given))}-cost do not go together: costs are the measure.")
+    if problem.many:
+        raise ValueError(f"--{next(iter(given))}-cost is for one label a row; the target is a label matrix.")
+    numbers = [column.name for column in problem.columns if isinstance(column, Number)]
+    for cell, cost in given.items():
+        if isinstance(cost, str) and cost not in numbers:
+            known = f"of {problem.name}, which has {some(numbers)}" if numbers else f"; {problem.name} has none"
+            raise ValueError(f"--{cell}-cost must be a number or a column of numbers {known}; got {cost!r}.")
+    return [cost for cost in given.values() if isinstance(cost, str)]
 
 
 def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:

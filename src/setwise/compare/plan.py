@@ -32,6 +32,7 @@ from setwise.estimators.selection.floors import FlooredThreshold, NearestThresho
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.strategies import ScoreOrder, SingleThreshold, Strategy
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
+from setwise.losses.row_costs import RowCosts
 
 ORDER_REPLICATES = 200
 """Draws of the bootstrap; each of them sorts all rows."""
@@ -63,7 +64,10 @@ SCORES: dict[str, str] = {
 }
 """The losses that are one minus a measure by which users know them, with the names of these measures."""
 
-HEADINGS = {"tversky:1:1e-9": "precision", "tversky:1e-9:1": "recall"}
+COSTS = "costs"
+"""What the measure is called where each row has its costs."""
+
+HEADINGS = {"tversky:1:1e-9": "precision", "tversky:1e-9:1": "recall", COSTS: "cost of 1,000 rows"}
 """The names of losses with parameters that users know under another name."""
 
 
@@ -126,6 +130,11 @@ class NamedLoss:
     def orders(self) -> bool:
         """Whether the loss reads scores, of which only the order counts, so that no threshold occurs in it."""
         return self.loss.reads == "scores"
+
+    def on(self, X: Any) -> Loss:
+        """The loss of the rows X; costs of each row are those of 1,000 rows."""
+        loss = self.loss
+        return loss.read(X).times(1000.0 / X.shape[0]) if isinstance(loss, RowCosts) else loss
 
     def shown(self, loss: float) -> float:
         """The figure that is shown for a value of the loss."""

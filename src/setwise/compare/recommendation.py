@@ -18,6 +18,7 @@ from setwise.compare.sentences import WAYS
 from setwise.compare.source import source
 from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.datasets.columns import Category
 from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task, compared
@@ -50,14 +51,17 @@ class CandidateChoice:
     held_out: Mapping[Key, Any]
     sources: BaseResponses
 
-    def said(self, new: Rows | None = None) -> dict[Key, Any]:
-        """What each rule says of new rows, or of these rows by models that did not see them: labels, or scores."""
+    def said(self, loss: Loss, new: Rows | None = None) -> dict[Key, Any]:
+        """What each rule says of new rows, or of these rows by models that did not see them: labels, or scores.
+
+        The loss is that of the rows.
+        """
         # What a model says of the rows is kept for all strategies.
         known = {
             source: source.held_out() if new is None else source.fresh(new.X, new.task.groups)
             for source in map(self.sources.of, self.rules)
         }
-        return {key: rule.labels(known[self.sources.of(key)]) for key, rule in self.rules.items()}
+        return {key: rule.for_rows(loss).labels(known[self.sources.of(key)]) for key, rule in self.rules.items()}
 
 
 def decide(fits: Fits, measured: NamedLoss, plan: Plan, admits: Admits | None = None) -> CandidateChoice:
@@ -74,7 +78,7 @@ def decide(fits: Fits, measured: NamedLoss, plan: Plan, admits: Admits | None = 
     ------
     Refusal : if the reference refuses the loss
     """
-    task, reference = judged_by(fits.rows.task, measured), plan.reference(measured)
+    task, reference = judged_by(fits.rows, measured), plan.reference(measured)
     where = f"{fits.where}, {measured.title}"
     sources = fits.best(task, reference)
     if measured.orders:
@@ -198,7 +202,7 @@ def recommendation_of(
     # A linear model on top has other coefficients than the model below it.
     named = coefficients(fitted, problem) if key[0] == FIRST and (threshold is not None or measured.orders) else None
     code = code_of(key, constant, problem, measured, plan)
-    labels = response.labels if measured.orders else rule.labels(responses.held_out())
+    labels = response.labels if measured.orders else rule.for_rows(task.loss).labels(responses.held_out())
     return Recommendation(
         key, constant, threshold, rule.weight, response.probability, flat, named, code, fitted, rule.joint, labels
     )

@@ -251,7 +251,7 @@ class _Choice:
         """Say what a base model reaches by itself on all rows, as soon as it is known."""
         found = []
         for measured in measures:
-            task, key = judged_by(self._fits.rows.task, measured), (base, self.plan.reference(measured).name)
+            task, key = judged_by(self._fits.rows, measured), (base, self.plan.reference(measured).name)
             with suppress(Refusal):
                 says = source.response().scores if measured.orders else cross_fitted(FIRST_RULE, source, task)
                 found.append(f"{way(key)}, {measured.title} {figure(measured.shown(task.mean_loss(says)))}")
@@ -298,8 +298,8 @@ class _MeasureRecord:
     def decide(self, fits: Fits, admits: Callable[[str, str], bool]) -> None:
         """Choose on all rows."""
         self.decision = decide(fits, self.measured, self.plan, admits)
-        self.task = judged_by(fits.rows.task, self.measured)
-        parts = [(test, self.task.take(test)) for _, test in fits.folds]
+        self.task = judged_by(fits.rows, self.measured)
+        parts = [(test, judged_by(fits.rows.take(test), self.measured)) for _, test in fits.folds]
         # The losses of all ways in each fold inside, by models and rules that did not see the fold.
         self._inside = [
             {key: part.mean_loss(says[test]) for key, says in self.decision.held_out.items()} for test, part in parts
@@ -308,7 +308,8 @@ class _MeasureRecord:
     def see(self, fits: Fits, test: Rows) -> None:
         """Choose on the training part and judge on the test part of one outer fold."""
         decision = decide(fits, self.measured, self.plan)
-        task, said = judged_by(test.task, self.measured), decision.said(test)
+        task = judged_by(test, self.measured)
+        said = decision.said(task.loss, test)
         self.losses.append({key: task.mean_loss(one) for key, one in said.items()})
         self.chosen.append(decision.chosen)
         self.reached.append(self._reached(task, said))
@@ -316,7 +317,7 @@ class _MeasureRecord:
     def require_floor(self, fits: Fits) -> None:
         """Raise Refusal unless a base model keeps the floors on these rows."""
         assert self.plan.floor is not None
-        task, unmet = judged_by(fits.rows.task, self.measured), list[tuple[float, str]]()
+        task, unmet = judged_by(fits.rows, self.measured), list[tuple[float, str]]()
         for source in fits.best(task, self.reference).tuned.values():
             try:
                 self.plan.floor.point(source.response().scores, task)
@@ -335,7 +336,7 @@ class _MeasureRecord:
         """How the ways keep the floors; None without floors."""
         if self.plan.floor is None:
             return None
-        reached = self._reached(self.task, decision.said())
+        reached = self._reached(self.task, decision.said(self.task.loss))
         able = frozenset(key for key, rule in decision.rules.items() if not rule.short and reached[key].kept)
         return FloorReport(self.plan.floor, reached, tuple(self.reached), able, test)
 
@@ -349,7 +350,7 @@ class _MeasureRecord:
         losses = self.losses if repeated else self._inside
         choices = self.chosen if repeated else [decision.chosen] * len(losses)
         unseen = rows_of(test or self.problem, self.measured)
-        on_test = {} if test is None else decision.said(unseen)
+        on_test = {} if test is None else decision.said(unseen.task.loss, unseen)
         rows = tuple(
             CandidateResult(
                 **vars(candidate),
@@ -377,7 +378,8 @@ class _MeasureRecord:
         """How further rows differ from those of the problem, which were ``called`` positive out of fold."""
         held = self.problem
         fresh = decision.sources.of(key).fresh(test.X, test.task.groups)
-        labels = fresh.response().labels if self.measured.orders else decision.rules[key].labels(fresh)
+        rule = decision.rules[key].for_rows(test.task.loss)
+        labels = fresh.response().labels if self.measured.orders else rule.labels(fresh)
         names = held.features or FeatureNames(range(held.X.shape[1]))
         known = TrainingRows.of(held.X, held.columns, held.groups, called)
         return tuple(known.differences(test.X, held.columns, names, labels, held.classes))

@@ -18,6 +18,7 @@ from setwise.datasets.columns import Date
 from setwise.estimators.selection import STRATEGIES, Strategy
 from setwise.estimators.selection.floors import FloorShares
 from setwise.estimators.selection.strategies import ScoreOrder
+from setwise.losses.row_costs import RowCosts
 
 WAYS: Mapping[str, type[Strategy]] = {**STRATEGIES, ScoreOrder.name: ScoreOrder}
 """The classes of strategies by their short names; each has its own words."""
@@ -225,9 +226,26 @@ def how_much(found: Answer) -> list[str]:
         f"{found.measured.title} {figure(shown(reached))}{instead} ({found.measured.better}), the mean of {whose} on "
         f"rows that the {unseen} did not see.",
         *([] if found.floored is None else floor_gain(found, found.floored)),
+        *in_money(found),
         *on_test_file(found),
         *on_other_rows(found),
     ]
+
+
+def in_money(found: Answer) -> list[str]:
+    """What the cells of the confusion matrix cost in 1,000 rows, by labels out of fold; nothing without costs."""
+    labels, costs, problem = found.winner.labels, found.measured.on(found.problem.X), found.problem
+    if not isinstance(costs, RowCosts) or labels is None:
+        return []
+    truth, n = problem.y.ravel() == 1, len(problem.y)
+    paid = np.where(labels, *reversed(costs.of_labels(truth)))
+    cells = {"hits": truth & labels, "alarms": ~truth & labels, "misses": truth & ~labels, "right negatives": None}
+    told = list[str]()
+    for name, cell in cells.items():
+        rows = ~truth & ~labels if cell is None else cell
+        if paid[rows].any():
+            told.append(f"{figure(1000.0 * rows.sum() / n)} {name} cost {figure(float(paid[rows].sum()))}")
+    return [f"Of 1,000 rows, out of fold: {listed(told)}."] if told else []
 
 
 def on_test_file(found: Answer) -> list[str]:

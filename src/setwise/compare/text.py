@@ -9,13 +9,17 @@ from setwise.core.files import in_line
 
 
 def figure(value: float) -> str:
-    """A measure or loss, as ``.482`` or ``1.250``."""
-    return "-" if not np.isfinite(value) else _short(f"{value:.3f}")
+    """A measure or loss, as ``.482`` or ``1.250``; a large one, as a cost, without digits that nobody reads."""
+    return "-" if not np.isfinite(value) else _short(f"{value:,.{_digits(value)}f}")
 
 
 def signed(value: float) -> str:
     """A difference with its sign, as ``+.003``; a difference of rounding errors is ``+.000``."""
-    return "-" if not np.isfinite(value) else _short(f"{value if abs(value) >= 5e-4 else 0.0:+.3f}")
+    return "-" if not np.isfinite(value) else _short(f"{value if abs(value) >= 5e-4 else 0.0:+,.{_digits(value)}f}")
+
+
+def _digits(value: float) -> int:
+    return 3 if abs(value) < 10.0 else 1 if abs(value) < 1000.0 else 0
 
 
 def between(low: float, high: float) -> str:

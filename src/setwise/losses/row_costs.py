@@ -23,6 +23,24 @@ Cost = float | ArrayLike | str
 
 
 @final
+@dataclass(frozen=True)
+class Place:
+    """A column of X by its name, and by its place where X has no names.
+
+    Parameters
+    ----------
+    name : the name of the column
+    at : its place, from 0 on
+    """
+
+    name: str
+    at: int
+
+    def __repr__(self) -> str:
+        return f"X[:, {self.at}]"
+
+
+@final
 @dataclass(frozen=True, eq=False, repr=False)
 class RowCosts(Loss):
     """``sum_i cost of the cell of row i``: tp or fn for a positive, fp or tn for a negative.
@@ -78,9 +96,9 @@ class RowCosts(Loss):
         return {cell: cost for cell, cost in self._costs().items() if isinstance(cost, np.ndarray)}
 
     @property
-    def columns(self) -> dict[str, str]:
+    def columns(self) -> dict[str, str | Place]:
         """The names of columns that stand for costs, by their cells."""
-        return {cell: cost for cell, cost in self._costs().items() if isinstance(cost, str)}
+        return {cell: cost for cell, cost in self._costs().items() if isinstance(cost, str | Place)}
 
     @property
     def n_rows(self) -> int | None:
@@ -120,6 +138,10 @@ class RowCosts(Loss):
     def as_score(self, loss: float, n: float) -> float:
         """Minus the mean cost of n rows."""
         return -loss / n
+
+    def times(self, factor: float) -> "RowCosts":
+        """All costs times a factor, which must be numbers or arrays."""
+        return replace(self, **{cell: cost * factor for cell, cost in self._costs().items()})
 
     def read(self, X: Any, **given: Any) -> "RowCosts":
         """The costs of the rows of X: ``given`` ones by their cells in place of these, and columns for their names.
@@ -206,11 +228,13 @@ def _shown(cost: Any) -> str:
     """A cost as text; of several the first three."""
     if isinstance(cost, np.ndarray):
         return "[" + ", ".join([f"{one:g}" for one in cost[:3]] + ["..."] * (len(cost) > 3)) + "]"
-    return repr(cost) if isinstance(cost, str) else f"{cost:g}"
+    return repr(cost) if isinstance(cost, str | Place) else f"{cost:g}"
 
 
-def _as_cost(cost: Any, cell: str) -> float | Values | str:
+def _as_cost(cost: Any, cell: str) -> float | Values | str | Place:
     """A cost as a number, an array (n,) that is read-only, or the name of a column."""
+    if isinstance(cost, Place):
+        return cost
     if isinstance(cost, str):
         if not cost:
             raise ValueError(f"{cell} must be a number, an array, or the name of a column; got ''.")
@@ -229,8 +253,10 @@ def _as_cost(cost: Any, cell: str) -> float | Values | str:
     return out
 
 
-def _column(X: Any, name: str, cell: str) -> NDArray[Any]:
+def _column(X: Any, name: str | Place, cell: str) -> NDArray[Any]:
     """The column of a table of this name, as numbers."""
+    if isinstance(name, Place):
+        return np.array(X[:, name.at], dtype=np.float64)
     try:
         found = X[name]
     except (KeyError, IndexError, TypeError, ValueError):

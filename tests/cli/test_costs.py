@@ -9,7 +9,6 @@ import pytest
 
 from setwise.cli import main
 
-
 pytestmark = pytest.mark.slow
 
 

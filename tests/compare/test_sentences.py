@@ -236,7 +236,7 @@ def test_every_strategy_has_words():
 @pytest.mark.parametrize(
     ("value", "plain", "difference"),
     [(0.4824, ".482", "+.482"), (-0.0062, "-.006", "-.006"), (1.25, "1.250", "+1.250"), (0.0, ".000", "+.000"),
-     (-1e-9, "-.000", "+.000"), (10.2, "10.200", "+10.200"), (np.nan, "-", "-")],
+     (-1e-9, "-.000", "+.000"), (10.2, "10.2", "+10.2"), (-1234.5, "-1,234", "-1,234"), (np.nan, "-", "-")],
 )  # fmt: skip
 def test_figures(value, plain, difference):
     assert figure(value) == plain

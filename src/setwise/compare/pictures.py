@@ -4,6 +4,7 @@ import io
 import warnings
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -64,15 +65,23 @@ def threshold(found: Answer, flat: ThresholdRange) -> Figure:
 
 
 def _shares(axes: Axes, found: Answer, flat: ThresholdRange, shares: Values) -> None:
-    """Draw recall, precision and the share of rows called positive, with the floors."""
+    """Draw recall, precision and the share of rows called positive, with the floors, where not too much recall is lost.
+
+    These are the thresholds up to a recall of 0.2 below its floor, or of half of the recall where it has none.
+    """
     assert found.floored is not None
-    floor, (recall, precision, called) = found.floored.floor, shares
+    floor, (recall, precision, called), at = found.floored.floor, shares, float(found.winner.threshold)
     for name, values, color in (("recall", recall, BLUE), ("precision", precision, RED)):
         least = getattr(floor, name)
         axes.plot(flat.thresholds, values, color=color, linewidth=1.8, label=name)
         if least is not None:
             axes.axhline(least, color=color, linewidth=1.2, linestyle="--", label=f"floor: {least:g}")
     axes.plot(flat.thresholds, called, color=GRAY, linewidth=1.4, linestyle="-.", label="rows called positive")
+    least = max((floor.recall or 0.0) - 0.2, 0.5 * recall[np.argmin(np.abs(flat.thresholds - at))])
+    near = flat.thresholds[(recall > least) & (recall < 0.995)]
+    low, high = min([*near, flat.low, at]), max([*near, flat.high, at])
+    pad = 0.03 * (high - low) or 0.01
+    axes.set_xlim(low - pad, high + pad)
     axes.set_ylim(0.0, 1.02)
 
 

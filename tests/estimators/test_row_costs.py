@@ -1,7 +1,7 @@
 """MeasureClassifier with costs of each row: its choice, its predictions and scores are in the user's money."""
 
 import pickle
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from setwise.decisions.task import Task
 from setwise.estimators.selection import BayesDecision
 from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.problem import problem_of
-from setwise.estimators.selection.strategies import steady_threshold
+from setwise.estimators.selection.strategies import Rule, Strategy, steady_threshold
 from setwise.losses import ClassWeightedHamming, Hamming, RowCosts, SumLoss
 
 pytestmark = pytest.mark.filterwarnings("ignore::setwise.estimators.linear_training.VacuousBoundWarning")
@@ -74,10 +74,14 @@ def test_costs_come_by_name_of_a_column_by_array_and_by_argument_alike():
     assert asked.predict(new, fp_cost=5.0, fn_cost=new["amount"]).tolist() == want
     assert named.predict(new, fn_cost=np.zeros(50)).tolist() == [0] * 50
     assert given.predict(new, single_threshold=True).tolist() == named.predict(new, single_threshold=True).tolist()
-    with pytest.raises(
-        ValueError, match=r"fn must have one cost for each row of X, 50; got 900. Give predict the costs"
-    ):
-        given.predict(new)
+    for rows in (new, X):
+        with pytest.raises(ValueError, match="fn has the costs of the rows of fit, and predict is about other rows"):
+            given.predict(rows)
+    with pytest.raises(ValueError, match="fn has the costs of the rows of fit, and score is about other rows"):
+        given.score(X, y)
+    assert given.score(X, y, fn_cost=amount) == named.score(X, y)
+    with pytest.raises(ValueError, match="fn has the costs of the rows of fit, and score"):
+        SetClassifier(RowCosts(fn=amount), "ramp").fit(X, y).score(X, y)
     with pytest.raises(ValueError, match="must name a column of X, which has the columns a; got 'amount'"):
         named.predict(new[["a"]])
     again = pickle.loads(pickle.dumps(named))
@@ -198,7 +202,8 @@ def test_set_classifier_trains_for_costs_of_rows_as_for_weights_of_mistakes():
     dearer = SetClassifier(RowCosts(tp=1.0, fp=6.0, fn=amount + 1.0, tn=1.0), "convex", C=1000.0).fit(X, y)
     usual = SetClassifier(Hamming(weights), "convex", C=1000.0).fit(X, y)
     assert dearer.coef_ == pytest.approx(usual.coef_, rel=1e-6, abs=1e-9)
-    assert dearer.score(X, y) == pytest.approx(-1.0 - cost(X, y, dearer.predict(X)) / 400)
+    money = SetClassifier(RowCosts(tp=1.0, fp=6.0, fn="amount", tn=1.0), "convex", C=1000.0).fit(X, y)
+    assert money.score(X, y) == pytest.approx(-RowCosts(1.0, 6.0, amount, 1.0)(y, money.predict(X)) / 400)
 
 
 def test_rows_whose_miss_is_cheaper_are_trained_as_negatives():
@@ -211,7 +216,6 @@ def test_rows_whose_miss_is_cheaper_are_trained_as_negatives():
     assert ((one < zero) & (y == 0)).any()
     usual = SetClassifier(Hamming(np.abs(zero - one)), "convex", C=1000.0).fit(X, (one < zero).astype(int))
     assert ours.coef_ == pytest.approx(usual.coef_, rel=1e-6, abs=1e-9)
-    assert ours.score(X, y) == pytest.approx(-np.where(ours.predict(X) == 1, one, zero).mean())
 
 
 @pytest.mark.parametrize("threshold", ["zero", "exact"])
@@ -276,3 +280,38 @@ def test_weighted_rows_are_tried_with_costs_alone():
     assert "cost_weight" not in [one.strategy for one in usual.candidates_]
     refused = MeasureClassifier(LogisticRegression(), "f1", [CostWeight()], cv=3).fit(X, y).candidates_[1].refusal
     assert refused.startswith("cost_weight refuses FBeta")
+
+
+def test_a_row_is_decided_by_its_costs_unless_another_way_is_clearly_cheaper():
+    # Of few rows the gain over one threshold is noise, and what decides by costs is still the usual rule.
+    fits = [model(strategies=["threshold", "decision"]).fit(*cases(150, seed)[:2]) for seed in range(6)]
+    assert [one.best_strategy_ for one in fits] == ["decision"] * 6
+    assert min(one.candidates_[1].gain / one.candidates_[1].gain_error for one in fits) < 1.0
+    # Costs that say the contrary of what counts: there one threshold is clearly cheaper.
+    X, y, _ = cases(3000, 16)
+    backwards = BackwardsDecision()
+    fitted = model(strategies=["threshold", backwards]).fit(X, y)
+    assert fitted.best_strategy_ == "threshold"
+
+
+@dataclass(frozen=True)
+class BackwardsDecision(Strategy):
+    """The opposite of what costs least."""
+
+    name = "decision"
+
+    def tune(self, evidence, task):
+        return BackwardsRule(BayesDecision().tune(evidence, task))
+
+
+@dataclass(frozen=True, eq=False)
+class BackwardsRule(Rule):
+    """The opposite of a rule."""
+
+    rule: Rule
+
+    def for_rows(self, loss):
+        return BackwardsRule(self.rule.for_rows(loss))
+
+    def labels(self, evidence):
+        return ~self.rule.labels(evidence)

@@ -26,6 +26,7 @@ from setwise.estimators.selection.choice import Candidate, choose, chosen_of, er
 from setwise.estimators.selection.floors import FlooredThreshold, calls
 from setwise.estimators.selection.problem import SelectionProblem as Rows
 from setwise.estimators.selection.strategies import OwnPrediction, Rule
+from setwise.losses.row_costs import RowCosts
 
 Admits = Callable[[str, str], bool]
 """Says by the names of a base model and a strategy whether the strategy is tried."""
@@ -169,7 +170,9 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
         f"model.fit(X, y{groups})",
     ]
     if not problem.many and problem.groups is None and problem.origin and problem.origin.file:
-        lines.append("labels = [data.classes[label] for label in model.predict(X)]")
+        costs = measured.loss.columns if isinstance(measured.loss, RowCosts) else {}
+        more_of = "".join(f", {cell}_cost={place!r}" for cell, place in costs.items())
+        lines.append(f"labels = [data.classes[label] for label in model.predict(X{more_of})]")
     return _ordered([*imports, *more, *lines])
 
 

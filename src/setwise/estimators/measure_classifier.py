@@ -54,7 +54,10 @@ def with_costs(loss: Loss, X: Any, costs: Mapping[str, Any], method: str) -> Los
     """The loss with the costs of the rows X: those that were given to ``method`` by their cells, or columns of X."""
     given = {cell: cost for cell, cost in costs.items() if cost is not None}
     if isinstance(loss, RowCosts):
+        known = [] if method == "fit" else [cell for cell in loss.arrays if cell not in given]
         try:
+            if known:
+                raise ValueError(f"{known[0]} has the costs of the rows of fit, and {method} is about other rows.")
             return loss.read(X, **given)
         except ValueError as error:
             hint = ", or ask for single_threshold=True" if method == "predict" else ""
@@ -73,7 +76,8 @@ def with_costs(loss: Loss, X: Any, costs: Mapping[str, Any], method: str) -> Los
 class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator):
     """A classifier with the threshold, or the other way to decide, of least out-of-fold loss of whole sets.
 
-    The reference is ``estimator`` with a tuned threshold. It is left only for a candidate whose gain over it, on
+    The reference is ``estimator`` with a tuned threshold; for :class:`~setwise.losses.RowCosts` it is the decision of
+    each row by its own costs. It is left only for a candidate whose gain over it, on
     the same rows out of fold, is above one standard error, or more where the luckiest of several equal candidates would
     have as much; of several such candidates the one with the least mean loss is taken. Each candidate is tuned on the
     other folds and judged on this one. Choosing bounds the loss by noise, it does not abolish it: on some data the

@@ -316,7 +316,15 @@ class SetClassifier(LinearSetClassifier):
             if self._grouped:
                 warn_of_forgotten_groups()
         loss: Loss = self.loss_
-        return self._score(X, y, groups, sample_weight, loss.read(X) if isinstance(loss, RowCosts) else loss)
+        if isinstance(loss, RowCosts):
+            if loss.arrays:
+                cell = next(iter(loss.arrays))
+                raise ValueError(
+                    f"{cell} has the costs of the rows of fit, and score is about other rows: name a column, as "
+                    f"RowCosts({cell}='amount'), or take -RowCosts(...)(y, model.predict(X)) / len(y)."
+                )
+            loss = loss.read(X)
+        return self._score(X, y, groups, sample_weight, loss)
 
     def _score(self, X: Any, y: Any, groups: Any, sample_weight: Any, loss: Loss) -> float:
         """:meth:`score` by the loss of these rows."""

@@ -79,7 +79,7 @@ class RowCosts(Loss):
     def __post_init__(self) -> None:
         for cell in CELLS:
             object.__setattr__(self, cell, _as_cost(getattr(self, cell), cell))
-        sizes = {len(cost): cell for cell, cost in self._arrays.items()}
+        sizes = {len(cost): cell for cell, cost in self.arrays.items()}
         if len(sizes) > 1:
             (one, first), (two, second), *_ = sizes.items()
             raise ValueError(f"{second} must have one cost for each row, as {first}, {one}; got {two}.")
@@ -92,7 +92,8 @@ class RowCosts(Loss):
         return {cell: getattr(self, cell) for cell in CELLS}
 
     @property
-    def _arrays(self) -> dict[str, Values]:
+    def arrays(self) -> dict[str, Values]:
+        """The costs that differ from row to row, (n,) each, by their cells."""
         return {cell: cost for cell, cost in self._costs().items() if isinstance(cost, np.ndarray)}
 
     @property
@@ -103,13 +104,13 @@ class RowCosts(Loss):
     @property
     def n_rows(self) -> int | None:
         """The number of rows that have costs of their own here; None where all costs are numbers or names."""
-        return len(next(iter(self._arrays.values()))) if self._arrays else None
+        return len(next(iter(self.arrays.values()))) if self.arrays else None
 
     @property
     def by_class(self) -> ClassWeightedHamming | None:
         """The same loss where all rows have the same costs and right decisions cost nothing; otherwise None."""
         tp, fp, fn, tn = self._costs().values()
-        even = not self._arrays and not self.columns and tp == tn == 0.0 and fp >= 0.0 and fn >= 0.0
+        even = not self.arrays and not self.columns and tp == tn == 0.0 and fp >= 0.0 and fn >= 0.0
         return ClassWeightedHamming(negative=fp, positive=fn) if even else None
 
     @property
@@ -129,11 +130,11 @@ class RowCosts(Loss):
 
     def of_one_batch(self, batch: Batch) -> bool:
         """Whether costs belong to the rows of this one batch."""
-        return bool(self._arrays)
+        return bool(self.arrays)
 
     def of_rows(self, rows: Ints) -> "RowCosts":
         """The costs of some of the rows."""
-        return replace(self, **{cell: cost[rows] for cell, cost in self._arrays.items()})
+        return replace(self, **{cell: cost[rows] for cell, cost in self.arrays.items()})
 
     def as_score(self, loss: float, n: float) -> float:
         """Minus the mean cost of n rows."""
@@ -153,7 +154,7 @@ class RowCosts(Loss):
         costs = replace(self, **{cell: cost for cell, cost in given.items() if cost is not None})
         costs = replace(costs, **{cell: _column(X, name, cell) for cell, name in costs.columns.items()})
         n = len(X) if not hasattr(X, "shape") else X.shape[0]
-        for cell, cost in costs._arrays.items():
+        for cell, cost in costs.arrays.items():
             if len(cost) != n:
                 raise ValueError(f"{cell} must have one cost for each row of X, {n}; got {len(cost)}.")
         return costs
@@ -174,7 +175,7 @@ class RowCosts(Loss):
             )
         if self.n_rows not in (None, len(truth)):
             raise ValueError(f"RowCosts has costs of {self.n_rows} rows; got {len(truth)} labels.")
-        for cell, cost in self._arrays.items():
+        for cell, cost in self.arrays.items():
             there = truth if cell in ("tp", "fn") else ~truth
             wrong = np.flatnonzero(np.isnan(cost) & there)
             if len(wrong):

@@ -19,9 +19,19 @@ from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.selection.strategies import Rule, Strategy
 from setwise.estimators.splits import Folds
+from setwise.losses.row_costs import RowCosts
 
 REFERENCE = "threshold"
 """The strategy that is left only for a better one: the base model with a tuned threshold."""
+
+BY_COSTS = "decision"
+"""The strategy that takes its place where each row has its own costs, by which it decides."""
+
+
+def by_row(task: Task) -> bool:
+    """Whether each row of a task has its own costs."""
+    return isinstance(task.loss, RowCosts) and task.loss.by_class is None
+
 
 ONE_ERROR = 0.8413
 """The probability that a normal variable is below one standard error."""
@@ -96,6 +106,9 @@ def choose(
 ) -> Choice:
     """The reference, unless a paired gain is above its standard error; then the least loss among such candidates.
 
+    Where each row has its own costs, what decides it by them takes the place of the reference in this choice; gains are
+    still those over the reference.
+
     The reference is the first base model with the strategy ``reference``. Each strategy is tuned on the out-of-fold
     responses of all folds but one, and judged on that fold; where folds leave rows out, on the training rows of a
     fold that were tested in others. So neither models nor rules saw the rows they are judged
@@ -144,8 +157,11 @@ def choose(
     held = labels if every else {key: one[np.sort(judged)] for key, one in labels.items()}
     runs = None if every else runs_of(len(judged))
     figures, found = judge(tried, held, task if every else task.take(np.sort(judged)), seed, runs=runs)
-    needed = errors_needed(found.gains, found.drawn_gains, found.gain_errors)
-    best = list(labels)[chosen_of(found.losses, found.gains, needed)]
+    # With costs of each row the usual way is to decide each by its own, and one threshold is an exception.
+    usual = (first, BY_COSTS) if by_row(task) and (first, BY_COSTS) in labels else next(iter(labels))
+    beside = replace(found, first=list(labels).index(usual))
+    needed = errors_needed(beside.gains, beside.drawn_gains, beside.gain_errors)
+    best = list(labels)[chosen_of(beside.losses, beside.gains, needed, beside.first)]
     candidates = tuple(replace(candidate, chosen=candidate.key == best) for candidate in figures)
     chosen = next(candidate for candidate in candidates if candidate.chosen)
     by_name = {strategy.name: strategy for strategy in (*strategies, reference)}
@@ -240,11 +256,11 @@ def errors_needed(gains: Values, drawn_gains: Values, gain_errors: Values) -> Va
     return gain_errors * max(1.0, float(np.quantile(lucky, ONE_ERROR)))
 
 
-def chosen_of(losses: Values, gains: Values, gain_errors: Values) -> int:
-    """The least loss among the candidates whose gain is above its standard error, or else 0, the reference."""
+def chosen_of(losses: Values, gains: Values, gain_errors: Values, usual: int = 0) -> int:
+    """The least loss among the candidates whose gain over the usual one is above its standard error, or else that."""
     # A gain of rounding errors, where nothing differs, is no gain.
     able = (gains > gain_errors) & (gains > 1e-12)
-    return int(np.argmin(np.where(able, losses, np.inf))) if able.any() else 0
+    return int(np.argmin(np.where(able, losses, np.inf))) if able.any() else usual
 
 
 GAIN_REPLICATES = 2000

@@ -334,7 +334,7 @@ def test_the_plan_of_a_report_is_repeated_exactly(files, tmp_path, capsys):
     assert run(*words, *first) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "The budget had no room to repeat the choice" in shown
-    assert "Left out as the time was used up: " in shown
+    assert "Left out to keep to the time: " in shown
     (one,) = results(tmp_path / "r")
     assert one["plan"]["grid"] == [1.0]
     assert (one["plan"]["folds"], one["plan"]["outer"]) == (5, 0)

@@ -513,3 +513,58 @@ def test_the_code_repeats_a_choice_over_blocks(tmp_path, monkeypatch):
 
 def test_an_answer_without_findings_has_no_section_on_data():
     assert "DATA" not in section(made_up())
+
+
+def test_rows_that_share_a_number_and_the_label_stay_together():
+    # Each row three times, with other signs in two of its columns; two columns stay as they are.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 6)), (rng.random(300) < 0.3).astype(int)
+    origins = rng.permutation(np.repeat(np.arange(300), 3))
+    again = X[origins] * np.where(np.arange(6) < 4, rng.choice([-1.0, 1.0], (900, 6)), 1.0)
+    again[:, :4] += 0.1 * rng.normal(size=(900, 4))
+    found = audited(table(again, y[origins]))
+    first = np.unique(origins, return_index=True)[1]
+    assert (found.blocks == found.blocks[first][origins]).all()
+    assert found.findings[-1].sentence == (
+        "Rows with the same 'x4' have the same label, as copies and rows of one customer have. Folds keep them "
+        "together."
+    )
+    # Labels of their own, numbers that tell the label by a threshold, and few values are no copies.
+    assert audited(table(again, rng.integers(0, 2, 900))).findings == ()
+    ages = np.column_stack([rng.normal(size=900), np.round(rng.normal(50, 12, 900))])
+    assert audited(table(ages, (ages[:, 1] + 8 * rng.normal(size=900) > 50).astype(int))).findings == ()
+
+
+@pytest.mark.parametrize("value", [-999.0, 9999.0, 99999.0])
+def test_numbers_of_nines_far_from_the_others_are_said(value):
+    rng = np.random.default_rng(1)
+    X, y = np.column_stack([rng.normal(20, 9, 400), rng.normal(size=400)]), rng.integers(0, 2, 400)
+    X[:20, 0] = value
+    (said,) = audited(table(X, y)).findings
+    assert said.sentence == (
+        f"Column 'x0' holds {value:g} in 20 rows, far from its other numbers. If it stands for a gap, write --missing "
+        f"{value:g}."
+    )
+    assert said.action == "none"
+    X[:20, 0] = 99.0
+    assert audited(table(X, y)).findings == ()
+
+
+def test_a_text_that_tells_the_label_is_left_out_with_all_its_words(tmp_path):
+    rng = np.random.default_rng(2)
+    words = ["alpha", "beta", "gamma", "delta", "apple", "river", "stone", "cloud", "green", "table", "chair", "window"]
+    y, lines = rng.integers(0, 2, 300), ["x,note,y"]
+    for i in range(300):
+        told = "has left us on" if y[i] else "is still with the"
+        lines.append(f"{rng.normal():.6f},customer {told} {' '.join(rng.choice(words, 4))},{y[i]}")
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines) + "\n")
+    found = audited(read(str(path), {"target": "y"}))
+    assert [column.name for column in found.columns] == ["x"]
+    (said,) = found.findings
+    assert said.sentence.startswith(
+        "Column 'note' has words that are the label in other words. It is left out (--keep-"
+    )
+    assert "drop=['note']" in found.code[2]
+    kept = audited(read(str(path), {"target": "y"}), ["note"])
+    assert len(kept.columns) > 10

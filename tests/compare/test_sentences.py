@@ -51,7 +51,7 @@ def test_what_is_not_clear_says_stay_and_names_the_best_other_way_by_its_inner_l
     found = made_up(other=(0.4, 0.6, 0.45), choices=(OTHER, REFERENCE, OTHER), winner=STAYED)
     assert not found.changes
     low, high = found.paired(found.reference.outer, found.row(OTHER).outer).interval()
-    half = figure(np.diff(found.gain.interval())[0] / 2)
+    half = figure(max(np.diff(found.gain.interval())[0], high - low) / 2)
     assert what_to_do(found) == [
         "Stay with logistic regression; move its threshold to 0.27.",
         "No other way beats it clearly: the best by the training rows, boosted trees with a tuned threshold, gains "

@@ -14,9 +14,10 @@ from scipy.sparse import issparse
 
 from setwise.compare.problem import Finding, Problem
 from setwise.compare.text import percent
-from setwise.compare.twins import FEW, Twins, twins
+from setwise.compare.twins import FEW, Twins, joined, twins
 from setwise.core.checks import Ints, Values
-from setwise.datasets.columns import Column, Date, Number, some
+from setwise.datasets.columns import Column, Date, Number, Word, some
+from setwise.estimators.sets import as_ids
 from setwise.estimators.splits import row_keys
 
 PANDAS = re.compile(r"__index_level_\d+__|Unnamed: \d+")
@@ -36,6 +37,9 @@ NEAR, SAID = 0.05, 0.12
 
 ALONE = 0.1
 """It is taken for a copy where the share of each other column is above ten times its own and this."""
+
+FEWER, ALIKE_BY_VALUE, BY_CUT = 20, 0.1, 0.5
+"""A column with a value for each 20 rows tells labels by its values where so few pairs differ, and no cut does."""
 
 KNOWN = 20
 """A column with fewer known cells may be empty in a training part; with so many it is so with probability 1e-4."""
@@ -83,19 +87,23 @@ def audited(problem: Problem, keep: Sequence[str] = (), time: str | None = None,
     ValueError : for names of no columns, gaps in the column of times, and where no column is left
     """
     names = [column.name for column in _columns(problem)]
+    texts = {column.text for column in _columns(problem) if isinstance(column, Word)}
     asked = [*(("--keep-column", name) for name in keep), *([] if time is None else [("--time-column", time)])]
     for option, name in asked:
-        if name not in names:
+        if name not in names and not (name in texts and option == "--keep-column"):
             known = f"whose features are {some(names)}" if names else "whose features are sparse"
             raise ValueError(f"{option} must name a feature of {problem.name}, {known}; got {name!r}.")
     if time is not None:
         problem = _in_time(problem, names.index(time))
     problem = _without(problem, _useless(problem, folds), keep)
     found = twins(problem.X, problem.y, None, problem.columns)
-    told = _without(problem, _telling(problem, found.blocks), keep)
+    blocks, same = _of_same_value(problem, found.blocks)
+    told = _without(problem, _telling(problem, blocks), keep)
     if told.X is not problem.X or problem.groups is not None:
         found = twins(told.X, told.y, told.groups, told.columns)
-    return _with_twins(told, found)
+        blocks, same = _of_same_value(told, found.blocks)
+    told = _with_twins(told, found._replace(blocks=blocks))
+    return replace(told, findings=(*told.findings, *same))
 
 
 def _columns(problem: Problem) -> tuple[Column, ...]:
@@ -126,11 +134,15 @@ def _without(problem: Problem, findings: Sequence[Finding], keep: Sequence[str])
             words, out = f"{words} It is left out (--keep-column {quote(name)} keeps it).", [*out, found]
         said.append(replace(found, sentence=words, action=action))
     problem = replace(problem, findings=(*problem.findings, *said))
-    if len(out) == problem.X.shape[1]:
+    gone = [name for found in out for name in found.columns]
+    # A text is left out with all its words.
+    left = [one.name for one in _columns(problem) if (one.text if isinstance(one, Word) else one.name) in gone]
+    left += [name for name in gone if name not in left and name in problem.features]
+    if len(left) == problem.X.shape[1]:
         words = " ".join(found.sentence for found in problem.findings)
         raise ValueError(f"{problem.name} has no column left for features; --keep-column keeps one. {words}")
     numbers = [name for one in out for name in one.columns if one.kind == "running number" and not PANDAS.match(name)]
-    return problem.without([name for found in out for name in found.columns], numbers) if out else problem
+    return problem.without(left, numbers) if out else problem
 
 
 def _useless(problem: Problem, folds: int) -> list[Finding]:
@@ -150,11 +162,29 @@ def _useless(problem: Problem, folds: int) -> list[Finding]:
             found.append(_of(name, "running number", len(cells), "is an index of pandas."))
         elif isinstance(column, Number) and number_rows(cells):
             found.append(_of(name, "running number", len(cells), "numbers the rows."))
+        elif isinstance(column, Number) and (stray := _sentinel(cells)) is not None:
+            many = int((problem.X[:, j] == stray).sum())
+            words = f"Column {name!r} holds {stray:g} in {many:,} rows, far from its other numbers."
+            words = f"{words} If it stands for a gap, write --missing {stray:g}."
+            found.append(Finding("sentinel", (name,), many, "none", words))
         elif held < min(KNOWN, units / 2):
             groups = "" if problem.groups is None else f", in {held} groups"
             words = f"holds something in {len(filled):,} of {len(rows):,} {part}{groups}, too few for folds."
             found.append(_of(name, "empty", len(filled), words))
     return found
+
+
+def _sentinel(cells: Values) -> float | None:
+    """A number of nines, as -999, that is there several times and far from all others, so that it may mean a gap."""
+    values, many = np.unique(cells, return_counts=True)
+    if len(values) < KNOWN:
+        return None
+    for end, rest in ((0, values[1:]), (-1, values[:-1])):
+        nines = set(f"{abs(values[end]):g}") == {"9"} and abs(values[end]) > 9.0
+        far = min(abs(values[end] - rest[0]), abs(values[end] - rest[-1])) > rest[-1] - rest[0]
+        if nines and far and many[end] >= FEW:
+            return float(values[end])
+    return None
 
 
 def number_rows(cells: Values) -> bool:
@@ -188,6 +218,13 @@ def _telling(problem: Problem, blocks: Ints | None) -> list[Finding]:
             found.append(_of(column.name, "label", n, "is the label in other words."))
         elif each:
             shares[column.name] = min((mistakes(one) / one.sum(axis=1).min(), mistakes(one)) for one in each)
+    # Where a word of a text is the label in other words, its other words may be so too.
+    told = {name for one in found for name in one.columns}
+    texts = {column.text for column in _columns(problem) if isinstance(column, Word) and column.name in told}
+    words = {column.name: column.text for column in _columns(problem) if isinstance(column, Word)}
+    found = [one for one in found if words.get(one.columns[0]) not in texts]
+    found += [_of(text, "label", n, "has words that are the label in other words.") for text in sorted(texts)]
+    shares = {name: share for name, share in shares.items() if words.get(name) not in texts}
     ranked = sorted(share for share, _ in shares.values())
     for name, (share, wrong) in shares.items():
         right = 1.0 - wrong / len(first)
@@ -198,6 +235,45 @@ def _telling(problem: Problem, blocks: Ints | None) -> list[Finding]:
             advice = f"If it is known only after the label, leave it out: --drop {quote(name)}."
             found.append(replace(one, action="none", sentence=f"{one.sentence} {advice}"))
     return found
+
+
+def _of_same_value(problem: Problem, blocks: Ints | None) -> tuple[Ints | None, list[Finding]]:
+    """The blocks (n,) joined where rows have the same number in a column that tells labels by that alone.
+
+    Such a column has many values, no threshold of it tells the label, and rows with the same value have the same label:
+    they are copies, or rows of one customer or day.
+    """
+    n, found = len(problem.y), list[Finding]()
+    if issparse(problem.X) or problem.many:
+        return blocks, found
+    y = problem.y.ravel()
+    own = blocks if blocks is not None else np.arange(n) if problem.groups is None else as_ids(problem.groups, n)
+    largest, rarer = max(n / 5, np.bincount(own).max()), min(y.sum(), n - y.sum())
+    for j, column in enumerate(_columns(problem)):
+        if not isinstance(column, Number | Date):
+            continue
+        first = np.unique(own, return_index=True)[1]
+        values = value_counts(problem.X[first, j], y[first])[:, :-1]
+        many = values.sum(axis=0)
+        several = int(many[many > 1].sum())
+        if several < len(first) / 2 or len(many) < n / FEWER or many.max() > n / FEWER:
+            continue
+        pairs, torn = (many * (many - 1) / 2.0).sum(), (values[0] * values[1]).sum()
+        ahead = np.append(0, np.cumsum(values[0] - values[1]))
+        cut = min(values[0].sum() - ahead.max(), values[1].sum() + ahead.min())
+        chance = 2.0 * y.mean() * (1.0 - y.mean())
+        if torn > ALIKE_BY_VALUE * chance * pairs or cut < BY_CUT * min(rarer, len(first)):
+            continue
+        ids = np.unique(problem.X[:, j], return_inverse=True, equal_nan=False)[1]
+        wider = joined(own, ids)[0]
+        done, action = "They are too many to keep together", "none"
+        if np.bincount(wider).max() <= largest:
+            own, blocks, done, action = wider, wider, "Folds keep them together", "kept together"
+        words = (
+            f"Rows with the same {column.name!r} have the same label, as copies and rows of one customer have. {done}."
+        )
+        found.append(Finding("twins", (column.name,), several, action, words))
+    return blocks, found
 
 
 def _of(name: str, kind: str, rows: int, words: str) -> Finding:

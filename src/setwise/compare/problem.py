@@ -18,7 +18,7 @@ from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
 from setwise.core.checks import as_array, as_labels, as_reals, shown
 from setwise.datasets import Data, early_detection, load_rows, load_table
-from setwise.datasets.columns import Column, some, word
+from setwise.datasets.columns import Column, Word, some, word
 from setwise.datasets.files import as_names_of_columns
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.sets import as_ids, group
@@ -203,7 +203,9 @@ class Problem:
         part = replace(self, X=self.X[:, keep], features=features, columns=columns)
         if self.columns and self.origin is not None:
             dropped = as_names_of_columns(self.origin.asked.get("drop"), "drop") or ()
-            asked = {**self.origin.asked, "drop": [*dropped, *names]}
+            # A reader drops a text, and none of its words alone.
+            texts = {column.name: column.text for column in self.columns if isinstance(column, Word)}
+            asked = {**self.origin.asked, "drop": [*dropped, *dict.fromkeys(texts.get(name, name) for name in names)]}
             origin = replace(self.origin, asked=asked, ids=(*self.origin.ids, *ids))
             code = tuple(origin.line if line == self.origin.line else line for line in self.code)
             return replace(part, code=code, origin=origin)

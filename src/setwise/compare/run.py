@@ -198,8 +198,8 @@ class _Choice:
         least, of_fold = min(LEAST_FOLDS, self.plan.folds), (1.0 - 1.0 / self.plan.folds) * self._clock.passed
         for k, (train, test) in enumerate(folds, 1):
             begin = self._clock.passed
-            # Fewer than the least number of outer folds say nothing.
-            if not self._clock.has(max(1, least - k + 1) * of_fold, END):
+            # Fewer than the least number of outer folds say nothing, but only the first one tells what a fold takes.
+            if not self._clock.has((1 if k == 1 else max(1, least - k + 1)) * of_fold, END):
                 self.cut.append(f"{len(folds) - k + 1} of {self.plan.folds} outer folds")
                 break
             # What a rule under floors has reached is not kept.
@@ -274,8 +274,7 @@ class _Choice:
             return []
         whole = seconds_text(self._clock.expects(self._costs.expected(self._whole)))
         return [
-            f"Left out as the time was used up: {'; '.join(self.cut)}. All of the plan takes {whole} here "
-            "(--time-budget)."
+            f"Left out to keep to the time: {'; '.join(self.cut)}. All of the plan takes {whole} here (--time-budget)."
         ]
 
 

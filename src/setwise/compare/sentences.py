@@ -197,12 +197,12 @@ def what_to_do(found: Answer) -> list[str]:
     if other is None:
         return [stay, "There is no other way to compare it with."]
     gain = found.paired(found.reference.outer, other.outer)
-    # Where every fold has chosen the reference, the best other way tells what could be seen.
-    low, high = (found.gain if found.gain.error > 0.0 else gain).interval()
+    # Folds that choose the reference show nothing of what could be seen, so the wider one of both intervals tells it.
+    widths = [high - low for low, high in (found.gain.interval(), gain.interval())]
     return [
         stay,
         f"No other way beats it clearly: the best by the training rows, {way(other.key)}, gains {_gained(gain)}. "
-        f"On {len(found.problem.y):,} rows a gain below {figure((high - low) / 2.0)} cannot be shown.",
+        f"On {len(found.problem.y):,} rows a gain below {figure(max(widths) / 2.0)} cannot be shown.",
     ]
 
 

@@ -116,7 +116,7 @@ def twins(X: Any, y: Ints, groups: Any, columns: Sequence[Column]) -> Twins:
     if n >= ALIKE * len(first) and 2 * torn > n:
         return found
     own = np.arange(n) if groups is None else as_ids(groups, n)
-    blocks, apart = _joined(own, ids)
+    blocks, apart = joined(own, ids)
     largest = max(n / 5, np.bincount(own).max())
     if np.bincount(blocks).max() > largest:
         across = groups is not None and torn <= STRAY * found.equal and apart >= ACROSS * n
@@ -133,7 +133,7 @@ def twins(X: Any, y: Ints, groups: Any, columns: Sequence[Column]) -> Twins:
         few = ~_common(many)
         if stray > TORN or (several & few).sum() < max(FEW, n / 100):
             continue
-        wider, apart = _joined(blocks, wide)
+        wider, apart = joined(blocks, wide)
         if np.bincount(wider).max() <= largest:
             blocks, first, ids = wider, first[np.unique(linked, return_index=True)[1]], wide
             told = int((few & (many > 1)).sum())
@@ -295,7 +295,7 @@ def _fits(cells: Values, pairs: Ints, differ: Values, rest: Ints) -> Bools:
     return np.asarray((cost[0] < UNLIKE * len(rest)) & (cost[1] < UNLIKE * np.count_nonzero(wide[rest])))
 
 
-def _joined(blocks: Ints, ids: Ints) -> tuple[Ints, int]:
+def joined(blocks: Ints, ids: Ints) -> tuple[Ints, int]:
     """The blocks (n,) of rows, joined where they share an id that is not too common, and the rows that make joins."""
     many = np.bincount(ids)[ids]
     rows = np.flatnonzero((many > 1) & ~_common(many))

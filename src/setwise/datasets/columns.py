@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
+from shlex import quote
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -713,7 +714,7 @@ def _stray_words(begin: str, words: Sequence[str]) -> list[str]:
     strays = [text for text, is_odd in zip(words, odd, strict=True) if is_odd]
     if 0 < len(strays) <= FEW * len(words):
         what = "numbers" if date is None else "dates"
-        return [f"{begin} {shown(strays[0])} among its {what}. If that is a gap, write --missing {strays[0]}."]
+        return [f"{begin} {shown(strays[0])} among its {what}. If that is a gap, write --missing {quote(strays[0])}."]
     if len(words) > SEVERAL and sum(map(bool, map(DATED.match, words))) > (1.0 - FEW) * len(words):
         aside = "If these are dates or numbers, write them as 2024-12-31, 17:05 or 1234.5."
         return [f"{begin} words like {shown(words[0])}. {aside}"]

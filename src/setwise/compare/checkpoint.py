@@ -36,7 +36,10 @@ def open_for_comparison(options: Any, problems: Iterable[Problem]) -> OpenCheckp
     about = {name: repr(value) for name, value in vars(options).items() if name not in NOT_SAID}
     rows = [text for one in problems for text in of_rows(one.X, one.y, one.groups, described(one.columns)).values()]
     about |= {"command": "setwise compare", "data": fingerprint(*rows)}
-    return Checkpoint(options.checkpoint).open(about, resume=options.resume)
+    try:
+        return Checkpoint(options.checkpoint).open(about, resume=options.resume)
+    except FileExistsError as error:
+        raise FileExistsError(str(error).replace("resume=True", "--resume")) from None
 
 
 def planned(kept: OpenCheckpoint | None, plan: Plan) -> Plan:

@@ -43,13 +43,16 @@ OWN = 0.75
 LEAST = 3
 """In tables of fewer columns rows are nearly equal by chance."""
 
-CLOSE, ASKED, NEIGHBORS, DIRECTIONS = 0.1, 300, 20, 8
-"""The nearest row is close where it is nearer than a tenth of the 20th one; so many rows and directions are asked."""
+CLOSE, CHANCE, ASKED, NEIGHBORS, DIRECTIONS = 0.1, 5e-4, 300, 20, 8
+"""A row is close to one that is nearer than a tenth of the 20th one, or so near that by chance few of the 20 are.
 
-FINE, CLOSER = 0.1, 0.3
-"""Numbers with so many different cells count; the share of close rows is so far above chance.
+So many rows are asked, in so many directions.
+"""
 
-In 10 published tables it is .14 above at most, and where all rows have copies with noise .6 or more.
+FINE, CLOSER = 0.1, 0.2
+"""Numbers with so many different cells count; the share of close rows is so far above that of chance.
+
+In 10 published tables it is .14 above at most, and where all rows have copies with little noise .7 or more.
 """
 
 ACROSS, STRAY = 0.1, 0.02
@@ -219,10 +222,11 @@ def _unlike(cells: Values, pairs: Ints) -> dict[str, Any]:
 
 
 def _noisy(cells: Values, columns: Sequence[Column]) -> Ints:
-    """Pairs (2, m) of distinct rows (n, d) that lie ten times nearer to each other than rows do by chance.
+    """Pairs (2, m) of distinct rows (n, d) that lie nearer to each other than rows do by chance.
 
     Only numbers of which many differ count, by their ranks. Within distance r of a row lie about r^k others; the
-    dimension k is estimated from the 10th to the 20th nearest rows of some (Levina and Bickel 2004).
+    dimension k is estimated from the 10th to the 20th nearest rows of some (Levina and Bickel 2004), and so is how near
+    the nearest one is by chance.
     """
     n, none = len(cells), np.empty((2, 0), np.int64)
     numbers = [not columns or type(column) is Number for column in columns or cells.T]
@@ -238,8 +242,11 @@ def _noisy(cells: Values, columns: Sequence[Column]) -> Ints:
     order = np.arange(NEIGHBORS // 2, NEIGHBORS)
     expected = np.mean([np.sum(1.0 / np.arange(i, NEIGHBORS)) for i in order])
     k = expected / max(np.log(far[:, -1:] / far[:, order - 1]).mean(), 1e-300)
-    close = far[far[:, 0] < CLOSE * far[:, -1], 0]
-    if len(close) / len(far) - (1.0 - (1.0 - CLOSE**k) ** (NEIGHBORS - 1)) < CLOSER:
+    for share in (CLOSE, CHANCE ** (1.0 / k)):
+        close = far[far[:, 0] < share * far[:, -1], 0]
+        if len(close) / len(far) - (1.0 - (1.0 - share**k) ** (NEIGHBORS - 1)) >= CLOSER:
+            break
+    else:
         return none
     # Halfway, in digits, between the noise of copies and what is far.
     radius = np.sqrt(np.median(close) * np.median(far[:, -1]))

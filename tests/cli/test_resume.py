@@ -106,7 +106,7 @@ def test_what_does_not_fit_is_refused(data, file, tmp_path, capsys):
     assert "--resume goes on from the file of --checkpoint; name it" in sentence("--resume")
     assert "checkpoint must be a file in a folder that exists" in sentence("--checkpoint", tmp_path / "none" / "f")
     file.write_text("mine")
-    assert "there is a file work.npz already: pass resume=True" in sentence("--checkpoint", file)
+    assert "there is a file work.npz already: pass --resume" in sentence("--checkpoint", file)
     assert "work.npz is no checkpoint of setwise" in sentence("--checkpoint", file, "--resume")
     assert file.read_text() == "mine"
     file.unlink()

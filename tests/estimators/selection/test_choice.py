@@ -384,5 +384,5 @@ def test_rows_of_every_kind_are_counted():
 def test_a_gain_that_the_luckiest_of_several_would_have_is_not_enough(monkeypatch):
     module = "setwise.estimators.selection.choice"
     monkeypatch.setattr(f"{module}.errors_needed", lambda gains, drawn_gains, errors: np.full(len(gains), np.inf))
-    monkeypatch.setattr(f"{module}.chosen_of", lambda losses, gains, needed: int(np.isfinite(needed).any()))
+    monkeypatch.setattr(f"{module}.chosen_of", lambda losses, gains, needed, usual: int(np.isfinite(needed).any()))
     assert choice_of(*noisy())[2].chosen.strategy == "threshold"

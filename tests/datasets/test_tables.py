@@ -2,9 +2,10 @@ import tracemalloc
 from datetime import datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from setwise.datasets import load
+from setwise.datasets import load, load_table
 
 
 def write(folder, name, text):
@@ -232,3 +233,13 @@ def test_a_long_cell_is_shortened_in_a_sentence(tmp_path):
         with pytest.raises(ValueError, match="long.csv") as refused:
             load(tmp_path / "long.csv", target="target")
         assert len(str(refused.value)) < 300
+
+
+def test_inf_in_parquet_is_refused_with_its_file_and_row(tmp_path):
+    pytest.importorskip("pyarrow")
+    x = np.append(np.arange(50.0), np.inf)
+    pd.DataFrame({"x": x, "y": np.arange(51) % 2}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(
+        ValueError, match=r"column 'x' of t.parquet holds inf in row 51, and it must hold finite numbers"
+    ):
+        load_table(tmp_path / "t.parquet", target="y")

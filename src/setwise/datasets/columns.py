@@ -191,7 +191,9 @@ class Column(ABC):
         odd = ~gap & ~np.isfinite(found)
         if odd.any():
             row = int(np.argmax(odd[places]))
-            what = f"column {self.name!r} of {file} holds {shown(values[places[row]])} in {place(row)}"
+            value = values[places[row]]
+            value = value.item() if isinstance(value, np.generic) else value
+            what = f"column {self.name!r} of {file} holds {shown(value)} in {place(row)}"
             raise ValueError(f"{what}, and it must hold {self.reads}; mend it, or leave it out.")
         return np.asarray(found[places])
 
@@ -490,7 +492,8 @@ def column_of(
         if cells.dtype.kind == "b":
             return Truth(name, missing=gaps)
         column = Number(name, missing=gaps)
-        return None if np.isnan(column.codes(cells, "")).all() else column
+        gap = np.isin(cells, [float(text) for text in missing if is_number(text)]) | (cells != cells)
+        return None if gap.all() else column
     words = as_texts(cells).without({*WORDS, *gaps})
     if not words:
         return None

@@ -269,9 +269,8 @@ def _of_same_value(problem: Problem, blocks: Ints | None) -> tuple[Ints | None, 
         done, action = "They are too many to keep together", "none"
         if np.bincount(wider).max() <= largest:
             own, blocks, done, action = wider, wider, "Folds keep them together", "kept together"
-        words = (
-            f"Rows with the same {column.name!r} have the same label, as copies and rows of one customer have. {done}."
-        )
+        words = f"Rows with the same {column.name!r} nearly always have the same label, as copies and rows of one"
+        words = f"{words} customer have. {done}."
         found.append(Finding("twins", (column.name,), several, action, words))
     return blocks, found
 

@@ -526,8 +526,8 @@ def test_rows_that_share_a_number_and_the_label_stay_together():
     first = np.unique(origins, return_index=True)[1]
     assert (found.blocks == found.blocks[first][origins]).all()
     assert found.findings[-1].sentence == (
-        "Rows with the same 'x4' nearly always have the same label, as copies and rows of one customer have. Folds keep "
-        "them together."
+        "Rows with the same 'x4' nearly always have the same label, as copies and rows of one customer have. Folds "
+        "keep them together."
     )
     # Labels of their own, numbers that tell the label by a threshold, and few values are no copies.
     assert audited(table(again, rng.integers(0, 2, 900))).findings == ()

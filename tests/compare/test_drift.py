@@ -141,6 +141,20 @@ def test_fifty_fresh_files_of_the_same_source_raise_no_finding(load):
         assert training.differences(X[new], (), names, y[new] ^ (rng.random(m) < 0.1), ("no", "yes")) == []
 
 
+def test_rows_that_were_drawn_by_their_label_are_compared_by_their_weights():
+    rng = np.random.default_rng(4)
+    y = rng.random(60_000) < 0.02
+    # Where the label is rare, so is a gap; in the drawn rows it is in half of them.
+    X = np.where(y & (rng.random(60_000) < 0.9), np.nan, rng.normal(size=60_000))[:, None]
+    old, new = np.arange(60_000) < 40_000, np.arange(60_000) >= 40_000
+    rare = np.flatnonzero(old & y)
+    rest = rng.choice(np.flatnonzero(old & ~y), len(rare), replace=False)
+    rows, weights = np.append(rare, rest), np.repeat([1.0, (old & ~y).sum() / len(rare)], len(rare))
+    evenly = TrainingRows.of(X[rows], (), None, y[rows], weights)
+    assert evenly.differences(X[new], (), ["x"], y[new], ("no", "yes")) == []
+    assert TrainingRows.of(X[rows], (), None, y[rows]).differences(X[new], (), ["x"], y[new], ("no", "yes"))
+
+
 def test_malformed_fields_are_refused():
     X, labels = made(30, 0)
     held = vars(of(X, labels))

@@ -21,3 +21,22 @@ def test_some_of_the_digits_are_drawn_and_their_code_draws_the_same():
     assert part.origin == Origin(rows=1797, drawn="--quick")
     assert len({row.tobytes() for row in part.X} - {row.tobytes() for row in whole.X}) == 0
     assert whole.origin is None
+
+
+def test_weights_are_of_rows_of_one_set():
+    from setwise.compare import Problem
+    from setwise.compare.fits import rows_of
+    from setwise.compare.plan import NamedLoss
+    from setwise.losses import FBeta
+
+    X, y, w = np.arange(6.0)[:, None], np.array([0, 1, 0, 1, 0, 0]), np.array([3.0, 1, 3, 1, 3, 3])
+    problem = Problem("some", "Six rows.", X, y, weights=w)
+    rows = rows_of(problem.take(np.array([1, 2, 4])), NamedLoss("f1", FBeta()))
+    np.testing.assert_array_equal(rows.sample_weight, [1.0, 3.0, 3.0])
+    # As if each row were there as often as its weight says.
+    labels = np.array([True, True, False])
+    assert rows.task.mean_loss(labels) == FBeta()(np.repeat([1, 0, 0], [1, 3, 3]), np.repeat(labels, [1, 3, 3]))
+    with pytest.raises(ValueError, match="weights must be None for groups and label matrices"):
+        Problem("some", "Six rows.", X, y, np.arange(6), weights=w)
+    with pytest.raises(ValueError, match="must be finite, not negative"):
+        Problem("some", "Six rows.", X, y, weights=-w)

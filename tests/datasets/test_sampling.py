@@ -7,7 +7,7 @@ import pytest
 from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.datasets import load_sample, load_table
 from setwise.datasets.columns import Category, Number
-from setwise.datasets.files import uniform_rows, whole_sets
+from setwise.datasets.files import rare_rows, uniform_rows, whole_sets
 from setwise.datasets.tables import ParquetTable
 
 pytest.importorskip("pyarrow")
@@ -47,6 +47,50 @@ def test_every_row_is_drawn_equally_often():
     assert np.abs(counts - 500).max() < 5 * 19.4
     np.testing.assert_array_equal(uniform_rows(5, 9, 0), np.arange(5))
     np.testing.assert_array_equal(uniform_rows(5, 5, 0), np.arange(5))
+
+
+def test_the_rarer_label_keeps_its_rows_and_weights_make_up_for_it():
+    labels = np.repeat(["no", "yes", "no"], [20, 5, 15])
+    drawn = np.zeros(40)
+    for seed in range(2000):
+        rows, weights = rare_rows(labels, 12, seed)
+        assert (np.diff(rows) > 0).all()
+        assert rows[labels[rows] == "yes"].tolist() == [20, 21, 22, 23, 24]
+        np.testing.assert_array_equal(weights, np.where(labels[rows] == "yes", 1.0, 5.0))
+        drawn[rows] += 1
+    # Each other row is in 400 of the draws on average, with a standard deviation of 17.9.
+    assert np.abs(drawn[labels == "no"] - 400).max() < 5 * 17.9
+
+
+@pytest.mark.parametrize(("rows", "rare"), [(2, 1), (3, 1), (8, 4), (9, 4), (10, 5), (39, 5)])
+def test_the_rarer_label_has_half_of_a_small_part(rows, rare):
+    labels = np.repeat([3, 7], [35, 5])
+    found, weights = rare_rows(labels, rows, 0)
+    assert len(np.unique(found)) == rows
+    assert (found >= 35).sum() == rare
+    # The shares of the labels are those of the table.
+    assert weights[found >= 35].sum() / weights.sum() == pytest.approx(5 / 40)
+    np.testing.assert_array_equal(weights[found >= 35], 1.0)
+
+
+def test_without_two_labels_and_with_all_rows_the_draw_is_even():
+    for labels, rows in ((np.zeros(9), 4), (np.arange(9) % 3, 4), (np.arange(9) % 2, 9), (np.arange(9) % 2, 1)):
+        found, weights = rare_rows(labels, rows, 3)
+        np.testing.assert_array_equal(found, uniform_rows(9, rows, 3))
+        assert weights is None
+
+
+def test_a_sample_with_the_rarer_label(path):
+    whole = load_table(path, "sick", drop="bag,name,kind")
+    part = load_sample(path, 120, "sick", drop="bag,name,kind", keep_rare=True)
+    rows, weights = rare_rows(pd.factorize(FRAME["sick"])[0], 120, 0)
+    np.testing.assert_array_equal(part.X, whole.X[rows])
+    np.testing.assert_array_equal(part.weights, weights)
+    assert part.y.sum() == 60
+    with pytest.raises(ValueError, match="keep_rare must be False with a group"):
+        load_sample(path, 120, "sick", "bag", keep_rare=True)
+    with pytest.raises(TypeError, match="keep_rare must be True or False; got 1"):
+        load_sample(path, 120, "sick", keep_rare=1)
 
 
 def test_rows_of_a_long_table_are_drawn_from_all_of_it():

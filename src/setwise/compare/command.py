@@ -31,13 +31,16 @@ from setwise.compare.run import compare
 from setwise.compare.saved_model import SavedModel, as_saved_path, refuse_unsaved, require_skops, save_model
 from setwise.compare.sentences import foreign
 from setwise.compare.text import listed, seconds_text
+from setwise.core.batch import Sets
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import as_number
+from setwise.core.exceptions import Refusal
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
 from setwise.datasets.columns import Number, some
 from setwise.datasets.files import as_existing, drawn, parts_of, request
 from setwise.datasets.tables import ParquetTable
+from setwise.decisions.row_weights import RowWeighted
 from setwise.estimators import MeasureClassifier
 from setwise.estimators.base import end_with
 from setwise.estimators.selection import STRATEGIES
@@ -108,10 +111,11 @@ def _names(text: str | None, default: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one if ":" in one else one.lower() for one in names)) or default
 
 
-def read_sample(options: Namespace, plan: Plan) -> tuple[Problem, OtherRows | None]:
+def read_sample(options: Namespace, plan: Plan, measures: Sequence[NamedLoss]) -> tuple[Problem, OtherRows | None]:
     """The problem of random rows of a file, as many as ``--memory`` has room for, and all its other rows.
 
-    With a group whole groups are drawn.
+    With a group whole groups are drawn. Without one all rows of the rarer label are, with weights, where the
+    measures and the base models count these.
 
     Raises
     ------
@@ -133,14 +137,29 @@ def read_sample(options: Namespace, plan: Plan) -> tuple[Problem, OtherRows | No
         wanted.append(min(room.rows(sets), table.rows))
         return wanted[-1]
 
-    held, sample = drawn(table, asked, rows, plan.seed)
+    # A share that is sure is one of equally likely rows, and an own model may take no weights.
+    even = grouped or len(target) > 1 or plan.floor is not None or any(":" in base for base in plan.bases)
+    held, sample = drawn(table, asked, rows, plan.seed, not even and all(map(_takes_weights, measures)))
     given = {"rows": wanted[-1], **asked_of(options), "seed": plan.seed}
+    given |= {} if held.weights is None else {"keep_rare": True}
     problem = problem_of(held, options.data, "load_sample", given)
     if len(sample.rows) == table.rows:
         return replace(problem, notes=(*problem.notes, f"All rows of {path.name} fit into --memory.")), None
     assert problem.origin is not None
-    origin = replace(problem.origin, rows=table.rows, drawn=f"as many as --memory {options.memory} has room for")
+    drawn_as = f"as many as --memory {options.memory} has room for"
+    if problem.weights is not None:
+        rarer = np.bincount(problem.y.ravel()).min()
+        drawn_as += f", {rarer:,} of the rarer label among them; rows count by weights"
+    origin = replace(problem.origin, rows=table.rows, drawn=drawn_as)
     return replace(problem, origin=origin), OtherRows(sample, problem, room.most(sample.sets), budget)
+
+
+def _takes_weights(measured: NamedLoss) -> bool:
+    """Whether weights of rows count in a measure."""
+    with contextlib.suppress(Refusal):
+        loss = RowWeighted(measured.loss, np.ones(2))
+        return measured.loss.reads == "labels" and bool(loss.bind(Sets.single(np.array([False, True]))).terms)
+    return False
 
 
 def saved_model(found: Answer, group: str | None) -> SavedModel:
@@ -167,7 +186,7 @@ def saved_model(found: Answer, group: str | None) -> SavedModel:
         many=problem.many,
         group=group,
         joint=winner.joint and problem.groups is not None,
-        training=TrainingRows.of(X, problem.columns, problem.groups, winner.labels),
+        training=TrainingRows.of(X, problem.columns, problem.groups, winner.labels, problem.weights),
     )
 
 
@@ -178,7 +197,8 @@ def _fitted_anew(found: Answer) -> MeasureClassifier:
     model = MeasureClassifier(
         base, found.measured.loss, [winner.key[1]], cv, average=found.measured.average, n_jobs=plan.n_jobs
     )
-    return model.fit(problem.X, problem.y if problem.many else problem.y.ravel(), groups=problem.groups)
+    y = problem.y if problem.many else problem.y.ravel()
+    return model.fit(problem.X, y, groups=problem.groups, sample_weight=problem.weights)
 
 
 BUDGET, QUICK_BUDGET = 600.0, 60.0
@@ -349,9 +369,9 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
             (breast_cancer(), "f1"),
         ]
         return [ComparisonTask(p, measures_of(options.loss or loss, average)) for p, loss in problems]
-    others = None
+    others, measures = None, measures_of(options.loss or usual_loss(options), average)
     if options.memory is not None:
-        problem, others = read_sample(options, plan)
+        problem, others = read_sample(options, plan, measures)
     else:
         refuse_too_large(Path(options.data))
         problem = read(options.data, asked_of(options))
@@ -359,7 +379,6 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
     problem = audited(problem, [*(options.keep_column or ()), *costs], options.time_column, plan.folds)
     others = others and replace(others, problem=problem)
     test = None if options.test is None else read_test(options.test, problem, asked_of(options))
-    measures = measures_of(options.loss or usual_loss(options), average)
     if any(given is not None for given in _costs(options).values()):
         at = {name: Place(name, list(problem.features).index(name)) for name in costs}
         cells = {cell: at.get(given, given) for cell, given in _costs(options).items() if given is not None}

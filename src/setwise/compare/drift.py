@@ -64,8 +64,16 @@ class TrainingRows:
                 raise TypeError(f"{name} must be an array of the shape {shape}; got {shown(held)}.")
 
     @classmethod
-    def of(cls, X: Any, columns: Sequence[Column], groups: NDArray[Any] | None, called: Any) -> Self:
-        """From the table X, its columns or () where they have no names, groups, and labels out of fold."""
+    def of(
+        cls, X: Any, columns: Sequence[Column], groups: NDArray[Any] | None, called: Any, weights: Values | None = None
+    ) -> Self:
+        """From the table X, its columns or () where they have no names, groups, and labels out of fold.
+
+        Of rows with weights, which are drawn unevenly, some are left out, so that the others are drawn evenly.
+        """
+        if weights is not None:
+            kept = np.random.default_rng(0).random(len(weights)) < weights / weights.max()
+            X, called = X[np.flatnonzero(kept)], called[kept]
         n, table = X.shape[0], np.zeros((X.shape[0], 0)) if issparse(X) else np.asarray(X)
         there = ~np.isnan(table)
         limits, words = np.zeros((4, table.shape[1])), np.zeros(table.shape[1], dtype=np.int64)

@@ -27,9 +27,10 @@ def rows_of(problem: Problem, measured: NamedLoss) -> Rows:
     """The rows of a problem with their target, judged by a measure."""
     ids = None if problem.groups is None else as_ids(problem.groups, len(problem.y))
     target = problem.y if problem.many else problem.y.ravel()
-    task = Task(target == 1, measured.on(problem.X), ids, measured.average)  # type: ignore[arg-type]
+    weights = problem.weights
+    task = Task(target == 1, measured.on(problem.X), ids, measured.average, weights)  # type: ignore[arg-type]
     classes = np.arange(target.shape[1]) if problem.many else np.array([0, 1])
-    return Rows(problem.X, target, classes, 1, task, ids, blocks=problem.blocks)
+    return Rows(problem.X, target, classes, 1, task, ids, weights, blocks=problem.blocks)
 
 
 def judged_by(rows: Rows, measured: NamedLoss) -> Task:

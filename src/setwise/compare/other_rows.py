@@ -50,21 +50,31 @@ class OtherRows:
         """The number of the other rows."""
         return int(self.sample.table.rows - len(self.sample.rows))
 
-    def judge(self, ways: Ways, measured: NamedLoss, floor: FlooredThreshold | None = None) -> OtherRowsReport:
+    def judge(
+        self, ways: Ways, measured: NamedLoss, held_out: Mapping[Key, Any], floor: FlooredThreshold | None = None
+    ) -> OtherRowsReport:
         """The mean loss of each way on these rows, and what it reaches under a floor.
+
+        Where the sample has the rows of the rarer label, it is judged too: by ``held_out``, which comes from
+        models that did not see the row.
 
         Where they cannot be read or judged there is a sentence in place of figures.
         """
         try:
-            task, said = self._said(ways, measured)
+            task, said = self._said(ways, measured, held_out)
         # A comparison of hours is not lost because a cell of other rows holds what its sample did not.
         except (ValueError, OSError) as why:
-            return OtherRowsReport(self.count, refusal=" ".join(str(why).split()))
+            return OtherRowsReport(self.judged, refusal=" ".join(str(why).split()))
         losses = {key: task.mean_loss(one) for key, one in said.items()}
         reached = {} if floor is None else {key: floor.reached(task, one) for key, one in said.items()}
-        return OtherRowsReport(self.count, losses, reached)
+        return OtherRowsReport(self.judged, losses, reached)
 
-    def _said(self, ways: Ways, measured: NamedLoss) -> tuple[Task, dict[Key, Any]]:
+    @property
+    def judged(self) -> int:
+        """How many rows are judged: the other rows, or all."""
+        return self.count if self.problem.weights is None else self.sample.table.rows
+
+    def _said(self, ways: Ways, measured: NamedLoss, held_out: Mapping[Key, Any]) -> tuple[Task, dict[Key, Any]]:
         """The truth of these rows with their sets, and the labels of each way, or its scores."""
         loss, room, sample = measured.loss, self.memory.room(self.count), self.sample
         if (loss.reads == "scores" or Trait.COUNTS not in loss.traits) and self.count > room:
@@ -88,6 +98,10 @@ class OtherRows:
                 fresh = {source: source.fresh(held.X[at : at + RUN]) for _, source in ways.values()}
                 for key, (rule, source) in ways.items():
                     said[key].append(rule.labels(fresh[source]))
+        if self.problem.weights is not None:
+            truth.append(self.problem.y == 1)
+            for key, parts_said in said.items():
+                parts_said.append(held_out[key])
         groups = as_ids(np.concatenate(ids), self.count) if ids else None
         task = Task(np.concatenate(truth), loss, groups, measured.average)  # type: ignore[arg-type]
         return task, {key: np.concatenate(one) for key, one in said.items()}

@@ -21,7 +21,7 @@ from setwise.datasets import Data, early_detection, load_rows, load_table
 from setwise.datasets.columns import Column, Word, some, word
 from setwise.datasets.files import as_names_of_columns
 from setwise.estimators.selection.problem import SelectionProblem
-from setwise.estimators.sets import as_ids, group
+from setwise.estimators.sets import as_ids, as_row_weights, group
 from setwise.estimators.splits import Folds, later_folds
 
 Rows = NDArray[np.int64]
@@ -103,6 +103,7 @@ class Problem:
     blocks : (n,) the number of the rows that folds keep together, such as equal ones, beside groups; None for none
     times : (n,) the time of each row, where outer folds are judged on later rows; None where folds are random
     findings : what an audit has found
+    weights : (n,) the weights of rows that were not drawn evenly, for y (n,) without groups; None for equal ones
 
     Raises
     ------
@@ -135,6 +136,7 @@ class Problem:
     blocks: NDArray[np.int64] | None = None
     times: NDArray[np.float64] | None = None
     findings: tuple[Finding, ...] = ()
+    weights: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if getattr(self.X, "ndim", 0) != 2 or min(self.X.shape) == 0 or self.X.dtype.kind not in "biuf":
@@ -156,6 +158,10 @@ class Problem:
             if blocks.shape != (len(y),) or blocks.dtype.kind not in "iu":
                 raise ValueError(f"blocks must be whole numbers of shape ({len(y)},); got {shown(self.blocks)}.")
             object.__setattr__(self, "blocks", blocks.astype(np.int64))
+        if self.weights is not None:
+            if self.many or self.groups is not None:
+                raise ValueError(f"weights must be None for groups and label matrices; got {shown(self.weights)}.")
+            object.__setattr__(self, "weights", as_row_weights(self.weights, len(y)))
         if self.times is not None:
             object.__setattr__(self, "times", as_reals(self.times, "times", (len(y),)))
 
@@ -190,7 +196,7 @@ class Problem:
 
     def take(self, rows: Rows) -> "Problem":
         """The problem that consists of the given rows."""
-        named = {name: getattr(self, name) for name in ("groups", "blocks", "times")}
+        named = {name: getattr(self, name) for name in ("groups", "blocks", "times", "weights")}
         kept = {name: one[rows] for name, one in named.items() if one is not None}
         return replace(self, X=self.X[rows], y=self.y[rows], **kept)
 
@@ -313,7 +319,7 @@ def problem_of(held: Data, data: str, reader: str, asked: Mapping[str, Any]) -> 
     return Problem(
         path.name, f"Read from {path.name}.", X, held.y, held.groups, held.classes, features=features,
         columns=held.columns, notes=held.notes, code=tuple(lines), places=places, width=held.X.shape[1],
-        first=first, origin=origin,
+        first=first, origin=origin, weights=held.weights,
     )  # fmt: skip
 
 

@@ -151,7 +151,8 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     if measured.orders:
         lines += ["", f"model = {expression}", "model.fit(X, y)"]
         return _ordered([*imports, *lines])
-    groups = "" if problem.groups is None else ", groups=groups"
+    more_of_rows = "" if problem.groups is None else ", groups=groups"
+    more_of_rows += "" if problem.weights is None else ", sample_weight=data.weights"
     cv = plan.inner if problem.blocks is None else f"block_folds({plan.inner}, y, blocks)"
     average = f', average="{measured.average}"' if problem.many and measured.average != "samples" else ""
     strategy, loss = f'"{key[1]}"', f'"{measured.name}"'
@@ -167,7 +168,7 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
         "",
         f"base = {expression}",
         f"model = MeasureClassifier(\n    base, loss={loss},\n    strategies=[{strategy}], cv={cv}{average}\n)",
-        f"model.fit(X, y{groups})",
+        f"model.fit(X, y{more_of_rows})",
     ]
     if not problem.many and problem.groups is None and problem.origin and problem.origin.file:
         costs = measured.loss.columns if isinstance(measured.loss, RowCosts) else {}

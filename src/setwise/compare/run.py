@@ -380,7 +380,7 @@ class _MeasureRecord:
         rule = decision.rules[key].for_rows(test.task.loss)
         labels = fresh.response().labels if self.measured.orders else rule.labels(fresh)
         names = held.features or FeatureNames(range(held.X.shape[1]))
-        known = TrainingRows.of(held.X, held.columns, held.groups, called)
+        known = TrainingRows.of(held.X, held.columns, held.groups, called, held.weights)
         return tuple(known.differences(test.X, held.columns, names, labels, held.classes))
 
     def _on_test(self, task: Task, said: Mapping[Key, Any], key: Key) -> tuple[float, float, float] | None:
@@ -396,4 +396,4 @@ class _MeasureRecord:
         advance(f"the other rows, {self.measured.title}", 0)
         keys = [one for one in dict.fromkeys((key, decision.candidates[0].key, PLAIN)) if one in decision.rules]
         ways = {one: (decision.rules[one], decision.sources.of(one)) for one in keys}
-        return others.judge(ways, self.measured, self.plan.floor)
+        return others.judge(ways, self.measured, decision.held_out, self.plan.floor)

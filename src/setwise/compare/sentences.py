@@ -62,7 +62,8 @@ def labels(problem: Problem) -> str:
         rest = [f"{len(shares) - MOST_LABELS} more"] if len(shares) > MOST_LABELS else []
         return f"Shares of the rows that have a label: {listed([*shares[:MOST_LABELS], *rest])}."
     count, origin = int(problem.y.sum()), problem.origin or Origin()
-    rows = f"{count:,} of {n:,} rows ({percent(count / n)})."
+    share = float(np.average(problem.y.ravel(), weights=problem.weights))
+    rows = f"{count:,} of {n:,} rows ({percent(share)}{'' if problem.weights is None else ' of the file'})."
     if tuple(problem.classes) == UNNAMED:
         return f"Positive are {rows}"
     other, positive = problem.classes
@@ -147,9 +148,11 @@ def on_other_rows(found: Answer) -> list[str]:
     held, key, first = found.others, found.winner.key, found.reference.key
     if held is None:
         return []
-    where = f"On the other {held.count:,} rows of {found.problem.name}"
     if held.refusal:
-        return [f"{where} nothing was judged: {held.refusal}"]
+        return [f"On the other rows of {found.problem.name} nothing was judged: {held.refusal}"]
+    where = f"On the other {held.count:,} rows of {found.problem.name}"
+    if found.problem.weights is not None:
+        where = f"On all {held.count:,} rows of {found.problem.name}, each judged by models that did not see it"
     gain = "" if key == first or first not in held.losses else signed(held.losses[first] - held.losses[key])
     return [_on_further_rows(found, where, held.losses[key], gain, held.reached)]
 

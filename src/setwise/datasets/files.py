@@ -5,14 +5,14 @@ known, are read as a model of earlier rows reads them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checks import Ints, as_choice, as_count, as_kind, as_mapping, as_names, as_text, shown
+from setwise.core.checks import Ints, as_choice, as_count, as_flag, as_kind, as_mapping, as_names, as_text, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.files import visible_errors
 from setwise.core.pages import LARGE_FILES
@@ -95,6 +95,8 @@ class Data:
     notes : sentences on what was left out, from :func:`load_table`
     target : the names of the target columns; () in svmlight, where it has none
     ids : the columns that were left out since no value occurs twice in them, as ids do, from :func:`load_table`
+    weights : (n,) by how many rows of the file each one stands for, 1 for the rarer label, from
+        :func:`load_sample` with ``keep_rare``; or None
 
     Examples
     --------
@@ -115,6 +117,7 @@ class Data:
     notes: tuple[str, ...] = ()
     target: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+    weights: NDArray[np.float64] | None = None
 
 
 @final
@@ -537,11 +540,14 @@ def load_sample(
     seed: int = 0,
     kinds: Mapping[str, str] | None = None,
     missing: str | Sequence[str] | None = None,
+    keep_rare: bool = False,
 ) -> Data:
     """Read random rows of a Parquet table as :func:`load_table` reads all of them; memory is proportional to the rows.
 
-    All parts of so many rows have the same chance. With ``group`` whole sets are drawn, one after another until the
-    next one would be too much. What is drawn depends on the seed, and not on the row groups of the file.
+    All parts of so many rows have the same chance. With ``keep_rare`` the rarer of two labels keeps all its rows, or as
+    many as half of the part, and the ``weights`` of the other one make up for it. With ``group`` whole
+    sets are drawn, one after another until the next one would be too much. What is drawn depends on the seed, and not
+    on the row groups of the file.
 
     Parameters
     ----------
@@ -550,6 +556,7 @@ def load_sample(
     target, group, positive, drop : as in :func:`load`
     seed : the seed of the draw, an int from 0 on
     kinds, missing : as in :func:`load_table`
+    keep_rare : whether the rarer label of one target keeps its rows; not for groups
 
     Returns
     -------
@@ -574,18 +581,27 @@ def load_sample(
     ((10, 1), True)
     """
     asked, seed = request(True, target, group, positive, drop, kinds, missing), as_count(seed, "seed", low=0)
-    return drawn(ParquetTable(as_existing(path)), asked, lambda sets: as_count(rows, "rows"), seed)[0]
+    rare = as_flag(keep_rare, "keep_rare")
+    if rare and group is not None:
+        raise ValueError(f"keep_rare must be False with a group, of which whole ones are drawn; got {group!r}.")
+    return drawn(ParquetTable(as_existing(path)), asked, lambda sets: as_count(rows, "rows"), seed, rare)[0]
 
 
-def drawn(table: ParquetTable, asked: Request, room: Callable[[int], int], seed: int) -> tuple[Data, Sample]:
+def drawn(
+    table: ParquetTable, asked: Request, room: Callable[[int], int], seed: int, rare: bool = False
+) -> tuple[Data, Sample]:
     """The content of a random part of a table, and the part.
 
-    ``room`` tells for a number of sets how many rows the part may have.
+    ``room`` tells for a number of sets how many rows the part may have. With ``rare`` the rarer label keeps its rows.
     """
     import pyarrow as pa
 
     target, _ = parts_of(table.head, asked)
-    if asked.group is None:
+    weights = None
+    if rare and len(target) == 1:
+        sets = 1
+        chosen, weights = rare_rows(table.ids(range(len(table.sizes)), target[0], {}), room(1), seed)
+    elif asked.group is None:
         sets = table.rows if len(target) > 1 else 1
         chosen = uniform_rows(table.rows, room(sets), seed)
     else:
@@ -601,7 +617,8 @@ def drawn(table: ParquetTable, asked: Request, room: Callable[[int], int], seed:
     names = [name for name in table.names if name not in asked.drop]
     places = np.split(chosen, np.searchsorted(chosen, table.edges[1:-1]))
     parts = [table.arrow([g], names).take(rows - table.edges[g]) for g, rows in enumerate(places) if len(rows)]
-    return of_columns(table.columns(pa.concat_tables(parts)), asked), Sample(table, asked, target, chosen, sets)
+    data = replace(of_columns(table.columns(pa.concat_tables(parts)), asked), weights=weights)
+    return data, Sample(table, asked, target, chosen, sets)
 
 
 def _draws(seed: int) -> np.random.Generator:
@@ -612,6 +629,25 @@ def _draws(seed: int) -> np.random.Generator:
 def uniform_rows(n: int, rows: int, seed: int) -> Ints:
     """The numbers of ``rows`` random ones of n rows, rising; all of them where there are fewer. Memory is O(rows)."""
     return np.sort(_draws(seed).choice(n, min(rows, n), replace=False, shuffle=False))
+
+
+def rare_rows(labels: NDArray[Any], rows: int, seed: int) -> tuple[Ints, NDArray[np.float64] | None]:
+    """The numbers of ``rows`` random rows, rising, and weights by how many rows each one stands for.
+
+    Of the rarer of two labels all rows are among them, or half of ``rows`` where it has more. Where all rows are there,
+    and for other numbers of labels, the draw is uniform, and there are no weights.
+    """
+    kinds, place, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    if not 1 < rows < len(labels) or len(kinds) != 2:
+        return uniform_rows(len(labels), rows, seed), None
+    rng, rarer = _draws(seed), int(np.argmin(counts))
+    share = np.full(2, min(int(counts[rarer]), rows // 2))
+    share[1 - rarer] = rows - share[rarer]
+    parts = [rng.choice(np.flatnonzero(place == k), share[k], replace=False, shuffle=False) for k in (0, 1)]
+    chosen = np.sort(np.concatenate(parts))
+    weights = counts / share
+    # Regularizers are meant for weights of about 1, and the rarer label says how much there is to learn.
+    return chosen, (weights / weights[rarer])[place[chosen]]
 
 
 def whole_sets(sizes: Ints, rows: int, seed: int) -> Ints:

@@ -1,8 +1,13 @@
 """Problems: their parts."""
 
 import numpy as np
+import pytest
 
+from setwise.compare import Problem
+from setwise.compare.fits import rows_of
+from setwise.compare.plan import NamedLoss
 from setwise.compare.problem import Origin, Problem, digit_traits
+from setwise.losses import FBeta
 
 
 def test_lists_are_labels_and_ids_of_groups():
@@ -24,11 +29,6 @@ def test_some_of_the_digits_are_drawn_and_their_code_draws_the_same():
 
 
 def test_weights_are_of_rows_of_one_set():
-    from setwise.compare import Problem
-    from setwise.compare.fits import rows_of
-    from setwise.compare.plan import NamedLoss
-    from setwise.losses import FBeta
-
     X, y, w = np.arange(6.0)[:, None], np.array([0, 1, 0, 1, 0, 0]), np.array([3.0, 1, 3, 1, 3, 3])
     problem = Problem("some", "Six rows.", X, y, weights=w)
     rows = rows_of(problem.take(np.array([1, 2, 4])), NamedLoss("f1", FBeta()))

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from setwise.compare import Problem
 from setwise.compare.fits import rows_of
 from setwise.compare.plan import NamedLoss
 from setwise.compare.problem import Origin, Problem, digit_traits

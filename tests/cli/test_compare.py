@@ -104,7 +104,10 @@ def test_a_raw_table_is_answered_saved_and_predicted(tmp_path, capsys):
     assert run(tmp_path / "t.csv", *words, "--out", tmp_path / "r", "--save", tmp_path / "m.skops") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "t.csv: fbeta:2" in out
-    assert "Column 'id' is left out: it is text of which no value occurs twice, as an id is." in out
+    assert (
+        "Column 'id' is left out: it is text of which no value occurs twice, as an id is; its words count as kind text."
+        in out
+    )
     assert "'note'" not in out.replace("drop='note'", "")
     assert "city = Rome +" in out
     assert f"Next: setwise predict {tmp_path / 'm.skops'} new.csv --keep id --out labels.csv" in out
@@ -344,6 +347,13 @@ def test_the_plan_of_a_report_is_repeated_exactly(files, tmp_path, capsys):
     assert other["rows"] == one["rows"]
     assert other["plan"] == one["plan"]
     assert other["threshold"] == one["threshold"]
+    capsys.readouterr()
+    lines = (files / "t.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "less.csv").write_text("".join(lines[:-20]))
+    n = len(lines) - 1
+    assert run(tmp_path / "less.csv", *words[1:], *plan, "--out", tmp_path / "less") == 0
+    other_rows = f"The plan is that of {n} rows of t.csv; here are {n - 20}."
+    assert other_rows in " ".join(capsys.readouterr().out.split())
     assert run(*words, "--plan", files / "t.csv", "--out", tmp_path / "r") == 2
     assert "--plan must be the results.json of a report on one problem" in capsys.readouterr().err
 

@@ -42,7 +42,8 @@ def test_each_column_has_a_kind_and_gaps_are_nan(write):
 
 def test_what_says_nothing_is_left_out_with_a_sentence(write):
     assert load_table(write(RAW), "y").notes == (
-        "Column 'id' is left out: it is text of which no value occurs twice, as an id is.",
+        "Column 'id' is left out: it is text of which no value occurs twice, as an id is; "
+        "its words count as kind text.",
         "Column 'const' is left out: it holds the same value in every row.",
         "Column 'empty' is left out: it holds nothing.",
     )

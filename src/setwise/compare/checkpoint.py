@@ -60,16 +60,21 @@ def plan_fields(plan: Plan) -> dict[str, Any]:
     return {name: getattr(plan, name) for name in PLANNED} | {"skipped": sorted(plan.skipped)}
 
 
-def read_plan(path: Path, plan: Plan) -> Plan:
+def read_plan(path: Path, plan: Plan, problem: Problem) -> tuple[Plan, list[str]]:
     """The plan that the results.json of an earlier report holds, for the other fields of ``plan``.
+
+    Where it is of a table with another number of rows than the problem, there is a sentence beside it.
 
     Raises
     ------
     ValueError, OSError : in one sentence, for a file that holds none
     """
     try:
-        (found,) = {json.dumps(answer["plan"], sort_keys=True) for answer in json.loads(path.read_bytes())["answers"]}
-        return replace(plan, **as_plan(json.loads(found)))
+        answers = json.loads(path.read_bytes())["answers"]
+        (found,) = {json.dumps(answer["plan"], sort_keys=True) for answer in answers}
+        old, n = answers[0]["data"], len(problem.y)
+        of_another = f"The plan is that of {old['rows']:,} rows of {Path(old['file']).name}; here are {n:,}."
+        return replace(plan, **as_plan(json.loads(found))), [] if old["rows"] == n else [of_another]
     except (ValueError, TypeError, KeyError):
         raise ValueError(f"--plan must be the results.json of a report on one problem; got {path}.") from None
 

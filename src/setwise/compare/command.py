@@ -313,7 +313,8 @@ def run(
         own, costs = replace(plan_of(options, one.problem), n_jobs=jobs), Costs.of(one.problem, one.measures)
         notes = unfit(options, own, one)
         if options.plan is not None:
-            own = read_plan(options.plan, own)
+            own, other = read_plan(options.plan, own, one.problem)
+            notes += other
         elif share is not None:
             own, left = within(own, costs, share)
             notes += left

@@ -611,7 +611,7 @@ class Columns:
         return f"column {name!r} of {self.path.name}"
 
 
-LIKE_AN_ID = "it is text of which no value occurs twice, as an id is"
+LIKE_AN_ID = "it is text of which no value occurs twice, as an id is; its words count as kind text"
 """Why a column is left out whose words say nothing about other rows."""
 
 Raw = tuple[NDArray[np.float64], tuple[Column, ...], tuple[str, ...], tuple[str, ...]]

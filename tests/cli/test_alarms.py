@@ -28,6 +28,9 @@ def test_fifty_cases_are_a_share_that_is_kept_and_predict_says_where_a_file_has_
     out = " ".join(capsys.readouterr().out.split())
     assert "pay.csv: recall at a share of alarms of at most 0.0125" in out
     assert "The limit of alarms is 50 of all 4,000 rows, a share of 0.0125." in out
+    # The share of the rows is none of the time.
+    assert "of 5 keep the limit of alarms" in out
+    assert "Left out" not in out
     assert json.loads((tmp_path / "r" / "results.json").read_text())["answers"][0]["title"] == "recall"
     model = load_model(tmp_path / "m.skops")
     assert model.alarms == 0.0125

@@ -303,8 +303,8 @@ def run(
         own, costs = replace(plan_of(options, one.problem), n_jobs=jobs), Costs.of(one.problem, one.measures)
         notes = unfit(options, own, one)
         if own.floor is not None and (options.alarms_at_most or 0) >= 1:
-            asked, share = options.alarms_at_most, own.floor.alarms
-            notes.append(f"The limit of alarms is {asked:,.0f} of all {asked / share:,.0f} rows, a share of {share:g}.")
+            asked, limit = options.alarms_at_most, own.floor.alarms
+            notes.append(f"The limit of alarms is {asked:,.0f} of all {asked / limit:,.0f} rows, a share of {limit:g}.")
         if options.plan is not None:
             own = read_plan(options.plan, own)
         elif share is not None:

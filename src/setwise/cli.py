@@ -205,16 +205,25 @@ def _add_compare(commands: Any) -> None:
         "yours (default: all that are installed; with --quick linear and boosted)",
     )  # fmt: skip
     add.add_argument("--strategies", metavar="NAME[,NAME]", help="ways to get labels from a base model (default: all)")
+    _add_floors(add)
+    _add_effort(add)
+    add.set_defaults(run=_compare)
+
+
+def _add_floors(add: argparse.ArgumentParser) -> None:
+    """The options of what the threshold must keep."""
     floor = "a floor that the threshold must keep on the rows at hand; see --confidence"
     add.add_argument("--recall-at-least", type=float, metavar="R", help=floor)
     add.add_argument("--precision-at-least", type=float, metavar="P", help=floor)
+    add.add_argument(
+        "--alarms-at-most", type=float, metavar="A",
+        help="how many rows may be called positive: a share below 1, or a number of those of the table, from 1 on",
+    )  # fmt: skip
     add.add_argument(
         "--confidence", type=float, metavar="Q",
         help="with which new rows keep a floor in the long run, as 0.95 (not each file; with --group, all rows of new "
         "groups together); without it about half fail",
     )  # fmt: skip
-    _add_effort(add)
-    add.set_defaults(run=_compare)
 
 
 def _add_text_form(add: argparse.ArgumentParser) -> None:

@@ -74,7 +74,7 @@ def test_version_and_help(capsys):
             "bases must be a tuple of names among linear, forest, boosted, ",
         ),
         (("compare", "--strategies", "nope"), "strategies must be a tuple of names among "),
-        (("compare", "--confidence", "0.9"), "--confidence is that of a floor; give --recall-at-least or"),
+        (("compare", "--confidence", "0.9"), "--confidence is that of a floor; give --recall-at-least, "),
         (("compare", "--recall-at-least", "1.5"), "recall must be"),
         (("compare", "--average", "weighted"), "invalid choice: 'weighted'"),
         (("compare", "--out", "."), "the folder . holds 'notes.txt', which is not of an earlier report; name another"),

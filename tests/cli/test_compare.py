@@ -262,7 +262,7 @@ def test_floors_are_asked_for_and_counted(files, tmp_path, capsys, without_pictu
     [
         (("t.csv",), "name the target column with --target"),
         (("t.csv", "--target", "sick", "--average", "macro"), "--average says what a set is in a label matrix"),
-        (("matrix.npz", "--recall-at-least", "0.9"), "a floor of recall or precision is for one label a row"),
+        (("matrix.npz", "--recall-at-least", "0.9"), "a floor is for one label a row"),
         (("t.csv", "--target", "sick", "--loss", "auc", "--recall-at-least", "0.9"), "a floor is kept by a threshold"),
         (
             ("t.csv", "--target", "sick", "--loss", "f1,auc", "--save", "m.skops"),

@@ -21,9 +21,10 @@ from setwise.compare.audit import audited
 from setwise.compare.budget import Costs, within
 from setwise.compare.checkpoint import open_for_comparison, read_plan
 from setwise.compare.drift import TrainingRows
+from setwise.compare.fits import rows_of
 from setwise.compare.memory import WORDS, MemoryAllowance, refuse_too_large
 from setwise.compare.other_rows import OtherRows
-from setwise.compare.plan import BASES, COSTS, GRID, QUICK_GRID, NamedLoss, Plan, base_model
+from setwise.compare.plan import BASES, COSTS, FIRST, GRID, QUICK_GRID, NamedLoss, Plan, base_model
 from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
 from setwise.compare.report import check_folder, section, write_report
@@ -84,25 +85,34 @@ def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
         _names(options.strategies, strategies),
         options.seed,
         1 if options.n_jobs is None else options.n_jobs,
-        floor=floor_of(options),
+        floor=floor_of(options, problem),
     )
 
 
-def floor_of(options: Namespace) -> FlooredThreshold | None:
+def floor_of(options: Namespace, problem: Problem | None = None) -> FlooredThreshold | None:
     """The threshold that keeps the floors of the options, or None; ValueError where one is out of range."""
-    given = (options.recall_at_least, options.precision_at_least)
-    if given == (None, None):
+    given, alarms = (options.recall_at_least, options.precision_at_least), options.alarms_at_most
+    if given == (None, None) and alarms is None:
         if options.confidence is not None:
-            raise ValueError("--confidence is that of a floor; give --recall-at-least or --precision-at-least too.")
+            asked = "--recall-at-least, --precision-at-least or --alarms-at-most"
+            raise ValueError(f"--confidence is that of a floor; give {asked} too.")
         return None
-    return FlooredThreshold(*given, options.confidence)
+    if alarms is not None:
+        # Before a table is read a number of alarms may be that of all rows.
+        rows = alarms if problem is None else len(problem.y) if problem.origin is None else problem.origin.rows
+        if not 0.0 < alarms < 1.0 and not (alarms.is_integer() and 1.0 <= alarms <= rows):
+            most = "" if problem is None else f", of which there are {rows:,}"
+            wanted = f"a share of the rows above 0 and below 1, or a number of them{most}"
+            raise ValueError(f"--alarms-at-most must be {wanted}; got {alarms:g}.")
+        alarms = alarms if alarms < 1.0 else alarms / rows
+    return FlooredThreshold(*given, options.confidence, alarms)
 
 
 def usual_loss(options: Namespace) -> str:
-    """The measure where none is named: F1, or under a floor of recall precision, and the other way round."""
+    """The measure where none is named: F1, or under a floor of recall precision, and under others recall."""
     if options.recall_at_least is not None:
         return "f1" if options.precision_at_least is not None else PRECISION
-    return "f1" if options.precision_at_least is None else RECALL
+    return "f1" if options.precision_at_least is None and options.alarms_at_most is None else RECALL
 
 
 def _names(text: str | None, default: tuple[str, ...]) -> tuple[str, ...]:
@@ -187,6 +197,7 @@ def saved_model(found: Answer, group: str | None) -> SavedModel:
         group=group,
         joint=winner.joint and problem.groups is not None,
         training=TrainingRows.of(X, problem.columns, problem.groups, winner.labels, problem.weights),
+        alarms=None if found.plan.floor is None else found.plan.floor.alarms,
     )
 
 
@@ -194,9 +205,8 @@ def _fitted_anew(found: Answer) -> MeasureClassifier:
     problem, winner, plan = found.problem, found.winner, found.plan
     base = base_model(winner.key[0]).build(problem, winner.constant, plan.seed)
     cv = plan.inner if problem.blocks is None else block_folds(plan.inner, problem.y, problem.blocks)
-    model = MeasureClassifier(
-        base, found.measured.loss, [winner.key[1]], cv, average=found.measured.average, n_jobs=plan.n_jobs
-    )
+    ways = [winner.key[1]] if plan.floor is None else [plan.floor, *plan.floor.decisions]
+    model = MeasureClassifier(base, found.measured.loss, ways, cv, average=found.measured.average, n_jobs=plan.n_jobs)
     y = problem.y if problem.many else problem.y.ravel()
     return model.fit(problem.X, y, groups=problem.groups, sample_weight=problem.weights)
 
@@ -312,6 +322,9 @@ def run(
         jobs = options.n_jobs if options.n_jobs is not None else 1 if small else effective_n_jobs(-1)
         own, costs = replace(plan_of(options, one.problem), n_jobs=jobs), Costs.of(one.problem, one.measures)
         notes = unfit(options, own, one)
+        if own.floor is not None and (options.alarms_at_most or 0) >= 1:
+            asked, limit = options.alarms_at_most, own.floor.alarms
+            notes.append(f"The limit of alarms is {asked:,.0f} of all {asked / limit:,.0f} rows, a share of {limit:g}.")
         if options.plan is not None:
             own, other = read_plan(options.plan, own, one.problem)
             notes += other
@@ -348,7 +361,9 @@ def unfit(options: Namespace, plan: Plan, work: ComparisonTask) -> list[str]:
     """Sentences on the strategies that were asked for and fit no measure on these data, or keep no floor."""
     asked = () if options.strategies is None else plan.strategies
     odd = [name for name in asked if all(name in foreign(work.problem, m) for m in work.measures)]
-    floorless = [n for n in asked if plan.floor is not None and n not in (*odd, "as_it_is", "threshold")]
+    tasks = [rows_of(work.problem, m).task for m in work.measures] if plan.floor is not None else []
+    kept = {"as_it_is", *(one.name for task in tasks for one in plan.kept(FIRST, task))}
+    floorless = [n for n in asked if plan.floor is not None and n not in (*odd, *kept)]
     reasons = {"not for this kind of data or of measure": odd, "a floor is kept by a threshold alone": floorless}
     return [f"Left out of --strategies: {listed(names)}; {reason}." for reason, names in reasons.items() if names]
 

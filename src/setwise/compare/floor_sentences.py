@@ -1,4 +1,4 @@
-"""Sentences of an answer under floors of recall and precision."""
+"""Sentences of an answer under floors of recall and precision, and a limit of alarms."""
 
 import numpy as np
 from scipy.stats import beta
@@ -22,24 +22,27 @@ def expected(found: Answer, held: FloorReport) -> list[str]:
     shares = shares_text(floor, reached)
     if found.problem.groups is None:
         shares = listed([_with_interval(name, reached, floor) for name in _names(floor)])
-    called, positive = (round(THOUSAND * count / reached.rows) for count in (reached.called, reached.positives))
-    hits = min(round(THOUSAND * reached.found / reached.rows), called, positive)
+    # Of few alarms none may be left among 1,000 rows.
+    whole = THOUSAND if floor.alarms is None else reached.rows
+    called, positive = (round(whole * count / reached.rows) for count in (reached.called, reached.positives))
+    hits = min(round(whole * reached.found / reached.rows), called, positive)
     return [
         f"In the long run new rows of the same kind should have {shares}.",
-        f"Of {THOUSAND:,} rows about {called} are called positive: {hits} of the {positive} positive ones are found, "
-        f"and {called - hits} are false alarms.",
+        f"Of {whole:,} rows about {called:,} are called positive: {hits:,} of the {positive:,} positive ones "
+        f"are found, and {called - hits:,} are false alarms.",
     ]
 
 
 def _with_interval(name: str, reached: FloorShares, floor: FlooredThreshold) -> str:
-    """A share with its exact interval; with its sure lower bound where a floor is to hold with confidence."""
-    asked = floor.recall if name == "recall" else floor.precision
+    """A share with its exact interval; with its sure bound where a floor is to hold with confidence."""
+    asked = next((one.least for one in floor.floors if one.measure == name), None)
     if asked is not None and floor.confidence is not None:
         # The bound of Clopper and Pearson is no bound of the precision at a threshold that was picked.
         least = asked if name == "precision" else lower(*reached.of(name), floor.confidence)
-        return f"{_share(name, reached)} (at least {figure(least)} with confidence {floor.confidence:g})"
-    low, high = interval(*reached.of(name))
-    return f"{_share(name, reached)} ({100 * LEVEL:.0f} % interval {figure(low)} to {figure(high)})"
+        side = "at most" if name == "unflagged" else "at least"
+        return f"{_share(name, reached)} ({side} {_shown(name, least)} with confidence {floor.confidence:g})"
+    low, high = interval(*reached.of(name))[:: -1 if name == "unflagged" else 1]
+    return f"{_share(name, reached)} ({100 * LEVEL:.0f} % interval {_shown(name, low)} to {_shown(name, high)})"
 
 
 def interval(right: int, whole: int) -> tuple[float, float]:
@@ -57,21 +60,21 @@ def floor_gain(found: Answer, held: FloorReport) -> list[str]:
     """Whether the floor is kept on all rows and on the outer test parts, and what the usual 0.5 would reach."""
     floor, key = held.floor, found.winner.key
     whole, folds = held.all_rows[key], [reached[key] for reached in held.folds if key in reached]
-    sentences = [f"The threshold keeps {floor.words} out of fold on all rows."]
+    rule = "rule" if found.winner.threshold is None else "threshold"
+    sentences = [f"The {rule} keeps {floor.words} out of fold on all rows."]
     if folds:
-        means = {name: float(np.mean([getattr(one, name) for one in folds])) for name in _names(floor)}
-        shares = listed([f"{name} {figure(mean)}" for name, mean in means.items()])
-        kept = f"{sum(one.kept for one in folds)} of {len(folds)}"
-        sentences.append(f"On the test parts of the folds it has {shares} on average, and {kept} keep the floor.")
+        shares = shares_text(floor, *folds)
+        kept = f"{sum(one.kept for one in folds)} of {len(folds)} keep the {floor.kind}"
+        sentences.append(f"On the test parts of the folds it has {shares} on average, and {kept}.")
     fails = max(chance_of_less(one.least, *whole.of(one.measure)) for one in floor.floors)
     if floor.confidence is None and fails > 1.0 - LEVEL:
         sentences.append(
-            f"On new rows such a floor fails in about {100 * fails:.0f} % of the cases; --confidence {LEVEL:g} chooses "
-            f"a threshold that holds in {100 * LEVEL:.0f} % of them."
+            f"On new rows such a {floor.kind} fails in about {100 * fails:.0f} % of the cases; --confidence {LEVEL:g} "
+            f"chooses a {rule} that holds in {100 * LEVEL:.0f} % of them."
         )
     usual = held.all_rows.get(PLAIN)
     if usual is not None:
-        verdict = "keeps the floor too" if usual.kept else "breaks the floor"
+        verdict = f"keeps the {floor.kind} too" if usual.kept else f"breaks the {floor.kind}"
         shares = shares_text(floor, usual)
         sentences.append(f"Logistic regression at the usual 0.5 {verdict}: out of fold on all rows it has {shares}.")
     return sentences
@@ -82,18 +85,24 @@ def chance_of_less(least: float, right: int, whole: int) -> float:
 
     The true share above the k-th of n independent scores has the distribution Beta(k, n - k + 1).
     """
-    return float(beta.cdf(least, right, whole - right + 1)) if right else 1.0
+    return float(beta.cdf(least, right, whole - right + 1)) if right else float(least > 0.0)
 
 
 def _names(floor: FlooredThreshold) -> tuple[str, ...]:
-    """The shares to show: those with a floor first, and the other one."""
+    """The shares to show: those that are asked for first, and recall and precision."""
     return tuple(dict.fromkeys([*(one.measure for one in floor.floors), "recall", "precision"]))
 
 
-def _share(name: str, reached: FloorShares) -> str:
-    return f"{name} {figure(getattr(reached, name))}"
+def _share(name: str, *reached: FloorShares) -> str:
+    mean = float(np.mean([getattr(one, name) for one in reached]))
+    return f"{'a share of alarms of' if name == 'unflagged' else name} {_shown(name, mean)}"
 
 
-def shares_text(floor: FlooredThreshold, reached: FloorShares) -> str:
-    """Recall and precision in words, that with a floor first."""
-    return listed([_share(name, reached) for name in _names(floor)])
+def _shown(name: str, value: float) -> str:
+    """A share as text; of the unflagged rows the share of alarms, which may be small."""
+    return f"{1.0 - value:.3g}" if name == "unflagged" else figure(value)
+
+
+def shares_text(floor: FlooredThreshold, *reached: FloorShares) -> str:
+    """The shares in words, in the mean of several, those that are asked for first."""
+    return listed([_share(name, *reached) for name in _names(floor)])

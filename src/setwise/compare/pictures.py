@@ -51,10 +51,12 @@ def threshold(found: Answer, flat: ThresholdRange) -> Figure:
     figure, axes = panel(8.4, 2.9 if flat.shares is None else 3.4)
     if flat.shares is not None:
         _shares(axes, found, flat, flat.shares)
-    if flat.shares is None or title not in ("recall", "precision"):
+    # A cost is no share, and would have an axis of its own.
+    if flat.shares is None or (found.measured.is_score and title not in ("recall", "precision")):
         shown = [found.measured.shown(loss) for loss in flat.losses]
         axes.plot(flat.thresholds, shown, color=BLUE if flat.shares is None else GREEN, linewidth=1.6, label=title)
-    nearly = f"at most {as_text(flat.tolerance)} worse{'' if flat.shares is None else ', floor kept'}"
+    kept = "" if found.floored is None else f", {found.floored.floor.kind} kept"
+    nearly = f"at most {as_text(flat.tolerance)} worse{kept}"
     axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0, label=nearly)
     axes.axvline(at, color=BLACK, linewidth=1.4, label=f"recommended: {threshold_text(at)}")
     if flat.shares is None and found.winner.probability:
@@ -77,6 +79,8 @@ def _shares(axes: Axes, found: Answer, flat: ThresholdRange, shares: Values) -> 
         if least is not None:
             axes.axhline(least, color=color, linewidth=1.2, linestyle="--", label=f"floor: {least:g}")
     axes.plot(flat.thresholds, called, color=GRAY, linewidth=1.4, linestyle="-.", label="rows called positive")
+    if floor.alarms is not None:
+        axes.axhline(floor.alarms, color=GRAY, linewidth=1.2, linestyle="--", label=f"limit: {floor.alarms:g}")
     least = max((floor.recall or 0.0) - 0.2, 0.5 * recall[np.argmin(np.abs(flat.thresholds - at))])
     near = flat.thresholds[(recall > least) & (recall < 0.995)]
     low, high = min([*near, flat.low, at]), max([*near, flat.high, at])

@@ -454,9 +454,13 @@ class Plan:
     def tried(self, base: str) -> tuple[Strategy, ...]:
         """The strategies that are tried over a base model; as it is and with a tuned threshold each model is tried."""
         if self.floor is not None:
-            return (NearestThreshold(self.floor),)
+            return NearestThreshold(self.floor), *self.floor.decisions
         names = dict.fromkeys(("as_it_is", "threshold", *self.strategies))
         return tuple(STRATEGIES[name]() for name in names if (base, name) not in self.skipped)
+
+    def kept(self, base: str, task: Task) -> tuple[Strategy, ...]:
+        """The strategies that are tried over a base model for a task; under floors those that are for its loss."""
+        return tuple(one for one in self.tried(base) if self.floor is None or one.refuses_data(task) is None)
 
     def order(self, problem: Problem) -> list[tuple[BaseModel, float | None]]:
         """The base models with their constants in the order in which they are fitted.

@@ -16,6 +16,7 @@ from setwise.compare.text import listed, percent, threshold_text
 from setwise.core.files import try_file, written_whole
 from setwise.datasets.columns import word
 from setwise.datasets.files import FeatureNames, NewRows, load_numbered, load_rows
+from setwise.decisions.floors import SLACK
 
 
 def predict_command(options: Namespace) -> tuple[str, list[str], str]:
@@ -54,6 +55,12 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
         places = range(held.first, held.first + rows.X.shape[1])
         names = [column.name for column in held.columns] or FeatureNames(places)
         notes = held.training.differences(rows.X, held.columns, names, labels, held.classes)
+    share = float(labels.mean()) if len(labels) else 0.0
+    if held.alarms is not None and share > held.alarms + SLACK:
+        called, most = f"{labels.sum():,} of {len(labels):,} rows", f"{int(round(held.alarms * len(labels), 6)):,}"
+        notes.append(
+            f"{called} are labelled {held.classes[1]}; the limit of alarms, {held.alarms:g}, is {most} of them."
+        )
     if out is not None:
         with written_whole(out) as part:
             part.write_text(text, encoding="utf-8", newline="")

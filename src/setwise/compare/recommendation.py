@@ -95,7 +95,7 @@ def decide(fits: Fits, measured: NamedLoss, plan: Plan, admits: Admits | None = 
     tried, labels, own = list[Candidate](), dict[Key, Bools](), dict[str, str]()
     for base, responses in sources.tuned.items():
         known = (reference.name, PLAIN[1]) if base == FIRST else (reference.name,)
-        others = [strategy for strategy in plan.tried(base) if strategy.name not in known]
+        others = [strategy for strategy in plan.kept(base, task) if strategy.name not in known]
         found = choose(
             {base: responses}, task, others, reference=reference, seed=SEED, progress=progress, admits=admits
         )
@@ -110,7 +110,7 @@ def decide(fits: Fits, measured: NamedLoss, plan: Plan, admits: Admits | None = 
     labels[PLAIN] = sources.plain.response().labels
     judged, _ = judge([tried[0], Candidate(*PLAIN), *tried[1:]], labels, task, SEED)
     strategies = {PLAIN[1]: OwnPrediction(), reference.name: reference}
-    strategies |= {strategy.name: strategy for base in sources.tuned for strategy in plan.tried(base)}
+    strategies |= {strategy.name: strategy for base in sources.tuned for strategy in plan.kept(base, task)}
     rules = {}
     for base, name in labels:
         # What fits the folds may not fit all rows; the candidate then has no figures on new rows.
@@ -160,8 +160,9 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     if problem.blocks is not None:
         more.append("from setwise.estimators.splits import block_folds")
     if plan.floor is not None:
-        strategy, lines_of_floor = source(plan.floor)
-        more += lines_of_floor
+        found = [source(one) for one in (plan.floor, *plan.floor.decisions) if one.name in (plan.floor.name, key[1])]
+        strategy = ", ".join(text for text, _ in found)
+        more += [line for _, needed in found for line in needed]
     if measured.name != measured.loss.name:
         more, loss = [*more, f"from setwise.losses import {type(measured.loss).__name__}"], repr(measured.loss)
     lines += [

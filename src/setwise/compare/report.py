@@ -165,7 +165,7 @@ CAPTIONS = {
     "gain": "What the choice of each fold gains over logistic regression with a tuned threshold.",
     "threshold": "The measure at other thresholds of the recommended model, on rows held out in training.",
     "floor": "Recall, precision and the share of rows called positive around the recommended threshold, on rows held "
-    "out in training. Dashed: the floor.",
+    "out in training. Dashed: what is to be kept.",
 }
 
 

@@ -154,10 +154,10 @@ def _check(problem: Problem, measures: Sequence[NamedLoss], plan: Plan, test: Pr
     for measured in measures:
         measured.loss.check(problem.sets)
         if plan.floor is not None and measured.orders:
-            raise ValueError(f"a floor is kept by a threshold, and {measured.title} has none.")
+            raise ValueError(f"a {plan.floor.kind} is kept by a threshold, and {measured.title} has none.")
     if plan.floor is not None:
         if problem.many:
-            raise ValueError("a floor of recall or precision is for one label a row; the target is a label matrix.")
+            raise ValueError(f"a {plan.floor.kind} is for one label a row; the target is a label matrix.")
         plan.floor.check(problem.y)
 
 

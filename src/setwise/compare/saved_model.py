@@ -23,7 +23,7 @@ from setwise.compare.problem import Problem
 from setwise.compare.source import PACKAGES
 from setwise.compare.stored_booster import with_stored_boosters
 from setwise.compare.trust import check_content, is_known, not_numbers, reachable
-from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_text, shown
+from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_number, as_text, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.files import in_line, written_whole
 from setwise.core.pages import OWN_MODEL
@@ -62,6 +62,8 @@ class SavedModel:
     joint : whether ``predict(X, groups=groups)`` decides the rows of a group together
     training : what the training rows were, as a ``TrainingRows`` of ``setwise.compare.drift``, by which ``setwise
         predict`` says where new ones differ; None if it shall not
+    alarms : the greatest share of rows that it was to call positive, above which ``setwise predict`` says so; None for
+        no limit
     version : the version of setwise that made it
 
     Raises
@@ -95,6 +97,7 @@ class SavedModel:
     group: str | None = None
     joint: bool = False
     training: TrainingRows | None = None
+    alarms: float | None = None
     version: str = setwise.__version__
 
     def __post_init__(self) -> None:
@@ -104,6 +107,10 @@ class SavedModel:
         as_flag(self.joint, "joint")
         if self.training is not None:
             as_kind(self.training, "training", TrainingRows, "TrainingRows.of(X, columns, groups, labels)")
+        if self.alarms is not None:
+            as_number(self.alarms, "alarms", low=0.0, high=1.0, open_low=True)
+            if self.many:
+                raise ValueError(f"alarms must be None for a label matrix; got {self.alarms!r}.")
         as_text(self.loss, "loss")
         as_text(self.version, "version")
         as_text("" if self.group is None else self.group, "group")

@@ -99,7 +99,7 @@ def details(found: Answer) -> list[str]:
     """The details: the threshold, the coefficients, the saved file, and what was left out."""
     sentences, winner, flat = list[str](), found.winner, found.winner.flat
     if flat is not None and threshold_text(flat.low) != threshold_text(flat.high):
-        kept = "" if found.floored is None else " and the floor is kept"
+        kept = "" if found.floored is None else f" and the {found.floored.floor.kind} is kept"
         sentences.append(
             f"From the threshold {threshold_text(flat.low)} to {threshold_text(flat.high)}, {found.measured.title} is "
             f"at most {figure(flat.tolerance)} worse{kept}, out of fold on all rows."
@@ -164,7 +164,7 @@ def _on_further_rows(found: Answer, where: str, loss: float, gain: str, reached:
         words += f", {gain} over {way(found.reference.key)}"
     if found.plan.floor is not None and key in reached:
         verdict = "keeps" if reached[key].kept else "breaks"
-        words += f", with {shares_text(found.plan.floor, reached[key])}, which {verdict} the floor"
+        words += f", with {shares_text(found.plan.floor, reached[key])}, which {verdict} the {found.plan.floor.kind}"
     return f"{words}."
 
 
@@ -343,7 +343,8 @@ def table(found: Answer) -> str:
 def legend(found: Answer) -> str:
     """What the table holds."""
     held = chain(*ways_by_strategy(found)[1].values())
-    broken = "; what stands in brackets breaks the floor" if any(breaks(found, row) for row in held) else ""
+    kind = "" if found.plan.floor is None else found.plan.floor.kind
+    broken = f"; what stands in brackets breaks the {kind}" if any(breaks(found, row) for row in held) else ""
     mean = f"{found.measured.title}, mean ± standard error of the folds"
     return f"{mean} ({found.measured.better}; the star is recommended{broken}):"
 

@@ -124,6 +124,13 @@ def nearest_threshold(
     return replace(point, reached=tuple(one.of_share(value) for one, value in zip(floors, at.tolist(), strict=True)))
 
 
+def lowest_threshold(y: ArrayLike | Sets, scores: ArrayLike, floor: Floor | Sequence[Floor]) -> float:
+    """The lowest threshold that meets all floors, which predicts the most; UnmetFloor where none does."""
+    cuts = CutCounts.of_scores(y, scores)
+    last = np.flatnonzero(cuts.meeting(together(as_requests(floor))))[-1:]
+    return float(cuts.order.between(last)[0])
+
+
 def precision_at_recall(
     y: ArrayLike | Sets, scores: ArrayLike, recall: float, confidence: float | None = None
 ) -> OperatingPoint:

@@ -20,7 +20,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
-from setwise.core.pages import MEASURE_COST, ROW_COSTS
+from setwise.core.pages import FLOORS, MEASURE_COST, ROW_COSTS
 from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task
 from setwise.estimators.base import (
@@ -37,7 +37,7 @@ from setwise.estimators.selection import STRATEGIES, Strategy, as_strategies
 from setwise.estimators.selection.base_models import base_has, check_prefit, default_classifier, is_prefit
 from setwise.estimators.selection.choice import Choice, choose, repeated_choice
 from setwise.estimators.selection.cost_weight import CostWeight
-from setwise.estimators.selection.decision import RowCostRule
+from setwise.estimators.selection.decision import BayesDecision, RowCostRule
 from setwise.estimators.selection.out_of_fold import NewRowsEvidence, OutOfFoldBase, open_for_choice
 from setwise.estimators.selection.problem import SelectionProblem, problem_of
 from setwise.estimators.selection.strategies import ThresholdRule
@@ -445,6 +445,11 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         reference = next(
             (strategy for strategy in strategies if strategy.name == "threshold"), STRATEGIES["threshold"]()
         )
+        for one in strategies:
+            if isinstance(one, BayesDecision) and one.alarms is not None and getattr(reference, "alarms", None) is None:
+                raise Refusal(
+                    f"{one!r} needs FlooredThreshold(alarms={one.alarms!r}) beside it, as the reference.", FLOORS
+                )
         return choose(bases, task, strategies, reference=reference, seed=seed)
 
     def _base(self, X: Any) -> Any:

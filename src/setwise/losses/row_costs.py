@@ -76,6 +76,9 @@ class RowCosts(Loss):
 
     name: ClassVar[str] = "row_costs"
 
+    factor: ClassVar[float] = 1.0
+    """By what all costs were multiplied with :meth:`times`, which an object then has of its own."""
+
     def __post_init__(self) -> None:
         for cell in CELLS:
             object.__setattr__(self, cell, _as_cost(getattr(self, cell), cell))
@@ -134,7 +137,7 @@ class RowCosts(Loss):
 
     def of_rows(self, rows: Ints) -> "RowCosts":
         """The costs of some of the rows."""
-        return replace(self, **{cell: cost[rows] for cell, cost in self.arrays.items()})
+        return self._with(1.0, **{cell: cost[rows] for cell, cost in self.arrays.items()})
 
     def as_score(self, loss: float, n: float) -> float:
         """Minus the mean cost of n rows."""
@@ -142,7 +145,12 @@ class RowCosts(Loss):
 
     def times(self, factor: float) -> "RowCosts":
         """All costs times a factor, which must be numbers or arrays."""
-        return replace(self, **{cell: cost * factor for cell, cost in self._costs().items()})
+        return self._with(factor, **{cell: cost * factor for cell, cost in self._costs().items()})
+
+    def _with(self, factor: float, **costs: Any) -> "RowCosts":
+        found = replace(self, **costs)
+        object.__setattr__(found, "factor", self.factor * factor)
+        return found
 
     def read(self, X: Any, **given: Any) -> "RowCosts":
         """The costs of the rows of X: ``given`` ones by their cells in place of these, and columns for their names.
@@ -151,8 +159,8 @@ class RowCosts(Loss):
         ------
         ValueError : for a column that X has not, and for another number of costs than X has rows
         """
-        costs = replace(self, **{cell: cost for cell, cost in given.items() if cost is not None})
-        costs = replace(costs, **{cell: _column(X, name, cell) for cell, name in costs.columns.items()})
+        costs = self._with(1.0, **{cell: cost for cell, cost in given.items() if cost is not None})
+        costs = costs._with(1.0, **{cell: _column(X, name, cell) for cell, name in costs.columns.items()})
         n = len(X) if not hasattr(X, "shape") else X.shape[0]
         for cell, cost in costs.arrays.items():
             if len(cost) != n:

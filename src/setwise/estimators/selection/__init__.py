@@ -46,7 +46,7 @@ def as_strategies(strategies: Any) -> tuple[Strategy, ...]:
     --------
     >>> from setwise.estimators.selection import BayesDecision, as_strategies
     >>> as_strategies([BayesDecision("isotonic"), "ramp"])
-    (BayesDecision(calibration='isotonic'), RampStack(C=10000.0))
+    (BayesDecision(calibration='isotonic', alarms=None, confidence=None), RampStack(C=10000.0))
     """
     if isinstance(strategies, str) and strategies == "auto":
         return tuple(kind() for kind in STRATEGIES.values())

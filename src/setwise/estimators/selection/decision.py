@@ -9,14 +9,15 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
 from setwise.core import pages
-from setwise.core.checks import Bools, Ints, Values, as_choice, as_factor
+from setwise.core.checks import Bools, Ints, Values, as_choice, as_factor, as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import ROW_COSTS
 from setwise.core.terms import Trait
-from setwise.decisions import best_threshold, expected_loss, gfm, least_expected_loss
+from setwise.decisions import Floor, best_threshold, expected_loss, gfm, least_expected_loss
 from setwise.decisions.formula import formula_of
 from setwise.decisions.gfm import is_affine
+from setwise.decisions.operating_point import lowest_threshold
 from setwise.decisions.task import Task
 from setwise.estimators.base import base_threads
 from setwise.estimators.selection.base_models import CALIBRATIONS, Calibration, Response, as_is
@@ -37,7 +38,9 @@ class BayesDecision(Strategy):
     threshold it is not chosen by the labels but by the probabilities, and so less noisy where these are right.
 
     With costs of each row, :class:`~setwise.losses.RowCosts`, a row is positive where that is expected to cost less by
-    its own costs. The calibration is then the one whose decisions cost least on rows that it was not fitted to.
+    its own costs. The calibration is then the one whose decisions cost least on rows that it was not fitted to. With a
+    limit of ``alarms`` only rows with the greatest expected savings are positive, down to the lowest one that keeps the
+    limit out of fold.
 
     Source: own; the labelings are those of :func:`setwise.decisions.least_expected_loss`.
 
@@ -45,10 +48,15 @@ class BayesDecision(Strategy):
     ----------
     calibration : ``"sigmoid"`` or ``"isotonic"``, fitted to the out-of-fold log-odds or scores of all labels together.
         None takes the sigmoid, and with costs of each row the one that costs least, or none
+    alarms : the greatest share of rows that may be called positive, in (0, 1], for costs of each row; None is no limit.
+        Beside it name ``FlooredThreshold(alarms=...)``, the reference with the same limit
+    confidence : a number in (0, 1) with which the limit is to hold on new rows, see :class:`~setwise.decisions.Floor`;
+        None compares the share itself
 
     Raises
     ------
-    ValueError : for another calibration
+    ValueError : for another calibration, numbers out of range, and a confidence without a limit
+    TypeError : where a number is of another kind
 
     Examples
     --------
@@ -64,6 +72,8 @@ class BayesDecision(Strategy):
     """
 
     calibration: str | None = None
+    alarms: float | None = None
+    confidence: float | None = None
 
     name: ClassVar[str] = "decision"
     title = "least expected loss"
@@ -74,16 +84,36 @@ class BayesDecision(Strategy):
     def __post_init__(self) -> None:
         if self.calibration is not None:
             as_choice(self.calibration, "calibration", CALIBRATIONS)
+        if self.alarms is not None:
+            Floor(
+                "unflagged", 1.0 - as_number(self.alarms, "alarms", low=0.0, high=1.0, open_low=True), self.confidence
+            )
+        elif self.confidence is not None:
+            raise ValueError("confidence is that of a limit of alarms; give alarms too.")
+
+    def refuses_data(self, task: Task) -> str | None:
+        by_row = isinstance(task.loss, RowCosts) and task.loss.by_class is None
+        if self.alarms is None or by_row:
+            return None
+        return (
+            f"decision refuses {task.loss!r}: a limit of alarms is for costs that differ from row to row, as RowCosts."
+        )
 
     def refuses_weights(self, task: Task) -> str | None:
-        """Weights of rows change no decision about single rows, and are refused for all other losses."""
-        return None if Trait.MODULAR in task.loss.traits else super().refuses_weights(task)
+        """Weights of rows change no decision about single rows, and are refused for all other losses, and a limit."""
+        single = Trait.MODULAR in task.loss.traits and self.alarms is None
+        return None if single else super().refuses_weights(task)
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         # Probabilities closer to 0 or 1 than half a row out of all cannot be known.
         least = 0.5 / len(task.truth)
         if isinstance(task.loss, RowCosts) and task.loss.by_class is None:
-            return self._by_costs(evidence.response(), task, task.loss)
+            rule = self._by_costs(evidence.response(), task, task.loss)
+            if self.alarms is None:
+                return rule
+            saved = task.flat(rule.saved(evidence.response().log_odds(least)))
+            cut = lowest_threshold(task.sets, saved, Floor("unflagged", 1.0 - self.alarms, self.confidence))
+            return replace(rule, at=max(cut / task.loss.factor, 0.0))
         scores = evidence.response().log_odds(least)
         calibrate = CALIBRATIONS[self.calibration or "sigmoid"](scores.ravel(), task.truth.ravel(), task.weights)
         q = calibrate(scores)
@@ -121,18 +151,20 @@ class BayesDecision(Strategy):
 @final
 @dataclass(frozen=True, eq=False)
 class RowCostRule(Rule):
-    """Positive is a row with ``q (fn - tp) > (1 - q) (fp - tn)``, by its own costs and its probability q.
+    """Positive is a row with ``q (fn - tp) - (1 - q) (fp - tn) > at``, by its own costs and its probability q.
 
     Parameters
     ----------
     costs : the costs of the rows that are decided
     calibration : turns log-odds, or other scores, into probabilities
     least : probabilities of the base model are clipped to [least, 1 - least] before their log-odds are taken
+    at : what it must be expected to save to call a row positive, in the money of costs as they were given
     """
 
     costs: RowCosts
     calibration: Calibration
     least: float
+    at: float = 0.0
 
     def for_rows(self, loss: Loss) -> "RowCostRule":
         assert isinstance(loss, RowCosts)
@@ -143,8 +175,12 @@ class RowCostRule(Rule):
 
     def of_scores(self, scores: Values) -> Bools:
         """The labels of rows with these log-odds, or other scores."""
+        return np.asarray(self.saved(scores) > self.at * self.costs.factor)
+
+    def saved(self, scores: Values) -> Values:
+        """What it is expected to save to call rows with these log-odds, or other scores, positive."""
         q, (right, alarm) = self.calibration(scores), self.costs.saved_by_positive()
-        return np.asarray(q * right + (1.0 - q) * alarm > 0.0)
+        return np.asarray(q * right + (1.0 - q) * alarm)
 
 
 @final

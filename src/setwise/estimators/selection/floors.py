@@ -1,4 +1,4 @@
-"""Floors of recall and precision that the threshold must keep."""
+"""Floors of recall and precision, and a limit of alarms, that the threshold must keep."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
@@ -12,6 +12,7 @@ from setwise.decisions import Floor, OperatingPoint, UnmetFloor, constrained_thr
 from setwise.decisions.floors import SLACK, as_requests, together
 from setwise.decisions.operating_point import kept_at, nearest_threshold
 from setwise.decisions.task import Task
+from setwise.estimators.selection.decision import BayesDecision
 from setwise.estimators.selection.strategies import Evidence, Rule, SingleThreshold, Strategy, ThresholdRule
 
 
@@ -44,8 +45,15 @@ class FloorShares:
         """The share of the rows called positive that are positive; 0 where there are none."""
         return self.found / max(self.called, 1)
 
+    @property
+    def unflagged(self) -> float:
+        """The share of the rows that are not called positive, one minus the share of alarms."""
+        return 1.0 - self.called / self.rows
+
     def of(self, name: str) -> tuple[int, int]:
         """The right rows of the share with this name, and all rows that it is a share of."""
+        if name == "unflagged":
+            return self.rows - self.called, self.rows
         return self.found, self.positives if name == "recall" else self.called
 
 
@@ -65,6 +73,7 @@ class FlooredThreshold(Strategy):
     confidence : a number in (0, 1) with which the floors are to hold on new rows, see
         :class:`~setwise.decisions.Floor`; for rows in groups on those of new groups. None compares the shares
         themselves
+    alarms : the greatest share of all rows that may be called positive, in (0, 1]; None is no limit
 
     Raises
     ------
@@ -87,11 +96,15 @@ class FlooredThreshold(Strategy):
     recall: float | None = None
     precision: float | None = None
     confidence: float | None = None
+    alarms: float | None = None
 
     name: ClassVar[str] = "threshold"
     title = SingleThreshold.title
     phrase = SingleThreshold.phrase
-    explanation = "of the thresholds that keep the floor on held-out training rows, the one with the best measure"
+    explanation = (
+        "of the thresholds that keep the floor, or the limit of alarms, on held-out training rows, the one with the "
+        "best measure"
+    )
     page = SingleThreshold.page
     listed = False
 
@@ -99,23 +112,36 @@ class FlooredThreshold(Strategy):
         for name, least in (("recall", self.recall), ("precision", self.precision)):
             if least is not None:
                 as_number(least, name, low=0.0, high=1.0)
+        if self.alarms is not None:
+            as_number(self.alarms, "alarms", low=0.0, high=1.0, open_low=True)
         if not self.floors:
-            raise ValueError("a floor must be given, of recall or of precision; got neither.")
+            raise ValueError("a floor must be given, of recall or of precision, or a limit of alarms; got none.")
 
     @property
     def floors(self) -> tuple[Floor, ...]:
-        """The floors that are given."""
-        given = (("recall", self.recall), ("precision", self.precision))
+        """The floors that are given; the limit of alarms comes first, as it is the one that some threshold keeps."""
+        unflagged = None if self.alarms is None else 1.0 - self.alarms
+        given = (("unflagged", unflagged), ("recall", self.recall), ("precision", self.precision))
         return tuple(Floor(measure, least, self.confidence) for measure, least in given if least is not None)  # type: ignore[arg-type]
 
     @property
     def words(self) -> str:
         """The floors in words."""
         sure = "" if self.confidence is None else f" with confidence {self.confidence:g}"
-        return " and ".join(f"a {floor.measure} of at least {floor.least:g}" for floor in self.floors) + sure
+        return " and ".join(replace(floor, confidence=None).words for floor in self.floors) + sure
+
+    @property
+    def kind(self) -> str:
+        """What is kept, in a word or two."""
+        return "limit of alarms" if self.recall is self.precision is None else "floor"
+
+    @property
+    def decisions(self) -> tuple[BayesDecision, ...]:
+        """The decision by costs of each row under the same limit of alarms; none under floors, which it may break."""
+        return (BayesDecision(None, self.alarms, self.confidence),) if self.kind != "floor" else ()
 
     def refuses_data(self, task: Task) -> str | None:
-        return "a floor is for one label a row, and the target is a label matrix." if task.is_matrix else None
+        return f"a {self.kind} is for one label a row, and the target is a label matrix." if task.is_matrix else None
 
     def bound(self, task: Task) -> Strategy:
         """The strategy that refuses on all rows only: a part of them may hold too few positives to be sure."""
@@ -130,11 +156,20 @@ class FlooredThreshold(Strategy):
         return constrained_threshold(task.sets, task.flat(scores), task.set_loss, self.floors)
 
     def check(self, truth: Any) -> None:
-        """Raise ValueError if there are so few positive rows that not even labels without a mistake keep the floors."""
-        P = float(np.sum(truth))
+        """Raise ValueError if there are so few rows that not even labels without a mistake keep the floors, or no alarm
+        the limit of alarms.
+        """
+        P, N = float(np.sum(truth)), float(np.sum(~np.asarray(truth, dtype=bool)))
         for asked in together(as_requests(self.floors)):
             floor = asked.floor
-            best = float(floor.values(np.array([P]), np.zeros(1), P, 0.0)[0])
+            tp = np.array([0.0 if asked.is_ceiling else P])
+            best = float(floor.values(tp, np.zeros(1), P, N)[0])
+            if best < floor.least - SLACK and asked.is_ceiling:
+                raise Refusal(
+                    f"{asked.words} cannot be kept on {int(P + N)} rows: without any alarm the share would have an "
+                    f"upper bound of {asked.of_share(best):.4g}.",
+                    FLOORS,
+                )
             if best < floor.least - SLACK:
                 raise Refusal(
                     f"{asked.words} cannot be kept on {int(P)} positive rows: labels without any mistake would have a "
@@ -193,7 +228,7 @@ class NearestThreshold(Strategy):
         except UnmetFloor:
             if len(task.truth) == self.rows:
                 raise
-        flat, floors = task.flat(evidence.response().scores), self.floor.floors
-        near = nearest_threshold(task.sets, flat, task.set_loss, floors)
-        short = max(floor.least - value for floor, value in zip(floors, near.reached, strict=True))
+        flat, floors = task.flat(evidence.response().scores), as_requests(self.floor.floors)
+        near = nearest_threshold(task.sets, flat, task.set_loss, self.floor.floors)
+        short = max(one.floor.least - one.of_share(value) for one, value in zip(floors, near.reached, strict=True))
         return ThresholdRule(near.threshold, short=max(short, SLACK))

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
@@ -18,9 +19,17 @@ from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold
 from setwise.decisions.task import Task
 from setwise.estimators.selection import BayesDecision
+from setwise.estimators.selection.base_models import (
+    IsotonicCalibration,
+    Response,
+    SigmoidCalibration,
+    as_is,
+    isotonic,
+    sigmoid,
+)
 from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.problem import problem_of
-from setwise.estimators.selection.strategies import Rule, Strategy, steady_threshold
+from setwise.estimators.selection.strategies import Evidence, Rule, Strategy, steady_threshold
 from setwise.losses import ClassWeightedHamming, Hamming, RowCosts, SumLoss
 
 pytestmark = pytest.mark.filterwarnings("ignore::setwise.estimators.linear_training.VacuousBoundWarning")
@@ -149,6 +158,34 @@ def test_calibration_repairs_probabilities_that_are_wrong(calibration):
     assert cost(X, y, fitted.predict(X)) == pytest.approx(least, rel=0.05)
     raw = fitted.predict_proba(X)[:, 1]
     assert cost(X, y, (raw * X["amount"] > (1 - raw) * 5.0).astype(int)) > 1.1 * least
+
+
+def test_calibrations_are_averaged_but_for_those_that_clearly_cost_more():
+    X, y, q = cases(4000, 7)
+    y, costs = y == 1, RowCosts(fp=5.0, fn="amount").read(X)
+
+    class Given(Evidence):
+        def __init__(self, q):
+            self.q = q
+
+        def response(self, weight=1.0):
+            return Response(self.q >= 0.5, self.q, True)
+
+        numbers = None
+
+    task = Task(y, costs)
+    rule = BayesDecision().tune(Given(q), task)
+    s = Given(q).response().log_odds(rule.least)
+    parts = [as_is(s, y), sigmoid(s, y), isotonic(s, y)]
+    mean = np.mean([logit(np.clip(part(s), rule.least, 1 - rule.least)) for part in parts], axis=0)
+    np.testing.assert_allclose(rule.calibration(s), expit(mean), rtol=1e-12)
+    # Probabilities of 20 times the odds are far too large; what corrects them is kept.
+    wrong = expit(logit(q) + 3.0)
+    rule = BayesDecision().tune(Given(wrong), task)
+    s = Given(wrong).response().log_odds(rule.least)
+    assert [type(part) for part in rule.calibration.parts] == [SigmoidCalibration, IsotonicCalibration]
+    assert rule.calibration.parts[0].slope != 1.0
+    assert np.abs(rule.calibration(s) - q).mean() < 0.02
 
 
 def test_searches_and_pipelines_take_named_columns_without_routing_and_arrays_with_it():

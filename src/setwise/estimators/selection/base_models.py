@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import issparse
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.isotonic import IsotonicRegression
@@ -365,6 +365,19 @@ def isotonic(scores: Values, truth: Bools, weights: Values | None = None) -> Iso
     model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
     model = model.fit(scores, truth.astype(np.float64), weights)
     return IsotonicCalibration(np.asarray(model.X_thresholds_), np.asarray(model.y_thresholds_))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MeanCalibration:
+    """``1 / (1 + exp(-m))`` with the mean m of the log-odds of several calibrations, clipped to [least, 1 - least]."""
+
+    parts: tuple[Calibration, ...]
+    least: float
+
+    def __call__(self, scores: NDArray[np.float64]) -> Values:
+        parts = [logit(np.clip(part(scores), self.least, 1.0 - self.least)) for part in self.parts]
+        return np.asarray(expit(np.mean(parts, axis=0)))
 
 
 def as_is(scores: Values, truth: Bools, weights: Values | None = None) -> SigmoidCalibration:

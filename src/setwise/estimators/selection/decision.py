@@ -20,7 +20,7 @@ from setwise.decisions.gfm import is_affine
 from setwise.decisions.operating_point import lowest_threshold
 from setwise.decisions.task import Task
 from setwise.estimators.base import base_threads
-from setwise.estimators.selection.base_models import CALIBRATIONS, Calibration, Response, as_is
+from setwise.estimators.selection.base_models import CALIBRATIONS, Calibration, MeanCalibration, Response, as_is
 from setwise.estimators.selection.out_of_fold import ColumnScaling
 from setwise.estimators.selection.strategies import Base, Evidence, Rule, Strategy, ThresholdRule
 from setwise.losses import FBeta
@@ -38,7 +38,8 @@ class BayesDecision(Strategy):
     threshold it is not chosen by the labels but by the probabilities, and so less noisy where these are right.
 
     With costs of each row, :class:`~setwise.losses.RowCosts`, a row is positive where that is expected to cost less by
-    its own costs. The calibration is then the one whose decisions cost least on rows that it was not fitted to. With a
+    its own costs. Its probability is then the mean of the base model's and of both calibrations, in log-odds, without
+    those whose decisions clearly cost more than the best on rows that they were not fitted to. With a
     limit of ``alarms`` only rows with the greatest expected savings are positive, down to the lowest one that keeps the
     limit out of fold.
 
@@ -47,7 +48,7 @@ class BayesDecision(Strategy):
     Parameters
     ----------
     calibration : ``"sigmoid"`` or ``"isotonic"``, fitted to the out-of-fold log-odds or scores of all labels together.
-        None takes the sigmoid, and with costs of each row the one that costs least, or none
+        None takes the sigmoid, and with costs of each row the mean of all
     alarms : the greatest share of rows that may be called positive, in (0, 1], for costs of each row; None is no limit.
         Beside it name ``FlooredThreshold(alarms=...)``, the reference with the same limit
     confidence : a number in (0, 1) with which the limit is to hold on new rows, see :class:`~setwise.decisions.Floor`;
@@ -126,7 +127,11 @@ class BayesDecision(Strategy):
         return ExpectedLossRule(task.loss, calibrate, least, alone)
 
     def _by_costs(self, response: Response, task: Task, costs: RowCosts) -> "RowCostRule":
-        """The rule of the calibration that costs least on the half of the rows that it was not fitted to."""
+        """The rule of the mean calibration, without those that clearly cost more than the best.
+
+        Costs are those of rows that a calibration was not fitted to. Which one is best is mostly noise, so the mean
+        of the others costs less than the choice.
+        """
         truth, weights = task.truth, np.ones(len(task.truth)) if task.weights is None else task.weights
         least = 0.5 / len(truth)
         scores = response.log_odds(least)
@@ -138,14 +143,21 @@ class BayesDecision(Strategy):
         except ValueError as error:
             raise Refusal(f"decision refuses these costs: {error}", ROW_COSTS) from error
         half = np.random.default_rng(0).permutation(len(truth)) % 2 == 0
-        lost = [0.0] * len(ways)
+        lost = np.zeros((len(ways), len(truth)))
         for fitted in (half, ~half) if len(ways) > 1 else ():
             held = np.flatnonzero(~fitted)
             zero, one = costs.of_rows(held).of_labels(truth[held])
             for k, way in enumerate(ways):
                 rule = RowCostRule(costs.of_rows(held), way(scores[fitted], truth[fitted], weights[fitted]), least)
-                lost[k] += float(weights[held] @ np.where(rule.of_scores(scores[held]), one, zero))
-        return RowCostRule(costs, ways[int(np.argmin(lost))](scores, truth, weights), least)
+                lost[k, held] = weights[held] * np.where(rule.of_scores(scores[held]), one, zero)
+        more = lost - lost[np.argmin(lost.sum(axis=1))]
+        clearly = more.sum(axis=1) > CLEARLY * more.std(axis=1) * np.sqrt(len(truth))
+        kept = [way(scores, truth, weights) for way, worse in zip(ways, clearly, strict=True) if not worse]
+        return RowCostRule(costs, kept[0] if len(kept) == 1 else MeanCalibration(tuple(kept), least), least)
+
+
+CLEARLY = 2.0
+"""A calibration is left out if its decisions cost so many standard errors more than those of the best one."""
 
 
 @final

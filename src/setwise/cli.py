@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -90,7 +90,7 @@ def _run_command(parser: Parser, argv: Sequence[str] | None) -> int:
     except BrokenPipeError:
         return 0
     except (ValueError, OSError, OverflowError, MemoryError) as error:
-        return _complain(f"{name}: {_sentence(error)}", 2)
+        return _complain(f"{name}: {_of_options(_sentence(error), vars(options))}", 2)
     return code
 
 
@@ -340,6 +340,17 @@ def wrapped(sentence: str) -> str:
     from setwise.compare.text import wrap
 
     return wrap(sentence)
+
+
+OTHER_NAMES = {"bases": "base", "recall": "recall_at_least", "precision": "precision_at_least"}
+"""Arguments of functions, with the options that are called otherwise."""
+
+
+def _of_options(sentence: str, options: Mapping[str, Any]) -> str:
+    """A refusal of an argument as one of the option that the user has typed."""
+    name, must, rest = sentence.partition(" must ")
+    name = OTHER_NAMES.get(name, name)
+    return f"--{name.replace('_', '-')}{must}{rest}" if must and name in options else sentence
 
 
 def _sentence(error: Exception) -> str:

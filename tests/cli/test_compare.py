@@ -280,20 +280,20 @@ def test_floors_are_asked_for_and_counted(files, tmp_path, capsys, without_pictu
         (("t.csv", "--target", "sick", "--sep", ";;"), "sep must be one character, as ';'; got ';;'."),
         (
             ("t.csv", "--target", "sick", "--encoding", "x"),
-            "encoding must be one that Python knows, as 'cp1252'; got 'x'.",
+            "--encoding must be one that Python knows, as 'cp1252'; got 'x'.",
         ),
         (("matrix.npz", "--missing", "-"), "missing is for tables with named columns; matrix.npz has none."),
         (
             ("t.csv", "--target", "sick", "--recall-at-least", "1.5"),
-            "recall must be a finite number in [0, 1]; got 1.5.",
+            "--recall-at-least must be a finite number in [0, 1]; got 1.5.",
         ),
         (
             ("t.csv", "--target", "sick", "--precision-at-least", "nan"),
-            "precision must be a finite number in [0, 1]; got nan",
+            "--precision-at-least must be a finite number in [0, 1]; got nan",
         ),
         (
             ("t.csv", "--target", "sick", "--recall-at-least", "0.9", "--confidence", "1"),
-            "confidence must be a finite number in (0, 1); got 1.0.",
+            "--confidence must be a finite number in (0, 1); got 1.0.",
         ),
         (
             ("t.csv", "--target", "sick", "--recall-at-least", "0.99", "--confidence", "0.95"),

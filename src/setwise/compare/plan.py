@@ -436,7 +436,7 @@ class Plan:
         for name, known in (("bases", [*BASES, *own]), ("strategies", list(STRATEGIES))):
             held = getattr(self, name)
             if not isinstance(held, tuple) or not all(isinstance(one, str) and one in known for one in held):
-                raise ValueError(f"{name} must be a tuple of names among {', '.join(known)}; got {shown(held)}.")
+                raise ValueError(f"{name} must be names among {', '.join(known)}; got {shown(held)}.")
         for base in self.bases:
             base_model(base)
         if isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, int) or self.n_jobs == 0:

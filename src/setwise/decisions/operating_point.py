@@ -14,6 +14,7 @@ from setwise.core.checks import Bools, Ints, Values
 from setwise.core.loss import Loss
 from setwise.decisions.fixed_sequence import SetSums, Share
 from setwise.decisions.floors import SHARES, SIDES, SLACK, Floor, FloorRequest, UnmetFloor, as_requests, share, together
+from setwise.decisions.row_weights import RowWeighted
 from setwise.decisions.thresholds import SortedDecisions, Sweep, as_sets, bound, sweep_all
 from setwise.kernels.thresholds import falling_counts
 
@@ -95,8 +96,13 @@ def constrained_threshold(
     """
     sets, floors = as_sets(y), together(as_requests(floor))
     swept = sweep_all(bound(loss, sets, "constrained_threshold"), scores)
-    cuts = CutCounts.of(swept.order, sets)
+    cuts = CutCounts.of(swept.order, sets, _row_weights(loss))
     return cuts.best(np.append(swept.start, swept.losses), cuts.meeting(floors), floors)
+
+
+def _row_weights(loss: Loss | str) -> Values | None:
+    """The weights of rows that a loss counts, which floors without a confidence count too; None for none."""
+    return loss.weights if isinstance(loss, RowWeighted) else None
 
 
 def kept_at(y: ArrayLike | Sets, scores: ArrayLike, floor: Floor | Sequence[Floor], thresholds: ArrayLike) -> Bools:
@@ -115,7 +121,7 @@ def nearest_threshold(
     """
     sets, floors = as_sets(y), as_requests(floor)
     swept = sweep_all(bound(loss, sets, "nearest_threshold"), scores)
-    cuts = CutCounts.of(swept.order, sets)
+    cuts = CutCounts.of(swept.order, sets, _row_weights(loss))
     values = np.array([one.floor.values(cuts.tp, cuts.fp, cuts.P, cuts.N) for one in floors])
     short = np.max([[one.floor.least] for one in floors] - values, axis=0)
     short = np.where(cuts.order.apart, short, np.inf)
@@ -321,10 +327,11 @@ class CutCounts:
     owners: Ints | None
 
     @classmethod
-    def of(cls, order: SortedDecisions, sets: Sets) -> CutCounts:
-        """The counts along an order of one segment."""
-        positives = np.count_nonzero(order.labels)
-        fn, fp = falling_counts(order.labels, order.offsets, np.array([positives]), None)
+    def of(cls, order: SortedDecisions, sets: Sets, weights: Values | None = None) -> CutCounts:
+        """The counts along an order of one segment, or the sums of weights (total,) of the decisions."""
+        w = None if weights is None else weights[order.items]
+        positives = np.count_nonzero(order.labels) if w is None else w[order.labels].sum()
+        fn, fp = falling_counts(order.labels, order.offsets, np.array([positives]), w)
         owners = np.searchsorted(sets.offsets, order.items, side="right") if len(sets) > 1 else None
         return cls(order, np.append(0.0, positives - fn), np.append(0.0, fp), owners)
 

@@ -11,8 +11,9 @@ from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold
 from setwise.decisions.row_weights import RowWeighted
 from setwise.decisions.task import Task, compared
-from setwise.estimators.selection.base_models import isotonic, sigmoid
-from setwise.estimators.selection.strategies import steady_threshold
+from setwise.estimators.selection.base_models import Response, isotonic, sigmoid
+from setwise.estimators.selection.floors import FlooredThreshold, NearestThreshold
+from setwise.estimators.selection.strategies import Evidence, steady_threshold
 from setwise.losses import (
     MCC,
     BalancedError,
@@ -28,6 +29,18 @@ from setwise.losses import (
 
 LOSSES = [FBeta(), FBeta(2.0), Jaccard(), ErrorRate(), BalancedError(), MCC(), GMean(), Hamming()]
 LOSSES += [ClassWeightedHamming(1.0, 3.0), FBeta() + 0.5 * ErrorRate()]
+
+
+class Fixed(Evidence):
+    """Scores that are at hand."""
+
+    numbers = None
+
+    def __init__(self, scores):
+        self.scores = scores
+
+    def response(self, weight=1.0):
+        return Response(self.scores >= 0, self.scores, False)
 
 
 def rows(n, seed):
@@ -144,3 +157,43 @@ def test_a_classifier_that_takes_no_weights_is_judged_by_them_once_it_is_fitted(
     task = Task(y[100:], FBeta(), weights=weights[100:])
     response = fitted.predict_proba(scores[100:, None])[:, 1]
     assert model.best_threshold_ == steady_threshold(task, response, 100)
+
+
+@pytest.mark.parametrize(
+    "floor", [{"recall": 0.8}, {"precision": 0.7}, {"alarms": 0.3}, {"recall": 0.5, "alarms": 0.5}]
+)
+@pytest.mark.parametrize("loss", [FBeta(), BalancedError(), ClassWeightedHamming(1.0, 3.0)], ids=repr)
+def test_floors_count_weights_as_so_many_rows(loss, floor):
+    for seed in range(10):
+        y, scores, weights, _ = rows(60, 20 + seed)
+        weights[0] = 5.0
+        often = np.repeat(np.arange(60), weights.astype(int))
+        floors = FlooredThreshold(**floor)
+        found = floors.point(scores, Task(y, loss, weights=weights))
+        plain = floors.point(scores[often], Task(y[often], loss))
+        assert found.loss == pytest.approx(plain.loss, abs=1e-12)
+        assert found.reached == pytest.approx(plain.reached, abs=1e-12)
+        np.testing.assert_array_equal(scores[often] >= found.threshold, scores[often] >= plain.threshold)
+
+
+def test_the_nearest_threshold_of_floors_counts_weights():
+    y, scores, weights, _ = rows(60, 3)
+    often = np.repeat(np.arange(60), weights.astype(int))
+    floors = FlooredThreshold(recall=0.95, precision=0.95)
+    found, plain = (
+        NearestThreshold(floors).tune(Fixed(s), task)
+        for s, task in ((scores, Task(y, FBeta(), weights=weights)), (scores[often], Task(y[often], FBeta())))
+    )
+    assert found.short == pytest.approx(plain.short, abs=1e-12)
+    np.testing.assert_array_equal(scores[often] >= found.threshold, scores[often] >= plain.threshold)
+
+
+def test_a_floor_that_is_sure_refuses_weights():
+    y, scores, weights, _ = rows(300, 4)
+    sure = FlooredThreshold(recall=0.5, confidence=0.9)
+    model = MeasureClassifier(LogisticRegression(), "f1", [sure], cv=3)
+    with pytest.raises(Refusal, match="a floor with a confidence refuses weights of rows"):
+        model.fit(scores[:, None], y, sample_weight=weights)
+    model.set_params(strategies=[FlooredThreshold(recall=0.5)]).fit(scores[:, None], y, sample_weight=weights)
+    called = model.predict(scores[:, None])
+    assert weights[y & called].sum() >= 0.4 * weights[y].sum()

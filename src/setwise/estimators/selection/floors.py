@@ -140,6 +140,12 @@ class FlooredThreshold(Strategy):
         """The decision by costs of each row under the same limit of alarms; none under floors, which it may break."""
         return (BayesDecision(None, self.alarms, self.confidence),) if self.kind != "floor" else ()
 
+    def refuses_weights(self, task: Task) -> str | None:
+        """Weights of rows count in the shares; a confidence is one of equally likely rows."""
+        if task.weights is None or self.confidence is None:
+            return None
+        return f"a {self.kind} with a confidence refuses weights of rows: it is sure for rows that are equally likely."
+
     def refuses_data(self, task: Task) -> str | None:
         return f"a {self.kind} is for one label a row, and the target is a label matrix." if task.is_matrix else None
 
@@ -220,6 +226,9 @@ class NearestThreshold(Strategy):
 
     def refuses_data(self, task: Task) -> str | None:
         return self.floor.refuses_data(task)
+
+    def refuses_weights(self, task: Task) -> str | None:
+        return self.floor.refuses_weights(task)
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         """The threshold, with what it is short of the floors."""

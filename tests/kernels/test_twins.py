@@ -17,7 +17,7 @@ from setwise.kernels.segments import class_costs, segment_argmax, segment_sums
 from setwise.kernels.set_functions import best_prefix
 from setwise.kernels.simplex import solve_simplex
 from setwise.kernels.thresholds import best_cuts
-from setwise.losses import MCC, FBeta, GMean, Jaccard, Tversky
+from setwise.losses import MCC, FBeta, GMean, Jaccard, RowCosts, Tversky
 from setwise.surrogates import MarginRescaling
 
 UP_TO_STARTS = {("sorting", "_pack"): 5, ("lovasz", "_pack_errors"): 7}
@@ -102,7 +102,7 @@ THRESHOLDS = {
     ("segments", "count_true"), ("sorting", "_pack"), ("sorting", "sort_packed"), ("sorting", "_exact_order"),
     ("sorting", "_unpack"), ("thresholds", "group_places"), ("thresholds", "falling_counts"),
     ("thresholds", "falling_quotient"), ("thresholds", "mean_along"), ("thresholds", "best_cuts"),
-    ("thresholds", "drawn_only"),
+    ("thresholds", "drawn_only"), ("thresholds", "falling_sums"),
 }  # fmt: skip
 HINGES = {
     ("rankings", "rank_margins"), ("rankings", "prefix_sums"), ("rankings", "mark_mistakes"),
@@ -137,6 +137,8 @@ def test_thresholds_and_hinges(calls, dtype):
         for loss in (FBeta(), MCC()):
             best_threshold(sets, scores, loss)
             bagged_threshold(sets, scores, loss, n_resamples=2)
+        if len(sets) == 1:
+            bagged_threshold(sets, scores, RowCosts(fn=rng.random(sets.total)), n_resamples=2)
         for loss in (Jaccard(), Tversky(0.3, 0.9), FBeta(0.3)):
             MarginRescaling(loss, scale="size").batch(sets, scores)
         segment_sums(scores, sets.offsets)

@@ -25,7 +25,7 @@ from setwise.core.terms import Constant, Mistakes
 from setwise.decisions.floors import as_level
 from setwise.decisions.row_weights import RowWeighted
 from setwise.decisions.thresholds import SortedDecisions, Sweep, Threshold, as_sets, bound, losses_by_set, sweep_all
-from setwise.kernels.thresholds import drawn_only, falling_counts, falling_quotient, mean_along
+from setwise.kernels.thresholds import drawn_only, falling_counts, falling_quotient, falling_sums, mean_along
 from setwise.losses import as_loss
 
 
@@ -100,8 +100,8 @@ def _of_rows(bound_loss: BoundLoss, order: SortedDecisions, n: int, rng: np.rand
         missed = missed + term.costs[order.items]
     for _ in range(n):
         weights = np.bincount(rng.integers(m, size=m), minlength=m)
-        start = float(weights @ missed)
-        yield Resample(Sweep(order, start + np.cumsum(weights * step), np.array([start])), weights > 0)
+        start, losses = falling_sums(step, missed, weights)
+        yield Resample(Sweep(order, losses, np.array([start])), weights > 0)
 
 
 def _of_weighted(

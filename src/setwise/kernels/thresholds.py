@@ -255,6 +255,28 @@ def _middle(scores: Array, inner: int, many: int) -> int:
     return k
 
 
+def _plain_falling_sums(steps: Array, first: Array, weights: Array) -> tuple[float, Array]:
+    start = np.cumsum(weights * first)[-1]
+    return start, start + np.cumsum(weights * steps)
+
+
+@plain_first(_plain_falling_sums)
+@kernel
+def falling_sums(steps: Array, first: Array, weights: Array) -> tuple[float, Array]:
+    """Returns ``sum_j weights[j] first[j]``, and to it the running sums of ``weights[j] steps[j]``, (m,); O(m).
+
+    ``first`` (m,) are the costs of decisions where none is predicted, and ``steps`` (m,) what each adds once it is.
+    """
+    start, sum_ = 0.0, 0.0
+    for j in range(len(steps)):
+        start += weights[j] * first[j]
+    out = np.empty(len(steps), np.float64)
+    for j in range(len(steps)):
+        sum_ += weights[j] * steps[j]
+        out[j] = start + sum_
+    return start, out
+
+
 def _plain_drawn_only(scores: Array, losses: Array, drawn: Array) -> tuple[Array, Array]:
     return scores[drawn], losses[drawn]
 

@@ -1,13 +1,17 @@
 """Losses from text: every loss, its parameters, sums, and what is refused."""
 
+import re
 from dataclasses import MISSING, fields
 
+import numpy as np
 import pytest
 
 from setwise.losses import (
     LOSSES,
+    MCC,
     NDCG,
     ClassWeightedLoss,
+    ErrorRate,
     FBeta,
     Hamming,
     Jaccard,
@@ -15,6 +19,7 @@ from setwise.losses import (
     PrecisionAtK,
     RecallAtK,
     Tversky,
+    as_loss,
     loss_forms,
     parse_losses,
     plain_losses,
@@ -73,8 +78,12 @@ def test_every_loss_is_written_by_its_form_or_says_why_not():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("nope", r"there is no loss 'nope'; use ae, auc, average_precision, "),
-        ("DICE", r"there is no loss 'dice'; use 'f1', as 'dice' is called here\."),
+        ("nothing", r"there is no loss 'nothing'; use ae, auc, average_precision, "),
+        ("jacard", r"there is no loss 'jacard'; use jaccard\."),
+        ("balanced_acuracy", r"use balanced_accuracy\."),
+        ("precision", r"precision alone is best where few rows are predicted positive; use f1, fbeta:2 or a floor\."),
+        ("recall_score", r"recall_score alone is best where all rows"),
+        ("iou:wrong", r"empty must be one of perfect, fraction, ignore; got 'wrong'"),
         ("tversky:0.3,0.7", r"loss '0\.7' is a number; parameters are joined by colons, as in tversky:0\.3:0\.7\."),
         ("precision_at_k", r"loss 'precision_at_k' needs k; write precision_at_k:k\."),
         ("recall_at_k:zero_division=0", r"needs k; write recall_at_k:k\[:zero_division\]"),
@@ -112,3 +121,39 @@ def test_what_is_wrong_is_one_sentence(text, says):
 def test_only_text_is_read():
     with pytest.raises(TypeError, match="loss must be text; got 3"):
         parse_losses(3)
+
+
+def test_names_metrics_and_scorers_of_scikit_learn_are_one_minus_losses():
+    from sklearn.metrics import fbeta_score, get_scorer, make_scorer, matthews_corrcoef
+
+    rng = np.random.default_rng(0)
+    y, h, s = rng.integers(0, 2, 40), rng.integers(0, 2, 40), rng.normal(size=40)
+    for name in ("accuracy", "balanced_accuracy", "f1", "jaccard", "matthews_corrcoef"):
+        scorer = get_scorer(name)
+        for given in (name, scorer, scorer._score_func):
+            assert 1.0 - as_loss(given)(y, h) == pytest.approx(scorer._score_func(y, h))
+    for name in ("roc_auc", "average_precision"):
+        scorer = get_scorer(name)
+        assert 1.0 - as_loss(scorer)(y, s) == 1.0 - as_loss(name)(y, s) == pytest.approx(scorer._score_func(y, s))
+    beta = make_scorer(fbeta_score, beta=2)
+    assert 1.0 - as_loss(beta)(y, h) == 1.0 - as_loss("f2")(y, h) == pytest.approx(fbeta_score(y, h, beta=2))
+    assert as_loss(matthews_corrcoef) == MCC()
+    assert parse_losses("Dice,accuracy") == {"f1": FBeta(), "error_rate": ErrorRate()}
+    assert as_loss("jaccard+0.5*hamming")(y, h) == Jaccard()(y, h) + 0.5 * Hamming()(y, h)
+
+
+def test_metrics_that_no_loss_stands_for_are_refused():
+    from sklearn.metrics import fbeta_score, get_scorer, log_loss, make_scorer
+
+    for given, says in (
+        (log_loss, "there is no loss for log_loss of scikit-learn; there are losses for accuracy_score, "),
+        (get_scorer("neg_log_loss"), "there is no loss for log_loss"),
+        (get_scorer("f1_macro"), "f1_score is taken alone; got {'pos_label': None, 'average': 'macro'}"),
+        (fbeta_score, "fbeta_score is taken with beta alone; got {}"),
+        (make_scorer(fbeta_score, beta=2, pos_label=0), "fbeta_score is taken with beta alone"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(says)):
+            as_loss(given)
+    for given in (lambda y, h: 0.0, 3, None, Jaccard):
+        with pytest.raises(TypeError, match="loss must be a loss or its name"):
+            as_loss(given)

@@ -35,8 +35,6 @@ from setwise.core.surrogate import Surrogate
 from setwise.estimators.checkpoints import UNROUTED
 from setwise.kernels.jit import outside
 from setwise.learners import LEARNERS
-from setwise.losses import plain_losses
-from setwise.losses.names import SYNONYMS
 from setwise.surrogates import SURROGATES
 
 Made = TypeVar("Made")
@@ -219,18 +217,17 @@ class LinearSetClassifier(ClassifierMixin, VersionedEstimator):
 
 @final
 class Names(StrOptions):
-    """The names, which a refusal lists in the order of the alphabet; of losses it says what others are called."""
+    """The names, which a refusal lists in the order of the alphabet."""
 
     options: set[str]
 
     def __str__(self) -> str:
-        others = [f"{word!r} is called {name!r}" for word, name in SYNONYMS.items() if name in self.options]
-        listed = f"a str among {{{', '.join(map(repr, sorted(self.options)))}}}"
-        return f"{listed} ({' and '.join(others)} here)" if others else listed
+        return f"a str among {{{', '.join(map(repr, sorted(self.options)))}}}"
 
 
 CONSTRAINTS: dict[str, Any] = {
-    "loss": [Names(set(plain_losses())), Loss],
+    # What no loss is gets its sentence from as_loss.
+    "loss": [str, Loss, callable],
     "surrogate": [Names({"auto", "convex", *SURROGATES}), Surrogate],
     "start": [Names({"auto", "zero", "logistic"}), LogisticRegression],
     "threshold": [Names({"zero", "exact"})],

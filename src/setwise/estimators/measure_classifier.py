@@ -43,7 +43,7 @@ from setwise.estimators.selection.problem import SelectionProblem, problem_of
 from setwise.estimators.selection.strategies import ThresholdRule
 from setwise.estimators.sets import as_ids, as_known, as_row_weights
 from setwise.estimators.splits import Folds
-from setwise.losses import as_loss, plain_losses
+from setwise.losses import as_loss
 from setwise.losses.row_costs import RowCosts
 
 OWN = "estimator"
@@ -96,7 +96,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     ----------
     estimator : a classifier with ``predict_proba`` or ``decision_function``. None takes
         ``make_pipeline(StandardScaler(), LogisticRegression())``
-    loss : a loss of labels, or the short name of one (``setwise list`` shows them)
+    loss : a loss of labels, its name (``setwise list`` shows them), or a metric or scorer of scikit-learn that is one
+        minus a loss, as ``f1_score``
     strategies : ``"auto"`` tries all strategies that fit; or a list of names or of strategy objects. The tuned
         threshold is always tried
     cv : the number of folds, a splitter, or splits that put each row into one test fold, or into none, as
@@ -158,7 +159,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     __metadata_request__predict: ClassVar[dict[str, Any]] = {"single_threshold": UNUSED}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None],
-        "loss": [Names({name for name, kind in plain_losses().items() if kind.reads == "labels"}), Loss],
+        "loss": [str, Loss, callable],
         "strategies": "no_validation",
         "cv": "no_validation",
         "refit": ["boolean"],

@@ -13,7 +13,7 @@ from setwise.core.registry import discover
 from setwise.core.single_labels import EqualCosts, GivenCosts, NearestHammingCosts
 from setwise.core.terms import Trait
 from setwise.losses.label_sets import NearestCosts
-from setwise.losses.names import called, forms, is_needed, losses_of
+from setwise.losses.names import forms, is_needed, loss_of, losses_of, text_of
 from setwise.losses.row_costs import savings_score
 
 LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
@@ -111,13 +111,16 @@ def loss_forms() -> dict[str, str]:
 
 
 def as_loss(loss: object) -> Loss:
-    """The loss itself, or the loss with this short name if it needs no parameters.
+    """The loss itself, or the one that a text names, as ``"f1"`` and ``"fbeta:2"``, or a metric of scikit-learn.
+
+    Texts are those of :func:`parse_losses`, of one loss. The names, functions and scorers of scikit-learn stand for one
+    minus their value: ``"accuracy"``, ``"roc_auc"``, ``f1_score``, ``make_scorer(fbeta_score, beta=2)``.
 
     Source: this library.
 
     Parameters
     ----------
-    loss : a loss, or its short name
+    loss : a loss, a text, or a metric or scorer of scikit-learn
 
     Returns
     -------
@@ -126,24 +129,21 @@ def as_loss(loss: object) -> Loss:
 
     Raises
     ------
-    TypeError : for anything but a loss or text
-    ValueError : for a name that no loss has, or whose loss needs parameters
+    TypeError : for anything else
+    ValueError : with one sentence, for a name that no loss has, or for parameters that it does not take
 
     Examples
     --------
     >>> from setwise.losses import as_loss
-    >>> as_loss("f1")
-    FBeta(beta=1.0, zero_division=1.0)
+    >>> as_loss("f1"), as_loss("accuracy")
+    (FBeta(beta=1.0, zero_division=1.0), ErrorRate())
     """
     if isinstance(loss, Loss):
         return loss
-    if not isinstance(loss, str):
+    text = loss if isinstance(loss, str) else text_of(loss)
+    if text is None:
         raise TypeError(f"loss must be a loss or its name, as Jaccard() or 'jaccard'; got {shown(loss)}.")
-    if loss not in _PLAIN:
-        needs = f" ({LOSSES[loss].__name__} needs parameters)" if loss in LOSSES else ""
-        names = called(loss) or f"{', '.join(_PLAIN)}, or a loss object"
-        raise ValueError(f"there is no loss {shown(loss)}{needs}; use {names}.")
-    return _PLAIN[loss]()
+    return _PLAIN[text]() if text in _PLAIN else loss_of(text.lower(), LOSSES)
 
 
 def __getattr__(name: str) -> Any:

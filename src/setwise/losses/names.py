@@ -5,6 +5,7 @@ order of the fields of the class, or by name, as ``tversky:beta=0.7``. A loss th
 parentheses where that one has parameters: ``class_weighted:(fbeta:2):1:5``.
 """
 
+import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
@@ -17,8 +18,18 @@ from setwise.core.loss import CountLoss, Loss
 
 Kinds = Mapping[str, type[Loss]]
 
-SYNONYMS = {"dice": "f1", "iou": "jaccard"}
-"""The names that losses have where images are segmented, and what setwise calls them."""
+SYNONYMS = {
+    "dice": "f1", "iou": "jaccard",
+    "accuracy": "error_rate", "accuracy_score": "error_rate",
+    "balanced_accuracy": "balanced_error", "balanced_accuracy_score": "balanced_error",
+    "f1_score": "f1", "f2": "fbeta:2", "f0.5": "fbeta:0.5", "fbeta_score": "fbeta", "jaccard_score": "jaccard",
+    "matthews_corrcoef": "mcc", "roc_auc": "auc", "roc_auc_score": "auc",
+    "average_precision_score": "average_precision", "ndcg_score": "ndcg",
+}  # fmt: skip
+"""Names of measures in scikit-learn and where images are segmented, and the losses that are one minus these."""
+
+ONE_SIDED = {"precision": "few", "precision_score": "few", "recall": "all", "recall_score": "all"}
+"""Measures that are best where few rows, or all, are predicted positive."""
 
 FACTOR = re.compile(r"([-+0-9.eE]+)\s*\*\s*(.*)", re.DOTALL)
 """A factor before a loss."""
@@ -38,7 +49,8 @@ def losses_of(text: str, kinds: Kinds) -> dict[str, Loss]:
     ValueError : with one sentence, for a name that no loss has, or for parameters that it does not take
     """
     found: dict[str, Loss] = {}
-    for part in _split(as_text(text, "loss").lower(), ","):
+    for word in _split(as_text(text, "loss").lower(), ","):
+        part = SYNONYMS.get(word, word)
         if found and not FACTOR.match(part) and _is_number(part):
             last = next(reversed(found))
             raise ValueError(f"loss {part!r} is a number; parameters are joined by colons, as in {last}:{part}.")
@@ -55,9 +67,26 @@ def loss_of(text: str, kinds: Kinds) -> Loss:
         raise ValueError(f"loss {shown(text)} is no sum of losses: {error}") from None
 
 
-def called(name: str) -> str:
-    """What the loss is called that others call ``name``, in quotes with that; empty if they call none so."""
-    return f"{SYNONYMS[name]!r}, as {name!r} is called here" if name in SYNONYMS else ""
+def text_of(metric: Any) -> str | None:
+    """The text of the loss that a metric or scorer of scikit-learn asks for; None for anything else.
+
+    Raises ValueError for a metric that no loss stands for, and for arguments that change it otherwise.
+    """
+    function, given = getattr(metric, "_score_func", metric), dict(getattr(metric, "_kwargs", {}))
+    name = str(getattr(function, "__name__", ""))
+    if not str(getattr(function, "__module__", "")).startswith("sklearn.metrics") or not name:
+        return None
+    if given.get("average") == "binary":
+        del given["average"]
+    if name not in SYNONYMS:
+        raise ValueError(f"there is no loss for {name} of scikit-learn; there are losses for {', '.join(METRICS)}.")
+    if set(given) - {"beta"} or (name == "fbeta_score") != ("beta" in given):
+        raise ValueError(f"{name} is taken {'with beta alone' if name == 'fbeta_score' else 'alone'}; got {given!r}.")
+    return f"{SYNONYMS[name]}{''.join(f':{value}' for value in given.values())}"
+
+
+METRICS = tuple(name for name in SYNONYMS if name.endswith(("_score", "_corrcoef")))
+"""The functions of ``sklearn.metrics`` that losses stand for."""
 
 
 def form_of(name: str, kind: type[Loss]) -> str | None:
@@ -114,6 +143,8 @@ def _plain(text: str, kinds: Kinds) -> Loss:
     if text.startswith("(") and text.endswith(")"):
         return loss_of(text[1:-1], kinds)
     name, *given = _split(text, ":")
+    if name in SYNONYMS:
+        name, *given = [*SYNONYMS[name].split(":"), *given]
     kind = _kind(name, kinds)
     values: dict[str, Any] = {}
     usual = {field.name: field for field in _usual(kind)}
@@ -137,7 +168,12 @@ def _kind(name: str, kinds: Kinds) -> type[Loss]:
     for short, kind in kinds.items():
         if plain in (short, kind.__name__.lower()):
             return kind
-    raise ValueError(f"there is no loss {shown(name)}; use {called(plain) or ', '.join(forms(kinds).values())}.")
+    if plain in ONE_SIDED:
+        raise ValueError(
+            f"{plain} alone is best where {ONE_SIDED[plain]} rows are predicted positive; use f1, fbeta:2 or a floor."
+        )
+    near = difflib.get_close_matches(plain, [*kinds, *SYNONYMS], 1)
+    raise ValueError(f"there is no loss {shown(name)}; use {', '.join(near or forms(kinds).values())}.")
 
 
 def _refuse_missing(name: str, kind: type[Loss], given: list[str]) -> None:

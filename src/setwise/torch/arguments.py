@@ -17,7 +17,6 @@ from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import ARGUMENTS, MODES
 from setwise.losses import as_loss
-from setwise.losses.names import SYNONYMS
 
 Mode = Literal["binary", "multiclass", "multilabel"]
 
@@ -145,7 +144,7 @@ def _as_classes(classes: object) -> Classes:
 
 def named(loss: Loss | str) -> Loss:
     """The loss itself, or the loss of this name, which is also ``"iou"`` for Jaccard and ``"dice"`` for F1."""
-    return as_loss(SYNONYMS.get(loss, loss) if isinstance(loss, str) else loss)
+    return as_loss(loss)
 
 
 def as_call(module: nn.Module, *parts: object) -> str:

@@ -43,7 +43,7 @@ from setwise.estimators.weak.knowledge import Knowledge, PartLabels, refuse_one_
 from setwise.estimators.weak.methods import LINEAR, check
 from setwise.estimators.weak.problem import BagProblem, FeatureScaling, FitProgress, FitSettings, LinearModel, taken
 from setwise.estimators.weak.selection import USUAL, SelectedModel, SelectionPlan
-from setwise.losses import as_loss, plain_losses
+from setwise.losses import as_loss
 
 ENDINGS = {
     "max_iter": ("{name} {message}; raise max_iter or tol.", ConvergenceWarning, BAGS),
@@ -198,7 +198,7 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "method": [Names({"auto", *LINEAR}), Surrogate],
         "C": [Interval(Real, 0, None, closed="neither"), Names({"auto"})],
-        "loss": [Names({name for name, kind in plain_losses().items() if kind.reads == "labels"}), Loss, None],
+        "loss": [str, Loss, callable, None],
         "classes": ["array-like", None],
         "cv": [Interval(Integral, 2, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],

@@ -544,10 +544,10 @@ def load_sample(
 ) -> Data:
     """Read random rows of a Parquet table as :func:`load_table` reads all of them; memory is proportional to the rows.
 
-    All parts of so many rows have the same chance. With ``keep_rare`` the rarer of two labels keeps all its rows, or as
-    many as half of the part, and the ``weights`` of the other one make up for it. With ``group`` whole
-    sets are drawn, one after another until the next one would be too much. What is drawn depends on the seed, and not
-    on the row groups of the file.
+    All parts of so many rows have the same chance. With ``keep_rare`` a label that less than a third of the rows have
+    keeps all of them, or as many as half of the part, and the ``weights`` of the other one make up for it. With
+    ``group`` whole sets are drawn, one after another until the next one would be too much. What is drawn depends on the
+    seed, and not on the row groups of the file.
 
     Parameters
     ----------
@@ -634,11 +634,11 @@ def uniform_rows(n: int, rows: int, seed: int) -> Ints:
 def rare_rows(labels: NDArray[Any], rows: int, seed: int) -> tuple[Ints, NDArray[np.float64] | None]:
     """The numbers of ``rows`` random rows, rising, and weights by how many rows each one stands for.
 
-    Of the rarer of two labels all rows are among them, or half of ``rows`` where it has more. Where all rows are there,
-    and for other numbers of labels, the draw is uniform, and there are no weights.
+    Of the rarer of two labels all rows are among them, or half of ``rows`` where it has more. The draw is uniform, and
+    there are no weights, where all rows are there, a third of them have the rarer label, or there are not two labels.
     """
     kinds, place, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    if not 1 < rows < len(labels) or len(kinds) != 2:
+    if not 1 < rows < len(labels) or len(kinds) != 2 or 3 * counts.min() >= len(labels):
         return uniform_rows(len(labels), rows, seed), None
     rng, rarer = _draws(seed), int(np.argmin(counts))
     share = np.full(2, min(int(counts[rarer]), rows // 2))

@@ -29,7 +29,7 @@ from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, 
 from setwise.compare.progress import ProgressLine
 from setwise.compare.report import check_folder, section, write_report
 from setwise.compare.run import compare
-from setwise.compare.saved_model import SavedModel, as_saved_path, refuse_unsaved, require_skops, save_model
+from setwise.compare.saved_model import SavedModel, as_saved_path, refuse_unsaved, save_model
 from setwise.compare.sentences import foreign
 from setwise.compare.text import listed, seconds_text
 from setwise.core.batch import Sets
@@ -38,7 +38,7 @@ from setwise.core.checks import as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
-from setwise.datasets.columns import Number, some
+from setwise.datasets.columns import Number, optional, some
 from setwise.datasets.files import as_existing, drawn, parts_of, request
 from setwise.datasets.tables import ParquetTable
 from setwise.decisions.row_weights import RowWeighted
@@ -256,7 +256,7 @@ def compare_command(
         if options.average is not None and not one.problem.many:
             raise ValueError("--average says what a set is in a label matrix; name several target columns.")
     if options.save is not None:
-        require_skops(f"to save {as_saved_path(options.save).name}")
+        optional("skops.io", f"to save {as_saved_path(options.save).name}")
         try_file(options.save)
         for base in plan.models(work[0].problem):
             if ":" in base.name:

@@ -392,30 +392,22 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
         refuse_too_large(Path(options.data))
         problem = read(options.data, asked_of(options))
     costs = costs_of(options, problem)
-    problem = audited(problem, [*(options.keep_column or ()), *costs], options.time_column, plan.folds)
+    columns = [cost for cost in costs.values() if isinstance(cost, str)]
+    problem = audited(problem, [*(options.keep_column or ()), *columns], options.time_column, plan.folds)
     others = others and replace(others, problem=problem)
     test = None if options.test is None else read_test(options.test, problem, asked_of(options))
-    if any(given is not None for given in _costs(options).values()):
-        at = {name: Place(name, list(problem.features).index(name)) for name in costs}
-        cells = {cell: at.get(given, given) for cell, given in _costs(options).items() if given is not None}
-        measures = (NamedLoss(COSTS, RowCosts(**{"fp": 0.0, "fn": 0.0, **cells})),)
+    if costs:
+        at = {name: Place(name, list(problem.features).index(name)) for name in columns}
+        cells = {"fp": 0.0, "fn": 0.0} | {cell: at.get(cost, cost) for cell, cost in costs.items()}
+        measures = (NamedLoss(COSTS, RowCosts(**cells)),)
     return [ComparisonTask(problem, measures, test, others)]
 
 
-def _costs(options: Namespace) -> dict[str, Any]:
-    """The costs of the options by their cells: numbers, or names of columns."""
-    found = {cell: getattr(options, f"{cell}_cost") for cell in ("tp", "fp", "fn", "tn")}
-    for cell, text in found.items():
-        with contextlib.suppress(TypeError, ValueError):
-            found[cell] = float(text)
-    return found
-
-
-def costs_of(options: Namespace, problem: Problem) -> list[str]:
-    """The columns of the table that are costs; ValueError for those that it has not, and for what does not go along."""
-    given = {cell: cost for cell, cost in _costs(options).items() if cost is not None}
+def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
+    """The costs that the options give by their cells, numbers or columns; ValueError for what does not go along."""
+    given = {cell: text for cell in ("tp", "fp", "fn", "tn") if (text := getattr(options, f"{cell}_cost")) is not None}
     if not given:
-        return []
+        return {}
     odd = [name for name in ("loss", "memory") if getattr(options, name) is not None]
     if odd:
         raise ValueError(f"--{odd[0]} and --{next(iter(given))}-cost do not go together: costs are the measure.")
@@ -423,10 +415,12 @@ def costs_of(options: Namespace, problem: Problem) -> list[str]:
         raise ValueError(f"--{next(iter(given))}-cost is for one label a row; the target is a label matrix.")
     numbers = [column.name for column in problem.columns if isinstance(column, Number)]
     for cell, cost in given.items():
-        if isinstance(cost, str) and cost not in numbers:
+        with contextlib.suppress(ValueError):
+            given[cell] = float(cost)
+        if isinstance(given[cell], str) and cost not in numbers:
             known = f"of {problem.name}, which has {some(numbers)}" if numbers else f"; {problem.name} has none"
             raise ValueError(f"--{cell}-cost must be a number or a column of numbers {known}; got {cost!r}.")
-    return [cost for cost in given.values() if isinstance(cost, str)]
+    return given
 
 
 def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:

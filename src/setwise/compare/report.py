@@ -125,14 +125,11 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float,
     ValueError : if the folder holds anything but an earlier report
     OSError : if it cannot be written
     """
-    parts, pictured = list[str](), False
-    for answer in found:
-        images = drawn(answer)
-        parts.append(_section(answer, images))
-        pictured |= bool(images)
+    images = list(map(drawn, found))
+    parts = list(map(_section, found, images))
     day = date.today().isoformat()
     made = f"{f'{command}, ' if command else ''}{day}, setwise {__version__}, {seconds:.0f} s."
-    page = visible(_page(title, parts, made, pictured)).encode("utf-8", "xmlcharrefreplace")
+    page = visible(_page(title, parts, made, any(images))).encode("utf-8", "xmlcharrefreplace")
     content = {
         "command": command,
         "date": day,

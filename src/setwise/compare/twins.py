@@ -124,9 +124,7 @@ def twins(X: Any, y: Ints, groups: Any, columns: Sequence[Column]) -> Twins:
     if np.bincount(blocks).max() > largest:
         across = groups is not None and torn <= STRAY * found.equal and apart >= ACROSS * n
         return found._replace(across=apart if across else 0)
-    if cells is None:
-        return found if blocks.max() == own.max() else found._replace(blocks=blocks)
-    for search in (_near, _noisy):
+    for search in () if cells is None else (_near, _noisy):
         distinct = cells.T[:, first].T
         pairs = search(distinct, columns)
         stray = _stray(pairs, labels[first])

@@ -190,8 +190,8 @@ def textured_objects(
     n, contrast = as_count(n, "n"), as_number(contrast, "contrast", low=0.0)
     size = _pair(shape, "shape", 8, "pair (H, W)")
     rng = np.random.default_rng(as_random_state(random_state))
-    images, masks = zip(*(_draw(size, contrast, rng) for _ in range(n)), strict=True)
-    return LabeledImages(tuple(f"object{i:03d}" for i in range(n)), images, masks)
+    drawn = [_draw(size, contrast, rng) for _ in range(n)]
+    return LabeledImages(tuple(f"object{i:03d}" for i in range(n)), *zip(*drawn, strict=True))
 
 
 def _draw(shape: Pair, contrast: float, rng: np.random.Generator) -> tuple[NDArray[np.uint8], Ints]:
@@ -321,8 +321,7 @@ def object_scenes(
         raise ValueError(f"shape must have room for an object of {room}; got {shown(shape)}.")
     rng = np.random.default_rng(as_random_state(random_state))
     drawn = [_scene((height, width), numbers, sizes, density, rng) for _ in range(n)]
-    images, boxes, masks = zip(*drawn, strict=True)
-    return ObjectScenes(images, boxes, masks)
+    return ObjectScenes(*zip(*drawn, strict=True))
 
 
 def _scene(

@@ -110,7 +110,7 @@ class Twins(NamedTuple):
 def twins(X: Any, y: Ints, groups: Any, columns: Sequence[Column]) -> Twins:
     """The rows that are equal to another one, with the arguments of :func:`twin_blocks`."""
     n, labels = X.shape[0], y.reshape(len(y), -1)
-    cells = None if issparse(X) else _spelled(X, columns)
+    cells: Any = None if issparse(X) else _spelled(X, columns)
     first, ids = np.unique(row_keys(X if cells is None else cells), return_index=True, return_inverse=True)[1:]
     many = np.bincount(ids)[ids]
     ones = np.column_stack([np.bincount(ids, label)[ids] for label in labels.T])

@@ -16,15 +16,13 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
-from setwise.core.checks import as_array, as_labels, as_reals, shown
+from setwise.core.checks import Ints, as_array, as_labels, as_reals, shown
 from setwise.datasets import Data, early_detection, load_rows, load_table
 from setwise.datasets.columns import Column, Word, some, word
 from setwise.datasets.files import as_names_of_columns
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.sets import as_ids, as_row_weights, group
 from setwise.estimators.splits import Folds, later_folds
-
-Rows = NDArray[np.int64]
 
 
 @final
@@ -194,7 +192,7 @@ class Problem:
         assert isinstance(batch, Sets)
         return batch
 
-    def take(self, rows: Rows) -> "Problem":
+    def take(self, rows: Ints) -> "Problem":
         """The problem that consists of the given rows."""
         named = {name: getattr(self, name) for name in ("groups", "blocks", "times", "weights")}
         kept = {name: one[rows] for name, one in named.items() if one is not None}

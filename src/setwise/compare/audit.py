@@ -47,12 +47,10 @@ KNOWN = 20
 
 def value_counts(column: Values, y: Ints) -> Ints:
     """The rows with the labels 0 and 1 of each distinct value of a column (n,), rising, and of gaps, (2, m + 1)."""
-    order = np.argsort(column)
-    ranked, positive = column[order], np.append(0, np.cumsum(y[order]))
-    known = len(ranked) - int(np.isnan(ranked).sum())
-    edges = np.append(np.flatnonzero(np.diff(ranked[:known], prepend=np.nan) != 0), [known, len(ranked)])
-    ones = np.diff(positive[edges])
-    return np.stack([np.diff(edges) - ones, ones])
+    values, places = np.unique(column, return_inverse=True)
+    # NaN is the last of the values, where there are gaps.
+    m = len(values) + 1 - int(np.isnan(values).sum())
+    return np.stack([np.bincount(places[y == label], minlength=m) for label in (0, 1)])
 
 
 def copies_label(counts: Ints) -> bool:

@@ -307,8 +307,5 @@ def joined(blocks: Ints, ids: Ints) -> tuple[Ints, int]:
     size = int(blocks.max()) + 1
     links = coo_matrix((np.ones(len(rows)), (blocks[rows], size + ids[rows])), (size + int(ids.max()) + 1,) * 2)
     joined = np.unique(connected_components(links, directed=False)[1][:size], return_inverse=True)[1][blocks]
-    # An id of one block alone joins nothing.
-    low, high = np.full(ids.max() + 1, size), np.full(ids.max() + 1, -1)
-    np.minimum.at(low, ids[rows], blocks[rows])
-    np.maximum.at(high, ids[rows], blocks[rows])
-    return joined, int((low < high)[ids[rows]].sum())
+    # An id of one block alone joins nothing; equal links are one entry of this matrix.
+    return joined, int((links.tocsc().getnnz(axis=0)[size + ids[rows]] > 1).sum())

@@ -141,16 +141,10 @@ def read_sample(options: Namespace, plan: Plan, measures: Sequence[NamedLoss]) -
     cells = sum(1 if table.is_number(name) else WORDS for name in features)
     grouped, jobs = options.group is not None, effective_n_jobs(options.n_jobs or 1)
     room = MemoryAllowance(budget, table, max(cells, 1), len(target), grouped, "forest" in plan.bases, jobs)
-    wanted: list[int] = []
-
-    def rows(sets: int) -> int:
-        wanted.append(min(room.rows(sets), table.rows))
-        return wanted[-1]
-
     # A share that is sure is one of equally likely rows, and an own model may take no weights.
     even = grouped or len(target) > 1 or plan.floor is not None or any(":" in base for base in plan.bases)
-    held, sample = drawn(table, asked, rows, plan.seed, not even and all(map(_takes_weights, measures)))
-    given = {"rows": wanted[-1], **asked_of(options), "seed": plan.seed}
+    held, sample = drawn(table, asked, room.rows, plan.seed, not even and all(map(_takes_weights, measures)))
+    given = {"rows": room.rows(sample.sets), **asked_of(options), "seed": plan.seed}
     given |= {} if held.weights is None else {"keep_rare": True}
     problem = problem_of(held, options.data, "load_sample", given)
     if len(sample.rows) == table.rows:

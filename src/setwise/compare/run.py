@@ -19,7 +19,7 @@ from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
 from setwise.compare.other_rows import OtherRows
 from setwise.compare.plan import FIRST, LEAST_FOLDS, PLAIN, Key, NamedLoss, Plan, shared_words
 from setwise.compare.problem import Problem
-from setwise.compare.recommendation import decide, recommendation_of
+from setwise.compare.recommendation import Admits, decide, recommendation_of
 from setwise.compare.sentences import way
 from setwise.compare.text import figure, seconds_text
 from setwise.core.checkpoint import OpenCheckpoint
@@ -282,9 +282,7 @@ FIRST_RULE = SingleThreshold(n_resamples=0)
 class _MeasureRecord:
     """The choice on all rows for one measure, and what is known of it so far, outer fold by outer fold."""
 
-    def __init__(
-        self, problem: Problem, measured: NamedLoss, plan: Plan, fits: Fits, admits: Callable[[str, str], bool]
-    ) -> None:
+    def __init__(self, problem: Problem, measured: NamedLoss, plan: Plan, fits: Fits, admits: Admits) -> None:
         self.problem, self.measured, self.plan = problem, measured, plan
         self.reference, self.task = plan.reference(measured), judged_by(fits.rows, measured)
         self.losses: list[dict[Key, float]] = []

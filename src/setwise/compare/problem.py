@@ -233,11 +233,8 @@ def bags(n: int, seed: int) -> Problem:
     """The problem of early detection in ``n`` bags of 15 samples (LH 6.1)."""
     X, y, groups = early_detection(n, random_state=seed)
     about = "Synthetic bags of 15 samples in time order: early positives lie elsewhere than late ones."
-    code = (
-        "from setwise.datasets import early_detection",
-        "",
-        f"X, y, groups = early_detection({n}, random_state={seed})",
-    )
+    made = f"X, y, groups = early_detection({n}, random_state={seed})"
+    code = ("from setwise.datasets import early_detection", made)
     return Problem("early detection", about, X, y, groups, code=code)
 
 
@@ -247,7 +244,6 @@ def breast_cancer() -> Problem:
     about = "Real measurements of cell nuclei (scikit-learn's breast cancer data): is it malignant?"
     code = (
         "from sklearn.datasets import load_breast_cancer",
-        "",
         "X, y = load_breast_cancer(return_X_y=True)",
         "y = 1 - y",
     )
@@ -277,7 +273,6 @@ def digit_traits(count: int = 6, most: int = 1797) -> Problem:
     origin, code = None, [
         "import numpy as np",
         "from sklearn.datasets import load_digits",
-        "",
         "X, digit = load_digits(return_X_y=True)",
         f"traits = {digits}",
         "y = np.column_stack([np.isin(digit, held) for held in traits.values()]).astype(int)",
@@ -301,7 +296,7 @@ def problem_of(held: Data, data: str, reader: str, asked: Mapping[str, Any]) -> 
     path, target = Path(data), held.target if held.y.ndim == 1 else ()
     by_default = asked.get("positive") is None
     origin = Origin(data, ", ".join(target), by_default, len(held.y), ids=held.ids, reader=reader, asked=dict(asked))
-    lines = [f"from setwise.datasets import {reader}", "", origin.line]
+    lines = [f"from setwise.datasets import {reader}", origin.line]
     lines.append("X, y = data.X, data.y" if held.groups is None else "X, y, groups = data.X, data.y, data.groups")
     X, features, places = held.X, held.features, None
     # Numbered features count from 0 or from 1.

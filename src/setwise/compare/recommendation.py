@@ -149,7 +149,7 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     expression, imports = source(model, texts, base.code())
     lines = list(problem.code)
     if measured.orders:
-        lines += ["", f"model = {expression}", "model.fit(X, y)"]
+        lines += [f"model = {expression}", "model.fit(X, y)"]
         return _ordered([*imports, *lines])
     more_of_rows = "" if problem.groups is None else ", groups=groups"
     more_of_rows += "" if problem.weights is None else ", sample_weight=data.weights"
@@ -166,7 +166,6 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     if measured.name != measured.loss.name:
         more, loss = [*more, f"from setwise.losses import {type(measured.loss).__name__}"], repr(measured.loss)
     lines += [
-        "",
         f"base = {expression}",
         f"model = MeasureClassifier(\n    base, loss={loss},\n    strategies=[{strategy}], cv={cv}{average}\n)",
         f"model.fit(X, y{more_of_rows})",
@@ -182,8 +181,7 @@ def _ordered(lines: list[str]) -> str:
     """The imports first and sorted, others' before those of setwise, then the other lines."""
     imports = dict.fromkeys(line for line in lines if line.startswith(("import ", "from ")))
     ordered = sorted(imports, key=lambda line: ("setwise" in line, line[0] == "f", line))
-    body = "\n".join(line for line in lines if line not in imports)
-    return "\n".join([*ordered, "", *filter(None, [part.strip() for part in body.split("\n\n")])])
+    return "\n".join([*ordered, "", *(line for line in lines if line not in imports)])
 
 
 NEARLY = 0.01

@@ -285,9 +285,7 @@ class _MeasureRecord:
     def __init__(self, problem: Problem, measured: NamedLoss, plan: Plan, fits: Fits, admits: Admits) -> None:
         self.problem, self.measured, self.plan = problem, measured, plan
         self.reference, self.task = plan.reference(measured), judged_by(fits.rows, measured)
-        self.losses: list[dict[Key, float]] = []
-        self.chosen: list[Key] = []
-        self.reached: list[dict[Key, FloorShares]] = []
+        self.losses, self.chosen, self.reached = list[dict[Key, float]](), list[Key](), list[dict[Key, FloorShares]]()
         if plan.floor is not None:
             self._require_floor(plan.floor, fits)
         self.decision = decide(fits, measured, plan, admits)

@@ -623,9 +623,7 @@ def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str],
     Left out are columns that hold nothing, the same value in every row, or text of which no value occurs twice, as ids
     do. ``kinds`` names the kinds of some columns, and ``missing`` further words for gaps.
     """
-    kept: list[Column] = []
-    codes: list[NDArray[np.float64]] = []
-    notes: list[str] = []
+    kept, codes, notes = list[Column](), list[NDArray[np.float64]](), list[str]()
     for name in names:
         cells, kind = table.cells(name), kinds.get(name)
         column = None if kind == "id" else column_of(name, cells, table.decimal_comma, missing, kind)

@@ -469,10 +469,8 @@ class Plan:
         its grid; then the other constants, the outer ones last.
         """
         models = sorted(self.models(problem), key=lambda base: (base.name != FIRST, base.cost[1]))
-        steps = []
-        for base in models:
-            held = base.constants(self.grid)
-            steps += [(abs(place - len(held) // 2), base, constant) for place, constant in enumerate(held)]
+        grids = [(base, base.constants(self.grid)) for base in models]
+        steps = [(abs(place - len(held) // 2), base, c) for base, held in grids for place, c in enumerate(held)]
         return [(base, constant) for _, base, constant in sorted(steps, key=lambda step: step[0])]
 
     def reference(self, measured: NamedLoss) -> Strategy:

@@ -138,9 +138,8 @@ END = 0.95
 
 def _check(problem: Problem, measures: Sequence[NamedLoss], plan: Plan, test: Problem | None, budget: object) -> None:
     """Refuse what is none of the kinds that a comparison takes, and measures and floors that do not fit."""
-    as_kind(problem, "problem", Problem, "Problem(name, about, X, y)")
-    as_kind(problem if test is None else test, "test", Problem, "Problem(name, about, X, y)")
-    for name, one in (("problem", problem), ("test", test or problem)):
+    for name, one in (("problem", problem), ("test", problem if test is None else test)):
+        as_kind(one, name, Problem, "Problem(name, about, X, y)")
         values = one.X.data if issparse(one.X) else one.X
         if values.dtype.kind == "f" and np.isinf(values).any():
             raise ValueError(f"X of the {name} must not hold inf.")

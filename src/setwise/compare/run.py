@@ -129,7 +129,7 @@ def compare(
     choice.repeat(judges, folds[: plan.outer], checkpoint)
     for judge in judges:
         judge.plan = replace(plan, outer=len(judge.losses))
-    return [judge.answer(test, (*shared_words(problem), *notes, *choice.notes()), advance, others) for judge in judges]
+    return [judge.answer(test, (*shared_words(problem), *notes, *choice.notes()), others) for judge in judges]
 
 
 END = 0.95
@@ -268,9 +268,8 @@ class _Choice:
         if not self.cut:
             return []
         whole = seconds_text(self._clock.expects(self._costs.expected(self._whole)))
-        return [
-            f"Left out to keep to the time: {'; '.join(self.cut)}. All of the plan takes {whole} here (--time-budget)."
-        ]
+        cut = f"Left out to keep to the time: {'; '.join(self.cut)}."
+        return [f"{cut} All of the plan takes {whole} here (--time-budget)."]
 
 
 FIRST_RULE = SingleThreshold(n_resamples=0)
@@ -284,6 +283,7 @@ class _MeasureRecord:
     def __init__(self, problem: Problem, measured: NamedLoss, plan: Plan, fits: Fits, admits: Admits) -> None:
         self.problem, self.measured, self.plan = problem, measured, plan
         self.reference, self.task = plan.reference(measured), judged_by(fits.rows, measured)
+        self._advance = fits.advance
         self.losses, self.chosen, self.reached = list[dict[Key, float]](), list[Key](), list[dict[Key, FloorShares]]()
         if plan.floor is not None:
             self._require_floor(plan.floor, fits)
@@ -328,9 +328,7 @@ class _MeasureRecord:
         able = frozenset(key for key, rule in self.decision.rules.items() if not rule.short and reached[key].kept)
         return FloorReport(self.plan.floor, reached, tuple(self.reached), able, test)
 
-    def answer(
-        self, test: Problem | None, notes: tuple[str, ...], advance: Advance, others: OtherRows | None
-    ) -> Answer:
+    def answer(self, test: Problem | None, notes: tuple[str, ...], others: OtherRows | None) -> Answer:
         """The choice on all rows, beside what the folds say."""
         decision, repeated = self.decision, len(self.losses) >= min(LEAST_FOLDS, self.plan.folds)
         losses = self.losses if repeated else self._inside
@@ -357,7 +355,7 @@ class _MeasureRecord:
             winner=winner,
             test_differs=() if test is None else self._differences(key, winner.labels, unseen),
             test_gain=self._on_test(unseen.task, on_test, key),
-            others=None if others is None else self._on_others(key, others, advance),
+            others=None if others is None else self._on_others(key, others),
         )
 
     def _differences(self, key: Key, called: Any, test: Rows) -> tuple[str, ...]:
@@ -378,10 +376,10 @@ class _MeasureRecord:
         found = gain_of(task, said[first], said[key])
         return found.gain, *found.interval
 
-    def _on_others(self, key: Key, others: OtherRows, advance: Advance) -> OtherRowsReport:
+    def _on_others(self, key: Key, others: OtherRows) -> OtherRowsReport:
         """What the recommendation, the reference and logistic regression at 0.5 reach on the other rows of a file."""
-        advance(f"the other rows, {self.measured.title}", 0)
-        decision = self.decision
-        keys = [one for one in dict.fromkeys((key, decision.candidates[0].key, PLAIN)) if one in decision.rules]
-        ways = {one: (decision.rules[one], decision.sources.of(one)) for one in keys}
-        return others.judge(ways, self.measured, decision.held_out, self.plan.floor)
+        self._advance(f"the other rows, {self.measured.title}", 0)
+        rules, sources = self.decision.rules, self.decision.sources
+        keys = dict.fromkeys((key, self.decision.candidates[0].key, PLAIN))
+        ways = {one: (rules[one], sources.of(one)) for one in keys if one in rules}
+        return others.judge(ways, self.measured, self.decision.held_out, self.plan.floor)

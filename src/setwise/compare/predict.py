@@ -57,10 +57,9 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
         notes = held.training.differences(rows.X, held.columns, names, labels, held.classes)
     share = float(labels.mean()) if len(labels) else 0.0
     if held.alarms is not None and share > held.alarms + SLACK:
-        called, most = f"{labels.sum():,} of {len(labels):,} rows", f"{int(round(held.alarms * len(labels), 6)):,}"
-        notes.append(
-            f"{called} are labelled {held.classes[1]}; the limit of alarms, {held.alarms:g}, is {most} of them."
-        )
+        called = f"{labels.sum():,} of {len(labels):,} rows are labelled {held.classes[1]}"
+        most = f"{int(round(held.alarms * len(labels), 6)):,} of them"
+        notes.append(f"{called}; the limit of alarms, {held.alarms:g}, is {most}.")
     if out is not None:
         with written_whole(out) as part:
             part.write_text(text, encoding="utf-8", newline="")

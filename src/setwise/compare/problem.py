@@ -201,9 +201,8 @@ class Problem:
     def without(self, names: Sequence[str], ids: Sequence[str] = ()) -> "Problem":
         """The problem without some of its named features, of which some are ids; its code leaves them out too."""
         keep = np.array([j for j, name in enumerate(self.features) if name not in names])
-        features, columns = (
-            tuple(held[j] for j in keep.tolist()) if held else () for held in (self.features, self.columns)
-        )
+        features = tuple(self.features[j] for j in keep.tolist())
+        columns = tuple(self.columns[j] for j in keep.tolist() if self.columns)
         part = replace(self, X=self.X[:, keep], features=features, columns=columns)
         if self.columns and self.origin is not None:
             dropped = as_names_of_columns(self.origin.asked.get("drop"), "drop") or ()
@@ -303,8 +302,7 @@ def problem_of(held: Data, data: str, reader: str, asked: Mapping[str, Any]) -> 
     first = 0 if len(features) and str(features[0]) == "feature 0" else 1
     if issparse(X):
         # Weights are dense, so columns that never occur would take memory and time in every model.
-        places, at = np.unique(X.indices, return_inverse=True)
-        places = places.astype(np.int64)
+        places, at = np.unique(X.indices.astype(np.int64), return_inverse=True)
         features = tuple(features[place] for place in places.tolist())
         X = csr_matrix((X.data, at, X.indptr), shape=(X.shape[0], max(len(places), 1)))
         if not len(places):

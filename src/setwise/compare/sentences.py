@@ -56,9 +56,8 @@ def labels(problem: Problem) -> str:
     """Which label is the positive one and how many rows have it; of a label matrix the shares of the labels."""
     n = len(problem.y)
     if problem.many:
-        shares = [
-            f"{name} {percent(share)}" for name, share in zip(problem.classes, problem.y.mean(axis=0), strict=True)
-        ]
+        means = problem.y.mean(axis=0)
+        shares = [f"{name} {percent(share)}" for name, share in zip(problem.classes, means, strict=True)]
         rest = [f"{len(shares) - MOST_LABELS} more"] if len(shares) > MOST_LABELS else []
         return f"Shares of the rows that have a label: {listed([*shares[:MOST_LABELS], *rest])}."
     count, origin = int(problem.y.sum()), problem.origin or Origin()

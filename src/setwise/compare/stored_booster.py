@@ -130,9 +130,8 @@ def _lightgbm_fits(text: str, width: int) -> bool:
     if about.get("objective", "").split(" ")[0] != "binary" or about.get("num_class") != "1":
         return False
     sizes = [len(block.encode()) for block in blocks]
-    if about.get("max_feature_idx") != str(width - 1) or [*map(int, about["tree_sizes"].split())] != sizes:
-        return False
-    return all(_lightgbm_tree_fits(_lines(block), width) for block in blocks)
+    fits = about.get("max_feature_idx") == str(width - 1) and [*map(int, about["tree_sizes"].split())] == sizes
+    return fits and all(_lightgbm_tree_fits(_lines(block), width) for block in blocks)
 
 
 def _lines(text: str) -> dict[str, str]:
@@ -197,9 +196,8 @@ def _xgboost_tree_fits(tree: Mapping[str, Any], width: int) -> bool:
     is_tree = _children_fit([*left[inner], *right[inner]], n)
     if not is_tree or (right[~inner] != -1).any() or not inside(feature, width):
         return False
-    nodes, begins, sizes = (
-        np.array(tree[f"categories_{name}"], dtype=np.int64) for name in ("nodes", "segments", "sizes")
-    )
+    about_words = ("categories_nodes", "categories_segments", "categories_sizes")
+    nodes, begins, sizes = (np.array(tree[name], dtype=np.int64) for name in about_words)
     by_words = np.flatnonzero(inner & (kind != 0))
     ends = np.cumsum(sizes)
     return bool(

@@ -359,8 +359,7 @@ def _free_place(taken: Bools, long: int, rng: np.random.Generator) -> tuple[int,
 
 def _object(high: int, long: int, rng: np.random.Generator) -> tuple[Values, Bools]:
     """The grays of an object in its box, and its silhouette, which reaches all four sides."""
-    v, u = ((np.arange(side) + 0.5) / side for side in (high, long))
-    v, u = np.meshgrid(v, u, indexing="ij")
+    v, u = ((line + 0.5) / side for line, side in zip(np.indices((high, long)), (high, long), strict=True))
     front, back = rng.uniform(0.15, 0.3), rng.uniform(0.72, 0.9)
     slopes = rng.uniform(0.1, 0.3, 2)
     cabin = (v < 0.5) & (u > front + slopes[0] * (0.5 - v)) & (u < back - slopes[1] * (0.5 - v))

@@ -20,16 +20,14 @@ from sklearn.tree._tree import Tree
 
 from setwise.compare.stored_booster import StoredBooster, fits_together, inside
 
-PLAIN = frozenset(
-    {
-        "numpy.dtype",
-        "scipy.sparse._csr.csr_matrix", "scipy.sparse._csr.csr_array",
-        "scipy.sparse._csc.csc_matrix", "scipy.sparse._csc.csc_array",
-        # Nodes of trees are checked by this module.
-        "sklearn.tree._tree.Tree",
-        # Boosted trees keep their check of the categories so.
-        "functools.partial", "sklearn.utils.validation.check_array",
-    }
+PLAIN = (
+    "numpy.dtype",
+    "scipy.sparse._csr.csr_matrix", "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csc.csc_matrix", "scipy.sparse._csc.csc_array",
+    # Nodes of trees are checked by this module.
+    "sklearn.tree._tree.Tree",
+    # Boosted trees keep their check of the categories so.
+    "functools.partial", "sklearn.utils.validation.check_array",
 )  # fmt: skip
 """The types and the one function beside the classes of setwise and scikit-learn that are written in Python."""
 

@@ -209,6 +209,12 @@ def over_numbers(problem: Problem, model: Any, sparse: float = 0.0) -> Any:
     return array_pipeline(StandardScaler(), model)
 
 
+def _categories(problem: Problem, name: str) -> dict[str, Any]:
+    """The parameter ``name`` of trees, which says which features are words; nothing where there are none."""
+    words = tree_categories(problem.columns) if problem.columns else []
+    return {name: words} if words else {}
+
+
 @final
 class LogisticRegressionModel(BaseModel):
     """Logistic regression on standardized features, with its C from a grid."""
@@ -239,9 +245,7 @@ class BoostedTreesModel(BaseModel):
     name, title, cost, sparse = "boosted", "boosted trees", (0.1, 5e-7), False
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        words = tree_categories(problem.columns) if problem.columns else []
-        given = {"categorical_features": words} if words else {}
-        trees = HistGradientBoostingClassifier(**given, random_state=seed)
+        trees = HistGradientBoostingClassifier(**_categories(problem, "categorical_features"), random_state=seed)
         return over_table(problem, trees, min_values=trees.min_samples_leaf)
 
 
@@ -257,9 +261,8 @@ class LightGBMModel(BaseModel):
     name, title, cost, package = "lightgbm", "LightGBM", (0.1, 1.5e-6), "lightgbm"
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        words = tree_categories(problem.columns) if problem.columns else []
         # Under its usual name LightGBM refuses the parameter, and says that fit takes it.
-        given = {"categorical_column": words} if words else {}
+        given = _categories(problem, "categorical_column")
         same = {"deterministic": True, "force_row_wise": True, "verbose": -1}
         trees = import_module("lightgbm").LGBMClassifier(**BOOSTING, **same, **given, random_state=seed)
         return over_table(problem, trees)

@@ -256,8 +256,7 @@ def compare_command(
             if ":" in base.name:
                 refuse_unsaved(base, work[0].problem, options.save.name)
     kept = open_for_comparison(options, [one.problem for one in work])
-    workers = parallel_config("loky", initializer=end_with, initargs=(os.getpid(),))
-    with _written(kept), workers:
+    with _written(kept), parallel_config("loky", initializer=end_with, initargs=(os.getpid(),)):
         budget = options.time_budget
         if budget is None and options.data is not None and options.plan is None:
             budget = QUICK_BUDGET if options.quick else BUDGET

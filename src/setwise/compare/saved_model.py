@@ -350,8 +350,7 @@ def _at_home(node: dict[str, Any]) -> dict[str, Any]:
     name = str(node.get("__class__"))
     if str(node.get("__module__")).split(".")[0] != "setwise":
         return node
-    packages = map(import_module, PACKAGES)
-    public = (getattr(held, name).__module__ for held in packages if name in held.__all__)
+    public = (getattr(held, name).__module__ for held in map(import_module, PACKAGES) if name in held.__all__)
     loaded = [(home, vars(held).get(name)) for home, held in list(sys.modules.items()) if home.startswith("setwise.")]
     parts = (home for home, found in loaded if getattr(found, "__module__", None) == home)
     return node | {"__module__": next(chain(public, parts), node["__module__"])}

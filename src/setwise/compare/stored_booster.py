@@ -58,8 +58,7 @@ class StoredBooster(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The more probable class of each row, (n,)."""
-        best = np.argmax(self.predict_proba(X), axis=1)
-        return np.asarray(self.classes_[best])
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
 
 
 @lru_cache(maxsize=64)
@@ -168,8 +167,7 @@ def _write_xgboost(trees: Any) -> str:
 
 
 def _read_xgboost(text: str) -> Callable[[Any], Any]:
-    package = import_module("xgboost")
-    booster = package.Booster({"nthread": 1})
+    booster = import_module("xgboost").Booster({"nthread": 1})
     booster.load_model(bytearray(text.encode()))
     return lambda X: booster.inplace_predict(X, validate_features=False)
 

@@ -295,8 +295,7 @@ def _fits(cells: Values, pairs: Ints, differ: Values, rest: Ints) -> Bools:
     wide = differ >= WIDE
     for j in rest:
         one, two = cells[pairs, j]
-        each = (one != two) * np.where(np.isinf(one + two), 0.5, 1.0 / differ[j])
-        cost[: 1 + wide[j]] += each
+        cost[: 1 + wide[j]] += (one != two) * np.where(np.isinf(one + two), 0.5, 1.0 / differ[j])
     return np.asarray((cost[0] < UNLIKE * len(rest)) & (cost[1] < UNLIKE * np.count_nonzero(wide[rest])))
 
 

@@ -279,8 +279,7 @@ def digit_traits(count: int = 6, most: int = 1797) -> Problem:
     if most < len(y):
         rows = np.sort(np.random.default_rng(0).permutation(len(y))[:most])
         X, Y, origin = X[rows], Y[rows], Origin(rows=len(y), drawn="--quick")
-        drawn = f"rows = np.sort(np.random.default_rng(0).permutation(len(y))[:{most}])"
-        code += [drawn, "X, y = X[rows], y[rows]"]
+        code += [f"rows = np.sort(np.random.default_rng(0).permutation(len(y))[:{most}])", "X, y = X[rows], y[rows]"]
     about = "Real images of 8 x 8 pixels (scikit-learn's digits): what is true of the digit?"
     return Problem("traits of digits", about, X, Y, None, tuple(digits), code=tuple(code), origin=origin)
 

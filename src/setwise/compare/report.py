@@ -201,8 +201,7 @@ def _rules(found: Answer) -> str:
     """What the rules of the table are."""
     known = dict(words.WAYS) | ({} if found.floored is None else {FlooredThreshold.name: FlooredThreshold})
     kinds = [known[strategy] for strategy in words.ways_by_strategy(found)[1]]
-    many = found.problem.many
-    told = ((kind, (many and kind.explanation_of_matrices) or kind.explanation) for kind in kinds)
+    told = ((kind, (found.problem.many and kind.explanation_of_matrices) or kind.explanation) for kind in kinds)
     lines = [f"{linked(kind.title, kind.page)}: {escape(text)}" for kind, text in told if text]
     return f'<p class="note">{"<br>".join(lines)}</p>'
 

@@ -88,8 +88,7 @@ def data_of(problem: Problem) -> dict[str, Any]:
     origin = problem.origin or Origin(rows=len(problem.y))
     found = {"file": origin.file, "rows": len(problem.y), "rows_of_file": origin.rows, "target": origin.target}
     if problem.many:
-        shares = problem.y.mean(axis=0).tolist()
-        return {**found, "label_shares": dict(zip(problem.classes, shares, strict=True))}
+        return {**found, "label_shares": dict(zip(problem.classes, problem.y.mean(axis=0).tolist(), strict=True))}
     positive = {"positive": problem.classes[1], "positive_by_default": origin.by_default}
     return {**found, **positive, "positive_rows": int(problem.y.sum())}
 

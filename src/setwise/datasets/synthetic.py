@@ -331,8 +331,7 @@ def _scene(
     image, mask, boxes = _surroundings(shape, density, rng), np.zeros(shape, np.int64), []
     taken = np.zeros(shape, dtype=bool)
     for _ in range(int(rng.integers(numbers[0], numbers[1] + 1))):
-        long = int(rng.integers(sizes[0], sizes[1] + 1))
-        box = _free_place(taken, long, rng)
+        box = _free_place(taken, int(rng.integers(sizes[0], sizes[1] + 1)), rng)
         if box is None:
             continue
         top, left, bottom, right = box

@@ -69,10 +69,8 @@ class MemoryAllowance:
         found = max(int(min(SAMPLE_SHARE * left, left - judged)), 0) // row
         least, largest = min(LEAST_ROWS, self.table.rows), max(self.table.sizes)
         if found < least or self.most(sets) < largest:
-            needed = self.budget.bytes - left
-            needed += max(
-                int(least * row / SAMPLE_SHARE) + row, (least + 1) * row + judged, 2 * READ * self.cells * largest
-            )
+            wanted = int(least * row / SAMPLE_SHARE) + row, (least + 1) * row + judged, 2 * READ * self.cells * largest
+            needed = self.budget.bytes - left + max(wanted)
             raise Refusal(
                 f"--memory {bytes_text(self.budget.bytes)} is too small for {self.table.path.name}, whose largest row "
                 f"group has {largest:,} of its {self.table.rows:,} rows: give {bytes_text(needed)} or more.",

@@ -320,9 +320,8 @@ class OwnModel(BaseModel):
             raise ValueError(f"the base model {name!r} must be module:object; {str(error).rstrip('.')}.") from None
         has = [hasattr(self._estimator, method) for method in ("fit", "predict", "get_params")]
         if not all(has) or not any(hasattr(self._estimator, method) for method in RESPONSE_METHODS["auto"]):
-            raise ValueError(
-                f"the base model {name!r} must be a classifier of scikit-learn with scores; got {shown(held)}."
-            )
+            wanted = "a classifier of scikit-learn with scores"
+            raise ValueError(f"the base model {name!r} must be {wanted}; got {shown(held)}.")
         self.title = type(self._estimator).__name__
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:

@@ -9,9 +9,9 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs, parallel_config
@@ -212,9 +212,7 @@ SMALL = 200_000
 """Up to so many cells of a table one process is faster than several, which must be started."""
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class ComparisonTask:
+class ComparisonTask(NamedTuple):
     """One problem with its measures."""
 
     problem: Problem

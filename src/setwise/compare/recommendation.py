@@ -179,7 +179,7 @@ def _ordered(lines: list[str]) -> str:
     """The imports first and sorted, others' before those of setwise, then the other lines."""
     imports = dict.fromkeys(line for line in lines if line.startswith(("import ", "from ")))
     ordered = sorted(imports, key=lambda line: ("setwise" in line, line[0] == "f", line))
-    return "\n".join([*ordered, "", *(line for line in lines if line not in imports)])
+    return "\n".join([*ordered, "", *(line for line in lines if line not in ("", *imports))])
 
 
 NEARLY = 0.01

@@ -565,6 +565,6 @@ def test_a_text_that_tells_the_label_is_left_out_with_all_its_words(tmp_path):
     assert said.sentence.startswith(
         "Column 'note' has words that are the label in other words. It is left out (--keep-"
     )
-    assert "drop=['note']" in found.code[2]
+    assert "drop=['note']" in found.code[1]
     kept = audited(read(str(path), {"target": "y"}), ["note"])
     assert len(kept.columns) > 10

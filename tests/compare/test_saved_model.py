@@ -329,8 +329,8 @@ def test_a_model_of_another_version_warns(tmp_path):
 @pytest.mark.slow
 def test_without_skops_one_sentence_says_how_to_install_it(tmp_path):
     code = (
-        "import sys; sys.modules['skops'] = None; from setwise.compare.saved_model import load_model, require_skops\n"
-        "for call in (lambda: load_model('m.skops'), lambda: require_skops('to save a model')):\n"
+        "import sys; sys.modules['skops'] = None; from setwise.compare.saved_model import load_model, optional\n"
+        "for call in (lambda: load_model('m.skops'), lambda: optional('skops.io', 'to save a model')):\n"
         "    try: call()\n"
         "    except ValueError as error: print(error)\n"
     )

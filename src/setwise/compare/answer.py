@@ -254,8 +254,7 @@ class Answer:
 
     def paired(self, first: Values, second: Values) -> PairedDifference:
         """The paired difference ``first - second`` of losses over the folds that judge: what ``second`` gains."""
-        folds = self.plan.folds
-        ratio = self.problem.test_by_train(folds) if self.repeated else 1.0 / (self.plan.inner - 1)
+        ratio = self.problem.test_by_train(self.plan.folds) if self.repeated else 1.0 / (self.plan.inner - 1)
         return PairedDifference.of(first - second, ratio)
 
     @cached_property

@@ -47,12 +47,10 @@ KNOWN = 20
 
 def value_counts(column: Values, y: Ints) -> Ints:
     """The rows with the labels 0 and 1 of each distinct value of a column (n,), rising, and of gaps, (2, m + 1)."""
-    order = np.argsort(column)
-    ranked, positive = column[order], np.append(0, np.cumsum(y[order]))
-    known = len(ranked) - int(np.isnan(ranked).sum())
-    edges = np.append(np.flatnonzero(np.diff(ranked[:known], prepend=np.nan) != 0), [known, len(ranked)])
-    ones = np.diff(positive[edges])
-    return np.stack([np.diff(edges) - ones, ones])
+    values, places = np.unique(column, return_inverse=True)
+    # NaN is the last of the values, where there are gaps.
+    m = len(values) + 1 - int(np.isnan(values).sum())
+    return np.stack([np.bincount(places[y == label], minlength=m) for label in (0, 1)])
 
 
 def copies_label(counts: Ints) -> bool:
@@ -61,12 +59,16 @@ def copies_label(counts: Ints) -> bool:
     return not counts.min(axis=0).any() and bool(values.max() == 1 or values.min() == 0)
 
 
+def _of_best_cut(counts: Ints) -> int:
+    """The mistakes of the best threshold, from the rows with the labels 0 and 1 of each rising value, (2, m)."""
+    # How many more rows below each threshold have the label 0 than the label 1.
+    ahead = np.append(0, np.cumsum(counts[0] - counts[1]))
+    return int(min(counts[0].sum() - ahead.max(), counts[1].sum() + ahead.min()))
+
+
 def mistakes(counts: Ints) -> int:
     """The mistakes of the best threshold, or of the label that most other rows with the same value have."""
-    values, gaps = counts[:, :-1], counts[:, -1]
-    # How many more rows below each threshold have the label 0 than the label 1.
-    ahead = np.append(0, np.cumsum(values[0] - values[1]))
-    cut = min(values[0].sum() - ahead.max(), values[1].sum() + ahead.min()) + gaps.min()
+    cut = _of_best_cut(counts[:, :-1]) + counts[:, -1].min()
     # A row without others of its value gets the more frequent label.
     few, many = counts[np.argsort(counts.sum(axis=1))]
     return int(min(cut, few[few - 1 <= many].sum() + many[many - 1 < few].sum()))
@@ -136,7 +138,7 @@ def _without(problem: Problem, findings: Sequence[Finding], keep: Sequence[str])
     problem = replace(problem, findings=(*problem.findings, *said))
     gone = [name for found in out for name in found.columns]
     # A text is left out with all its words.
-    left = [one.name for one in _columns(problem) if (one.text if isinstance(one, Word) else one.name) in gone]
+    left = [column.name for column in _columns(problem) if column.source in gone]
     left += [name for name in gone if name not in left and name in problem.features]
     if len(left) == problem.X.shape[1]:
         words = " ".join(found.sentence for found in problem.findings)
@@ -219,9 +221,8 @@ def _telling(problem: Problem, blocks: Ints | None) -> list[Finding]:
         elif each:
             shares[column.name] = min((mistakes(one) / one.sum(axis=1).min(), mistakes(one)) for one in each)
     # Where a word of a text is the label in other words, its other words may be so too.
-    told = {name for one in found for name in one.columns}
-    texts = {column.text for column in _columns(problem) if isinstance(column, Word) and column.name in told}
     words = {column.name: column.text for column in _columns(problem) if isinstance(column, Word)}
+    texts = {words[name] for one in found for name in one.columns if name in words}
     found = [one for one in found if words.get(one.columns[0]) not in texts]
     found += [_of(text, "label", n, "has words that are the label in other words.") for text in sorted(texts)]
     shares = {name: share for name, share in shares.items() if words.get(name) not in texts}
@@ -259,10 +260,8 @@ def _of_same_value(problem: Problem, blocks: Ints | None) -> tuple[Ints | None, 
         if several < len(first) / 2 or len(many) < n / FEWER or many.max() > n / FEWER:
             continue
         pairs, torn = (many * (many - 1) / 2.0).sum(), (values[0] * values[1]).sum()
-        ahead = np.append(0, np.cumsum(values[0] - values[1]))
-        cut = min(values[0].sum() - ahead.max(), values[1].sum() + ahead.min())
         chance = 2.0 * y.mean() * (1.0 - y.mean())
-        if torn > ALIKE_BY_VALUE * chance * pairs or cut < BY_CUT * min(rarer, len(first)):
+        if torn > ALIKE_BY_VALUE * chance * pairs or _of_best_cut(values) < BY_CUT * min(rarer, len(first)):
             continue
         ids = np.unique(problem.X[:, j], return_inverse=True, equal_nan=False)[1]
         wider = joined(own, ids)[0]

@@ -16,9 +16,7 @@ from setwise.estimators.checkpoints import described, of_rows
 PLANNED = ("folds", "outer", "inner", "grid", "bases", "strategies", "skipped", "seed")
 """The fields of a plan that say what is done."""
 
-NOT_SAID = frozenset(
-    {"data", "test", "n_jobs", "time_budget", "save", "out", "checkpoint", "resume", "command", "plan", "run"}
-)
+NOT_SAID = ("data", "test", "n_jobs", "time_budget", "save", "out", "checkpoint", "resume", "command", "plan", "run")
 """Options that may change from a run to the one that goes on; the data are said by their content."""
 
 

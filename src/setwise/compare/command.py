@@ -9,9 +9,9 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs, parallel_config
@@ -29,7 +29,7 @@ from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, 
 from setwise.compare.progress import ProgressLine
 from setwise.compare.report import check_folder, section, write_report
 from setwise.compare.run import compare
-from setwise.compare.saved_model import SavedModel, as_saved_path, refuse_unsaved, require_skops, save_model
+from setwise.compare.saved_model import SavedModel, as_saved_path, refuse_unsaved, save_model
 from setwise.compare.sentences import foreign
 from setwise.compare.text import listed, seconds_text
 from setwise.core.batch import Sets
@@ -38,7 +38,7 @@ from setwise.core.checks import as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
-from setwise.datasets.columns import Number, some
+from setwise.datasets.columns import Number, optional, some
 from setwise.datasets.files import as_existing, drawn, parts_of, request
 from setwise.datasets.tables import ParquetTable
 from setwise.decisions.row_weights import RowWeighted
@@ -141,16 +141,10 @@ def read_sample(options: Namespace, plan: Plan, measures: Sequence[NamedLoss]) -
     cells = sum(1 if table.is_number(name) else WORDS for name in features)
     grouped, jobs = options.group is not None, effective_n_jobs(options.n_jobs or 1)
     room = MemoryAllowance(budget, table, max(cells, 1), len(target), grouped, "forest" in plan.bases, jobs)
-    wanted: list[int] = []
-
-    def rows(sets: int) -> int:
-        wanted.append(min(room.rows(sets), table.rows))
-        return wanted[-1]
-
     # A share that is sure is one of equally likely rows, and an own model may take no weights.
     even = grouped or len(target) > 1 or plan.floor is not None or any(":" in base for base in plan.bases)
-    held, sample = drawn(table, asked, rows, plan.seed, not even and all(map(_takes_weights, measures)))
-    given = {"rows": wanted[-1], **asked_of(options), "seed": plan.seed}
+    held, sample = drawn(table, asked, room.rows, plan.seed, not even and all(map(_takes_weights, measures)))
+    given = {"rows": room.rows(sample.sets), **asked_of(options), "seed": plan.seed}
     given |= {} if held.weights is None else {"keep_rare": True}
     problem = problem_of(held, options.data, "load_sample", given)
     if len(sample.rows) == table.rows:
@@ -218,9 +212,7 @@ SMALL = 200_000
 """Up to so many cells of a table one process is faster than several, which must be started."""
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class ComparisonTask:
+class ComparisonTask(NamedTuple):
     """One problem with its measures."""
 
     problem: Problem
@@ -256,14 +248,13 @@ def compare_command(
         if options.average is not None and not one.problem.many:
             raise ValueError("--average says what a set is in a label matrix; name several target columns.")
     if options.save is not None:
-        require_skops(f"to save {as_saved_path(options.save).name}")
+        optional("skops.io", f"to save {as_saved_path(options.save).name}")
         try_file(options.save)
         for base in plan.models(work[0].problem):
             if ":" in base.name:
                 refuse_unsaved(base, work[0].problem, options.save.name)
     kept = open_for_comparison(options, [one.problem for one in work])
-    workers = parallel_config("loky", initializer=end_with, initargs=(os.getpid(),))
-    with _written(kept), workers:
+    with _written(kept), parallel_config("loky", initializer=end_with, initargs=(os.getpid(),)):
         budget = options.time_budget
         if budget is None and options.data is not None and options.plan is None:
             budget = QUICK_BUDGET if options.quick else BUDGET
@@ -392,30 +383,22 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
         refuse_too_large(Path(options.data))
         problem = read(options.data, asked_of(options))
     costs = costs_of(options, problem)
-    problem = audited(problem, [*(options.keep_column or ()), *costs], options.time_column, plan.folds)
+    columns = [cost for cost in costs.values() if isinstance(cost, str)]
+    problem = audited(problem, [*(options.keep_column or ()), *columns], options.time_column, plan.folds)
     others = others and replace(others, problem=problem)
     test = None if options.test is None else read_test(options.test, problem, asked_of(options))
-    if any(given is not None for given in _costs(options).values()):
-        at = {name: Place(name, list(problem.features).index(name)) for name in costs}
-        cells = {cell: at.get(given, given) for cell, given in _costs(options).items() if given is not None}
-        measures = (NamedLoss(COSTS, RowCosts(**{"fp": 0.0, "fn": 0.0, **cells})),)
+    if costs:
+        at = {name: Place(name, list(problem.features).index(name)) for name in columns}
+        cells = {"fp": 0.0, "fn": 0.0} | {cell: at.get(cost, cost) for cell, cost in costs.items()}
+        measures = (NamedLoss(COSTS, RowCosts(**cells)),)
     return [ComparisonTask(problem, measures, test, others)]
 
 
-def _costs(options: Namespace) -> dict[str, Any]:
-    """The costs of the options by their cells: numbers, or names of columns."""
-    found = {cell: getattr(options, f"{cell}_cost") for cell in ("tp", "fp", "fn", "tn")}
-    for cell, text in found.items():
-        with contextlib.suppress(TypeError, ValueError):
-            found[cell] = float(text)
-    return found
-
-
-def costs_of(options: Namespace, problem: Problem) -> list[str]:
-    """The columns of the table that are costs; ValueError for those that it has not, and for what does not go along."""
-    given = {cell: cost for cell, cost in _costs(options).items() if cost is not None}
+def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
+    """The costs that the options give by their cells, numbers or columns; ValueError for what does not go along."""
+    given = {cell: text for cell in ("tp", "fp", "fn", "tn") if (text := getattr(options, f"{cell}_cost")) is not None}
     if not given:
-        return []
+        return {}
     odd = [name for name in ("loss", "memory") if getattr(options, name) is not None]
     if odd:
         raise ValueError(f"--{odd[0]} and --{next(iter(given))}-cost do not go together: costs are the measure.")
@@ -423,10 +406,12 @@ def costs_of(options: Namespace, problem: Problem) -> list[str]:
         raise ValueError(f"--{next(iter(given))}-cost is for one label a row; the target is a label matrix.")
     numbers = [column.name for column in problem.columns if isinstance(column, Number)]
     for cell, cost in given.items():
-        if isinstance(cost, str) and cost not in numbers:
+        with contextlib.suppress(ValueError):
+            given[cell] = float(cost)
+        if isinstance(given[cell], str) and cost not in numbers:
             known = f"of {problem.name}, which has {some(numbers)}" if numbers else f"; {problem.name} has none"
             raise ValueError(f"--{cell}-cost must be a number or a column of numbers {known}; got {cost!r}.")
-    return [cost for cost in given.values() if isinstance(cost, str)]
+    return given
 
 
 def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:

@@ -6,6 +6,7 @@ ranks and counts alone, and hold for any distribution.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Self, final
 
 import numpy as np
@@ -108,8 +109,7 @@ class TrainingRows:
         found = []
         for j in range(d if m else 0):
             kind, cells = columns[j] if columns else None, np.asarray(X[:, j], dtype=np.float64)
-            text = next(self._of_column(j, kind, cells, level), "")
-            found += [f"Column {names[j]!r} {text}"] if text else []
+            found += [f"Column {names[j]!r} {text}" for text in islice(self._of_column(j, kind, cells, level), 1)]
         if found:
             more = len(found) - MOST
             return [*found[:MOST], *([f"{more} further columns differ."] if more > 0 else [])]

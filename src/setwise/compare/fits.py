@@ -27,10 +27,9 @@ def rows_of(problem: Problem, measured: NamedLoss) -> Rows:
     """The rows of a problem with their target, judged by a measure."""
     ids = None if problem.groups is None else as_ids(problem.groups, len(problem.y))
     target = problem.y if problem.many else problem.y.ravel()
-    weights = problem.weights
-    task = Task(target == 1, measured.on(problem.X), ids, measured.average, weights)  # type: ignore[arg-type]
+    task = Task(target == 1, measured.on(problem.X), ids, measured.average, problem.weights)  # type: ignore[arg-type]
     classes = np.arange(target.shape[1]) if problem.many else np.array([0, 1])
-    return Rows(problem.X, target, classes, 1, task, ids, weights, blocks=problem.blocks)
+    return Rows(problem.X, target, classes, 1, task, ids, problem.weights, blocks=problem.blocks)
 
 
 def judged_by(rows: Rows, measured: NamedLoss) -> Task:
@@ -89,9 +88,8 @@ class Fits:
         under floors, which 0.5 does not know, it is that of the reference.
         """
         made = {name: self._sources[name] for name in (FIRST, *self._plan.bases) if name in self._sources}
-        chosen = {
-            name: _least(found, partial(tuned_loss, task=task, strategy=reference)) for name, found in made.items()
-        }
+        losses = partial(tuned_loss, task=task, strategy=reference)
+        chosen = {name: _least(found, losses) for name, found in made.items()}
         plain = chosen[FIRST]
         if task.loss.reads == "labels" and self._plan.floor is None:
             plain = _least(self._sources[FIRST], lambda source: (task.mean_loss(source.response().labels),))

@@ -62,23 +62,21 @@ class MemoryAllowance:
     jobs: int
 
     def rows(self, sets: int) -> int:
-        """How many rows the sample of a table of so many sets may have; Refusal where these are too few."""
+        """How many rows of a table of so many sets may be in the sample; Refusal where these are too few."""
         left = self._left(sets)
         row = int((CELL * self.cells + ROW * self.labels + FOREST * self.forest) * self.jobs)
         judged = (OF_MANY if self.grouped or self.labels > 1 else OF_ONE) * self.labels * self.table.rows
         found = max(int(min(SAMPLE_SHARE * left, left - judged)), 0) // row
         least, largest = min(LEAST_ROWS, self.table.rows), max(self.table.sizes)
         if found < least or self.most(sets) < largest:
-            needed = self.budget.bytes - left
-            needed += max(
-                int(least * row / SAMPLE_SHARE) + row, (least + 1) * row + judged, 2 * READ * self.cells * largest
-            )
+            wanted = int(least * row / SAMPLE_SHARE) + row, (least + 1) * row + judged, 2 * READ * self.cells * largest
+            needed = self.budget.bytes - left + max(wanted)
             raise Refusal(
                 f"--memory {bytes_text(self.budget.bytes)} is too small for {self.table.path.name}, whose largest row "
                 f"group has {largest:,} of its {self.table.rows:,} rows: give {bytes_text(needed)} or more.",
                 LARGE_FILES,
             )
-        return found
+        return min(found, self.table.rows)
 
     def most(self, sets: int) -> int:
         """How many rows a block may have that is read while another one is worked on."""

@@ -209,6 +209,12 @@ def over_numbers(problem: Problem, model: Any, sparse: float = 0.0) -> Any:
     return array_pipeline(StandardScaler(), model)
 
 
+def _categories(problem: Problem, name: str) -> dict[str, Any]:
+    """The parameter ``name`` of trees, which says which features are words; nothing where there are none."""
+    words = tree_categories(problem.columns) if problem.columns else []
+    return {name: words} if words else {}
+
+
 @final
 class LogisticRegressionModel(BaseModel):
     """Logistic regression on standardized features, with its C from a grid."""
@@ -239,9 +245,7 @@ class BoostedTreesModel(BaseModel):
     name, title, cost, sparse = "boosted", "boosted trees", (0.1, 5e-7), False
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        words = tree_categories(problem.columns) if problem.columns else []
-        given = {"categorical_features": words} if words else {}
-        trees = HistGradientBoostingClassifier(**given, random_state=seed)
+        trees = HistGradientBoostingClassifier(**_categories(problem, "categorical_features"), random_state=seed)
         return over_table(problem, trees, min_values=trees.min_samples_leaf)
 
 
@@ -257,9 +261,8 @@ class LightGBMModel(BaseModel):
     name, title, cost, package = "lightgbm", "LightGBM", (0.1, 1.5e-6), "lightgbm"
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        words = tree_categories(problem.columns) if problem.columns else []
         # Under its usual name LightGBM refuses the parameter, and says that fit takes it.
-        given = {"categorical_column": words} if words else {}
+        given = _categories(problem, "categorical_column")
         same = {"deterministic": True, "force_row_wise": True, "verbose": -1}
         trees = import_module("lightgbm").LGBMClassifier(**BOOSTING, **same, **given, random_state=seed)
         return over_table(problem, trees)
@@ -317,9 +320,8 @@ class OwnModel(BaseModel):
             raise ValueError(f"the base model {name!r} must be module:object; {str(error).rstrip('.')}.") from None
         has = [hasattr(self._estimator, method) for method in ("fit", "predict", "get_params")]
         if not all(has) or not any(hasattr(self._estimator, method) for method in RESPONSE_METHODS["auto"]):
-            raise ValueError(
-                f"the base model {name!r} must be a classifier of scikit-learn with scores; got {shown(held)}."
-            )
+            wanted = "a classifier of scikit-learn with scores"
+            raise ValueError(f"the base model {name!r} must be {wanted}; got {shown(held)}.")
         self.title = type(self._estimator).__name__
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
@@ -469,10 +471,8 @@ class Plan:
         its grid; then the other constants, the outer ones last.
         """
         models = sorted(self.models(problem), key=lambda base: (base.name != FIRST, base.cost[1]))
-        steps = []
-        for base in models:
-            held = base.constants(self.grid)
-            steps += [(abs(place - len(held) // 2), base, constant) for place, constant in enumerate(held)]
+        grids = [(base, base.constants(self.grid)) for base in models]
+        steps = [(abs(place - len(held) // 2), base, c) for base, held in grids for place, c in enumerate(held)]
         return [(base, constant) for _, base, constant in sorted(steps, key=lambda step: step[0])]
 
     def reference(self, measured: NamedLoss) -> Strategy:

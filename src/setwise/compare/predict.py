@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setwise.compare.saved_model import SavedModel, load_model
 from setwise.compare.sentences import MOST_LABELS
 from setwise.compare.text import listed, percent, threshold_text
+from setwise.core.checks import Ints, Values
 from setwise.core.files import try_file, written_whole
 from setwise.datasets.columns import word
 from setwise.datasets.files import FeatureNames, NewRows, load_numbered, load_rows
@@ -57,10 +57,9 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
         notes = held.training.differences(rows.X, held.columns, names, labels, held.classes)
     share = float(labels.mean()) if len(labels) else 0.0
     if held.alarms is not None and share > held.alarms + SLACK:
-        called, most = f"{labels.sum():,} of {len(labels):,} rows", f"{int(round(held.alarms * len(labels), 6)):,}"
-        notes.append(
-            f"{called} are labelled {held.classes[1]}; the limit of alarms, {held.alarms:g}, is {most} of them."
-        )
+        called = f"{labels.sum():,} of {len(labels):,} rows are labelled {held.classes[1]}"
+        most = f"{int(round(held.alarms * len(labels), 6)):,} of them"
+        notes.append(f"{called}; the limit of alarms, {held.alarms:g}, is {most}.")
     if out is not None:
         with written_whole(out) as part:
             part.write_text(text, encoding="utf-8", newline="")
@@ -68,7 +67,7 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
     return text, notes, f"{_counted(held, labels)}{where}"
 
 
-def _counted(held: SavedModel, labels: NDArray[np.int64]) -> str:
+def _counted(held: SavedModel, labels: Ints) -> str:
     """How many rows are labelled, and how many of them get each label."""
     n, at = len(labels), held.threshold
     # The positive label is counted, or the first ones of a matrix.
@@ -82,9 +81,7 @@ def _counted(held: SavedModel, labels: NDArray[np.int64]) -> str:
     return f"{text}, at threshold {threshold_text(at)}" if isinstance(at, float) else text
 
 
-def _table(
-    held: SavedModel, rows: NewRows, group: str | None, labels: NDArray[np.int64], scores: NDArray[np.float64] | None
-) -> str:
+def _table(held: SavedModel, rows: NewRows, group: str | None, labels: Ints, scores: Values | None) -> str:
     """The labels as CSV with a header."""
     what = "probability" if held.response == "predict_proba" else "score"
     columns: list[tuple[str, Iterable[Any]]] = list(rows.kept.items())

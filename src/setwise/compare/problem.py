@@ -16,15 +16,13 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
-from setwise.core.checks import as_array, as_labels, as_reals, shown
+from setwise.core.checks import Ints, as_array, as_labels, as_reals, shown
 from setwise.datasets import Data, early_detection, load_rows, load_table
 from setwise.datasets.columns import Column, Word, some, word
 from setwise.datasets.files import as_names_of_columns
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.sets import as_ids, as_row_weights, group
 from setwise.estimators.splits import Folds, later_folds
-
-Rows = NDArray[np.int64]
 
 
 @final
@@ -194,7 +192,7 @@ class Problem:
         assert isinstance(batch, Sets)
         return batch
 
-    def take(self, rows: Rows) -> "Problem":
+    def take(self, rows: Ints) -> "Problem":
         """The problem that consists of the given rows."""
         named = {name: getattr(self, name) for name in ("groups", "blocks", "times", "weights")}
         kept = {name: one[rows] for name, one in named.items() if one is not None}
@@ -203,9 +201,8 @@ class Problem:
     def without(self, names: Sequence[str], ids: Sequence[str] = ()) -> "Problem":
         """The problem without some of its named features, of which some are ids; its code leaves them out too."""
         keep = np.array([j for j, name in enumerate(self.features) if name not in names])
-        features, columns = (
-            tuple(held[j] for j in keep.tolist()) if held else () for held in (self.features, self.columns)
-        )
+        features = tuple(self.features[j] for j in keep.tolist())
+        columns = tuple(self.columns[j] for j in keep.tolist() if self.columns)
         part = replace(self, X=self.X[:, keep], features=features, columns=columns)
         if self.columns and self.origin is not None:
             dropped = as_names_of_columns(self.origin.asked.get("drop"), "drop") or ()
@@ -235,11 +232,8 @@ def bags(n: int, seed: int) -> Problem:
     """The problem of early detection in ``n`` bags of 15 samples (LH 6.1)."""
     X, y, groups = early_detection(n, random_state=seed)
     about = "Synthetic bags of 15 samples in time order: early positives lie elsewhere than late ones."
-    code = (
-        "from setwise.datasets import early_detection",
-        "",
-        f"X, y, groups = early_detection({n}, random_state={seed})",
-    )
+    made = f"X, y, groups = early_detection({n}, random_state={seed})"
+    code = ("from setwise.datasets import early_detection", made)
     return Problem("early detection", about, X, y, groups, code=code)
 
 
@@ -249,7 +243,6 @@ def breast_cancer() -> Problem:
     about = "Real measurements of cell nuclei (scikit-learn's breast cancer data): is it malignant?"
     code = (
         "from sklearn.datasets import load_breast_cancer",
-        "",
         "X, y = load_breast_cancer(return_X_y=True)",
         "y = 1 - y",
     )
@@ -279,7 +272,6 @@ def digit_traits(count: int = 6, most: int = 1797) -> Problem:
     origin, code = None, [
         "import numpy as np",
         "from sklearn.datasets import load_digits",
-        "",
         "X, digit = load_digits(return_X_y=True)",
         f"traits = {digits}",
         "y = np.column_stack([np.isin(digit, held) for held in traits.values()]).astype(int)",
@@ -287,8 +279,7 @@ def digit_traits(count: int = 6, most: int = 1797) -> Problem:
     if most < len(y):
         rows = np.sort(np.random.default_rng(0).permutation(len(y))[:most])
         X, Y, origin = X[rows], Y[rows], Origin(rows=len(y), drawn="--quick")
-        drawn = f"rows = np.sort(np.random.default_rng(0).permutation(len(y))[:{most}])"
-        code += [drawn, "X, y = X[rows], y[rows]"]
+        code += [f"rows = np.sort(np.random.default_rng(0).permutation(len(y))[:{most}])", "X, y = X[rows], y[rows]"]
     about = "Real images of 8 x 8 pixels (scikit-learn's digits): what is true of the digit?"
     return Problem("traits of digits", about, X, Y, None, tuple(digits), code=tuple(code), origin=origin)
 
@@ -303,15 +294,14 @@ def problem_of(held: Data, data: str, reader: str, asked: Mapping[str, Any]) -> 
     path, target = Path(data), held.target if held.y.ndim == 1 else ()
     by_default = asked.get("positive") is None
     origin = Origin(data, ", ".join(target), by_default, len(held.y), ids=held.ids, reader=reader, asked=dict(asked))
-    lines = [f"from setwise.datasets import {reader}", "", origin.line]
+    lines = [f"from setwise.datasets import {reader}", origin.line]
     lines.append("X, y = data.X, data.y" if held.groups is None else "X, y, groups = data.X, data.y, data.groups")
     X, features, places = held.X, held.features, None
     # Numbered features count from 0 or from 1.
     first = 0 if len(features) and str(features[0]) == "feature 0" else 1
     if issparse(X):
         # Weights are dense, so columns that never occur would take memory and time in every model.
-        places, at = np.unique(X.indices, return_inverse=True)
-        places = places.astype(np.int64)
+        places, at = np.unique(X.indices.astype(np.int64), return_inverse=True)
         features = tuple(features[place] for place in places.tolist())
         X = csr_matrix((X.data, at, X.indptr), shape=(X.shape[0], max(len(places), 1)))
         if not len(places):

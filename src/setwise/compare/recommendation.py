@@ -89,16 +89,14 @@ def decide(fits: Fits, measured: NamedLoss, plan: Plan, admits: Admits | None = 
         scores = {key: sources.of(key).response().scores for key in rules}
         return CandidateChoice(candidates, rules, chosen, scores, sources)
 
-    def progress(base: str, strategy: str) -> None:
+    def tell(base: str, strategy: str) -> None:
         fits.advance(f"{where}: {base_model(base).title}, {WAYS[strategy].title}", 1)
 
     tried, labels, own = list[Candidate](), dict[Key, Bools](), dict[str, str]()
     for base, responses in sources.tuned.items():
         known = (reference.name, PLAIN[1]) if base == FIRST else (reference.name,)
         others = [strategy for strategy in plan.kept(base, task) if strategy.name not in known]
-        found = choose(
-            {base: responses}, task, others, reference=reference, seed=SEED, progress=progress, admits=admits
-        )
+        found = choose({base: responses}, task, others, reference=reference, seed=SEED, progress=tell, admits=admits)
         if found.interrupted:
             raise KeyboardInterrupt
         tried += found.candidates
@@ -106,7 +104,7 @@ def decide(fits: Fits, measured: NamedLoss, plan: Plan, admits: Admits | None = 
         own[base] = found.chosen.strategy
     # Logistic regression at 0.5 has a constant of its own but under floors, and says what the threshold is worth.
     if plan.floor is None:
-        progress(*PLAIN)
+        tell(*PLAIN)
     labels[PLAIN] = sources.plain.response().labels
     judged, _ = judge([tried[0], Candidate(*PLAIN), *tried[1:]], labels, task, SEED)
     strategies = {PLAIN[1]: OwnPrediction(), reference.name: reference}
@@ -149,7 +147,7 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     expression, imports = source(model, texts, base.code())
     lines = list(problem.code)
     if measured.orders:
-        lines += ["", f"model = {expression}", "model.fit(X, y)"]
+        lines += [f"model = {expression}", "model.fit(X, y)"]
         return _ordered([*imports, *lines])
     more_of_rows = "" if problem.groups is None else ", groups=groups"
     more_of_rows += "" if problem.weights is None else ", sample_weight=data.weights"
@@ -166,7 +164,6 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     if measured.name != measured.loss.name:
         more, loss = [*more, f"from setwise.losses import {type(measured.loss).__name__}"], repr(measured.loss)
     lines += [
-        "",
         f"base = {expression}",
         f"model = MeasureClassifier(\n    base, loss={loss},\n    strategies=[{strategy}], cv={cv}{average}\n)",
         f"model.fit(X, y{more_of_rows})",
@@ -182,8 +179,7 @@ def _ordered(lines: list[str]) -> str:
     """The imports first and sorted, others' before those of setwise, then the other lines."""
     imports = dict.fromkeys(line for line in lines if line.startswith(("import ", "from ")))
     ordered = sorted(imports, key=lambda line: ("setwise" in line, line[0] == "f", line))
-    body = "\n".join(line for line in lines if line not in imports)
-    return "\n".join([*ordered, "", *filter(None, [part.strip() for part in body.split("\n\n")])])
+    return "\n".join([*ordered, "", *(line for line in lines if line not in ("", *imports))])
 
 
 NEARLY = 0.01
@@ -249,12 +245,11 @@ def coefficients(model: Any, problem: Problem) -> Mapping[str, float] | None:
     if problem.many:
         return None
     names = [str(name) for name in (problem.features or [f"feature {i}" for i in range(problem.X.shape[1])])]
-    weights = np.ravel(model[-1].coef_)
     if problem.columns:
         names = [str(name) for name in model[0].get_feature_names_out()]
     elif problem.has_gaps:
         names += [f"{names[i]} is missing" for i in model[1].indicator_.features_]
-    found = dict(zip(names, weights.tolist(), strict=True))
+    found = dict(zip(names, np.ravel(model[-1].coef_).tolist(), strict=True))
     for j, column in enumerate(problem.columns):
         # One of two words is there where the other one is not, so that two coefficients say one thing.
         pair = [f"{column.name} = {word}" for word in column.words] if isinstance(column, Category) else []

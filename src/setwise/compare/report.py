@@ -125,14 +125,11 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float,
     ValueError : if the folder holds anything but an earlier report
     OSError : if it cannot be written
     """
-    parts, pictured = list[str](), False
-    for answer in found:
-        images = drawn(answer)
-        parts.append(_section(answer, images))
-        pictured |= bool(images)
+    images = list(map(drawn, found))
+    parts = list(map(_section, found, images))
     day = date.today().isoformat()
     made = f"{f'{command}, ' if command else ''}{day}, setwise {__version__}, {seconds:.0f} s."
-    page = visible(_page(title, parts, made, pictured)).encode("utf-8", "xmlcharrefreplace")
+    page = visible(_page(title, parts, made, any(images))).encode("utf-8", "xmlcharrefreplace")
     content = {
         "command": command,
         "date": day,
@@ -204,8 +201,7 @@ def _rules(found: Answer) -> str:
     """What the rules of the table are."""
     known = dict(words.WAYS) | ({} if found.floored is None else {FlooredThreshold.name: FlooredThreshold})
     kinds = [known[strategy] for strategy in words.ways_by_strategy(found)[1]]
-    many = found.problem.many
-    told = ((kind, (many and kind.explanation_of_matrices) or kind.explanation) for kind in kinds)
+    told = ((kind, (found.problem.many and kind.explanation_of_matrices) or kind.explanation) for kind in kinds)
     lines = [f"{linked(kind.title, kind.page)}: {escape(text)}" for kind, text in told if text]
     return f'<p class="note">{"<br>".join(lines)}</p>'
 

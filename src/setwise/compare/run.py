@@ -19,7 +19,7 @@ from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
 from setwise.compare.other_rows import OtherRows
 from setwise.compare.plan import FIRST, LEAST_FOLDS, PLAIN, Key, NamedLoss, Plan, shared_words
 from setwise.compare.problem import Problem
-from setwise.compare.recommendation import CandidateChoice, decide, recommendation_of
+from setwise.compare.recommendation import Admits, decide, recommendation_of
 from setwise.compare.sentences import way
 from setwise.compare.text import figure, seconds_text
 from setwise.core.checkpoint import OpenCheckpoint
@@ -30,7 +30,7 @@ from setwise.datasets.files import FeatureNames
 from setwise.decisions import UnmetFloor
 from setwise.decisions.task import Task
 from setwise.estimators.selection.choice import cross_fitted, gain_of
-from setwise.estimators.selection.floors import FloorShares
+from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.problem import SelectionProblem as Rows
 from setwise.estimators.selection.strategies import SingleThreshold
@@ -129,7 +129,7 @@ def compare(
     choice.repeat(judges, folds[: plan.outer], checkpoint)
     for judge in judges:
         judge.plan = replace(plan, outer=len(judge.losses))
-    return [judge.answer(test, (*shared_words(problem), *notes, *choice.notes()), advance, others) for judge in judges]
+    return [judge.answer(test, (*shared_words(problem), *notes, *choice.notes()), others) for judge in judges]
 
 
 END = 0.95
@@ -138,9 +138,8 @@ END = 0.95
 
 def _check(problem: Problem, measures: Sequence[NamedLoss], plan: Plan, test: Problem | None, budget: object) -> None:
     """Refuse what is none of the kinds that a comparison takes, and measures and floors that do not fit."""
-    as_kind(problem, "problem", Problem, "Problem(name, about, X, y)")
-    as_kind(problem if test is None else test, "test", Problem, "Problem(name, about, X, y)")
-    for name, one in (("problem", problem), ("test", test or problem)):
+    for name, one in (("problem", problem), ("test", problem if test is None else test)):
+        as_kind(one, name, Problem, "Problem(name, about, X, y)")
         values = one.X.data if issparse(one.X) else one.X
         if values.dtype.kind == "f" and np.isinf(values).any():
             raise ValueError(f"X of the {name} must not hold inf.")
@@ -182,11 +181,7 @@ class _Choice:
     def made(self, measures: Sequence[NamedLoss], say: Say | None) -> list["_MeasureRecord"]:
         """Fit, choose for each measure, and settle what outer folds repeat."""
         self._fit(measures, say)
-        judges = [_MeasureRecord(self._problem, measured, self.plan) for measured in measures]
-        for judge in judges:
-            if self.plan.floor is not None:
-                judge.require_floor(self._fits)
-            judge.decide(self._fits, self._admits)
+        judges = [_MeasureRecord(self._problem, measured, self.plan, self._fits, self._admits) for measured in measures]
         self.plan = replace(self.plan, skipped=self.plan.skipped | {key for key in self._gone if key[1]})
         for judge in judges:
             judge.plan = self.plan
@@ -273,9 +268,8 @@ class _Choice:
         if not self.cut:
             return []
         whole = seconds_text(self._clock.expects(self._costs.expected(self._whole)))
-        return [
-            f"Left out to keep to the time: {'; '.join(self.cut)}. All of the plan takes {whole} here (--time-budget)."
-        ]
+        cut = f"Left out to keep to the time: {'; '.join(self.cut)}."
+        return [f"{cut} All of the plan takes {whole} here (--time-budget)."]
 
 
 FIRST_RULE = SingleThreshold(n_resamples=0)
@@ -284,21 +278,17 @@ FIRST_RULE = SingleThreshold(n_resamples=0)
 
 @final
 class _MeasureRecord:
-    """What is known of one measure so far, outer fold by outer fold."""
+    """The choice on all rows for one measure, and what is known of it so far, outer fold by outer fold."""
 
-    def __init__(self, problem: Problem, measured: NamedLoss, plan: Plan) -> None:
+    def __init__(self, problem: Problem, measured: NamedLoss, plan: Plan, fits: Fits, admits: Admits) -> None:
         self.problem, self.measured, self.plan = problem, measured, plan
-        self.reference = plan.reference(measured)
-        self.decision: CandidateChoice | None = None
-        self.losses: list[dict[Key, float]] = []
-        self.chosen: list[Key] = []
-        self.reached: list[dict[Key, FloorShares]] = []
-
-    def decide(self, fits: Fits, admits: Callable[[str, str], bool]) -> None:
-        """Choose on all rows."""
-        self.decision = decide(fits, self.measured, self.plan, admits)
-        self.task = judged_by(fits.rows, self.measured)
-        parts = [(test, judged_by(fits.rows.take(test), self.measured)) for _, test in fits.folds]
+        self.reference, self.task = plan.reference(measured), judged_by(fits.rows, measured)
+        self._advance = fits.advance
+        self.losses, self.chosen, self.reached = list[dict[Key, float]](), list[Key](), list[dict[Key, FloorShares]]()
+        if plan.floor is not None:
+            self._require_floor(plan.floor, fits)
+        self.decision = decide(fits, measured, plan, admits)
+        parts = [(test, judged_by(fits.rows.take(test), measured)) for _, test in fits.folds]
         # The losses of all ways in each fold inside, by models and rules that did not see the fold.
         self._inside = [
             {key: part.mean_loss(says[test]) for key, says in self.decision.held_out.items()} for test, part in parts
@@ -313,39 +303,34 @@ class _MeasureRecord:
         self.chosen.append(decision.chosen)
         self.reached.append(self._reached(task, said))
 
-    def require_floor(self, fits: Fits) -> None:
+    def _require_floor(self, floor: FlooredThreshold, fits: Fits) -> None:
         """Raise Refusal unless a base model keeps the floors on these rows."""
-        assert self.plan.floor is not None
-        task, unmet = judged_by(fits.rows, self.measured), list[tuple[float, str]]()
-        for source in fits.best(task, self.reference).tuned.values():
+        unmet = list[tuple[float, str]]()
+        for source in fits.best(self.task, self.reference).tuned.values():
             try:
-                self.plan.floor.point(source.response().scores, task)
+                floor.point(source.response().scores, self.task)
             except UnmetFloor as short:
                 said = short.sentence
                 unmet.append((short.reachable, f"{source.name}: {said[0].lower()}{said[1:]}"))
             else:
                 return
-        raise Refusal(f"no base model keeps {self.plan.floor.words} on all rows. Nearest is {max(unmet)[1]}", OPTIONS)
+        raise Refusal(f"no base model keeps {floor.words} on all rows. Nearest is {max(unmet)[1]}", OPTIONS)
 
     def _reached(self, task: Task, said: Mapping[Key, Any]) -> dict[Key, FloorShares]:
         """What each rule reaches under floors by what it has said; nothing without floors."""
         return {} if self.plan.floor is None else {key: self.plan.floor.reached(task, one) for key, one in said.items()}
 
-    def _floored(self, decision: CandidateChoice, test: Mapping[Key, FloorShares]) -> FloorReport | None:
+    def _floored(self, test: Mapping[Key, FloorShares]) -> FloorReport | None:
         """How the ways keep the floors; None without floors."""
         if self.plan.floor is None:
             return None
-        reached = self._reached(self.task, decision.said(self.task.loss))
-        able = frozenset(key for key, rule in decision.rules.items() if not rule.short and reached[key].kept)
+        reached = self._reached(self.task, self.decision.said(self.task.loss))
+        able = frozenset(key for key, rule in self.decision.rules.items() if not rule.short and reached[key].kept)
         return FloorReport(self.plan.floor, reached, tuple(self.reached), able, test)
 
-    def answer(
-        self, test: Problem | None, notes: tuple[str, ...], advance: Advance, others: OtherRows | None
-    ) -> Answer:
+    def answer(self, test: Problem | None, notes: tuple[str, ...], others: OtherRows | None) -> Answer:
         """The choice on all rows, beside what the folds say."""
-        decision, task = self.decision, self.task
-        assert decision is not None
-        repeated = len(self.losses) >= min(LEAST_FOLDS, self.plan.folds)
+        decision, repeated = self.decision, len(self.losses) >= min(LEAST_FOLDS, self.plan.folds)
         losses = self.losses if repeated else self._inside
         choices = self.chosen if repeated else [decision.chosen] * len(losses)
         unseen = rows_of(test or self.problem, self.measured)
@@ -360,22 +345,22 @@ class _MeasureRecord:
         )
         found = Answer(
             self.problem, self.measured, self.plan, rows, decision.chosen, tuple(choices),
-            Recommendation(decision.chosen), floored=self._floored(decision, self._reached(unseen.task, on_test)),
+            Recommendation(decision.chosen), floored=self._floored(self._reached(unseen.task, on_test)),
             repeated=repeated, notes=notes,
         )  # fmt: skip
         key = found.chosen if found.changes else found.reference.key
-        winner = recommendation_of(key, decision, task, self.problem, self.measured, self.plan)
+        winner = recommendation_of(key, decision, self.task, self.problem, self.measured, self.plan)
         return replace(
             found,
             winner=winner,
-            test_differs=() if test is None else self._differences(decision, key, winner.labels, unseen),
+            test_differs=() if test is None else self._differences(key, winner.labels, unseen),
             test_gain=self._on_test(unseen.task, on_test, key),
-            others=None if others is None else self._on_others(decision, key, others, advance),
+            others=None if others is None else self._on_others(key, others),
         )
 
-    def _differences(self, decision: CandidateChoice, key: Key, called: Any, test: Rows) -> tuple[str, ...]:
+    def _differences(self, key: Key, called: Any, test: Rows) -> tuple[str, ...]:
         """How further rows differ from those of the problem, which were ``called`` positive out of fold."""
-        held = self.problem
+        held, decision = self.problem, self.decision
         fresh = decision.sources.of(key).fresh(test.X, test.task.groups)
         rule = decision.rules[key].for_rows(test.task.loss)
         labels = fresh.response().labels if self.measured.orders else rule.labels(fresh)
@@ -391,9 +376,10 @@ class _MeasureRecord:
         found = gain_of(task, said[first], said[key])
         return found.gain, *found.interval
 
-    def _on_others(self, decision: CandidateChoice, key: Key, others: OtherRows, advance: Advance) -> OtherRowsReport:
+    def _on_others(self, key: Key, others: OtherRows) -> OtherRowsReport:
         """What the recommendation, the reference and logistic regression at 0.5 reach on the other rows of a file."""
-        advance(f"the other rows, {self.measured.title}", 0)
-        keys = [one for one in dict.fromkeys((key, decision.candidates[0].key, PLAIN)) if one in decision.rules]
-        ways = {one: (decision.rules[one], decision.sources.of(one)) for one in keys}
-        return others.judge(ways, self.measured, decision.held_out, self.plan.floor)
+        self._advance(f"the other rows, {self.measured.title}", 0)
+        rules, sources = self.decision.rules, self.decision.sources
+        keys = dict.fromkeys((key, self.decision.candidates[0].key, PLAIN))
+        ways = {one: (rules[one], sources.of(one)) for one in keys if one in rules}
+        return others.judge(ways, self.measured, self.decision.held_out, self.plan.floor)

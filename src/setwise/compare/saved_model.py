@@ -8,7 +8,6 @@ from importlib import import_module
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal, final
 from zipfile import ZIP_STORED, ZipFile
 
@@ -27,7 +26,7 @@ from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit,
 from setwise.core.exceptions import Refusal
 from setwise.core.files import in_line, written_whole
 from setwise.core.pages import OWN_MODEL
-from setwise.datasets.columns import Column, some
+from setwise.datasets.columns import Column, optional, some
 from setwise.datasets.files import as_path
 from setwise.estimators.base import warn_of_version
 
@@ -239,7 +238,7 @@ def as_data(held: Any, name: str) -> bytes:
     """What skops writes of an object, with the trees of other packages as text; ValueError for one that
     :func:`load_model` would refuse. ``name`` is the file.
     """
-    skops = require_skops(f"to save {name}")
+    skops = optional("skops.io", f"to save {name}")
     try:
         data = bytes(skops.dumps(with_stored_boosters(held, reachable(held))))
         _refuse_unknown(skops, data)
@@ -299,7 +298,7 @@ def load_model(path: str | Path) -> SavedModel:
     """
     path = as_saved_path(path)
     name = in_line(path.name)
-    skops = require_skops(f"to read {name}")
+    skops = optional("skops.io", f"to read {name}")
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {in_line(str(path))}.")
     try:
@@ -332,15 +331,6 @@ def as_saved_path(path: Any) -> Path:
     return found
 
 
-def require_skops(why: str) -> ModuleType:
-    """The module ``skops.io``; ValueError that says how to install it. ``why`` begins the sentence."""
-    try:
-        import skops.io
-    except ImportError:
-        raise ValueError(f"{why} install skops: pip install 'setwise[compare]'.") from None
-    return skops.io  # type: ignore[no-any-return]
-
-
 def _with_homes(path: Path) -> bytes:
     """A copy of an archive, which names classes of setwise by the modules that have them in this version."""
     copy = BytesIO()
@@ -360,14 +350,13 @@ def _at_home(node: dict[str, Any]) -> dict[str, Any]:
     name = str(node.get("__class__"))
     if str(node.get("__module__")).split(".")[0] != "setwise":
         return node
-    packages = map(import_module, PACKAGES)
-    public = (getattr(held, name).__module__ for held in packages if name in held.__all__)
+    public = (getattr(held, name).__module__ for held in map(import_module, PACKAGES) if name in held.__all__)
     loaded = [(home, vars(held).get(name)) for home, held in list(sys.modules.items()) if home.startswith("setwise.")]
     parts = (home for home, found in loaded if getattr(found, "__module__", None) == home)
     return node | {"__module__": next(chain(public, parts), node["__module__"])}
 
 
-def _refuse_unknown(skops: ModuleType, data: bytes) -> list[str]:
+def _refuse_unknown(skops: Any, data: bytes) -> list[str]:
     """The types of an archive to trust; ValueError for one that is not known."""
     found = list(skops.get_untrusted_types(data=data))
     if unknown := [kind for kind in found if not is_known(kind)]:

@@ -56,9 +56,8 @@ def labels(problem: Problem) -> str:
     """Which label is the positive one and how many rows have it; of a label matrix the shares of the labels."""
     n = len(problem.y)
     if problem.many:
-        shares = [
-            f"{name} {percent(share)}" for name, share in zip(problem.classes, problem.y.mean(axis=0), strict=True)
-        ]
+        means = problem.y.mean(axis=0)
+        shares = [f"{name} {percent(share)}" for name, share in zip(problem.classes, means, strict=True)]
         rest = [f"{len(shares) - MOST_LABELS} more"] if len(shares) > MOST_LABELS else []
         return f"Shares of the rows that have a label: {listed([*shares[:MOST_LABELS], *rest])}."
     count, origin = int(problem.y.sum()), problem.origin or Origin()
@@ -89,8 +88,7 @@ def data_of(problem: Problem) -> dict[str, Any]:
     origin = problem.origin or Origin(rows=len(problem.y))
     found = {"file": origin.file, "rows": len(problem.y), "rows_of_file": origin.rows, "target": origin.target}
     if problem.many:
-        shares = problem.y.mean(axis=0).tolist()
-        return {**found, "label_shares": dict(zip(problem.classes, shares, strict=True))}
+        return {**found, "label_shares": dict(zip(problem.classes, problem.y.mean(axis=0).tolist(), strict=True))}
     positive = {"positive": problem.classes[1], "positive_by_default": origin.by_default}
     return {**found, **positive, "positive_rows": int(problem.y.sum())}
 

@@ -53,15 +53,6 @@ def source(held: Any, texts: Mapping[str, str] | None = None, last: Code | None 
         text = texts.get(name) or (f'"{value}"' if isinstance(value, str) else repr(value))
         given.append(f"{name}={text}" if named else text)
     public = list(takewhile(lambda part: not part.startswith("_"), kind.__module__.split(".")))
-    is_at_top = getattr(import_module(public[0]), kind.__name__, None) is kind
-    home = package_of(kind) or ".".join(public[:1] if is_at_top else public)
+    homes = (home for home in (*PACKAGES, public[0]) if getattr(import_module(home), kind.__name__, None) is kind)
+    home = next(homes, ".".join(public))
     return f"{kind.__name__}({', '.join(given)})", [f"from {home} import {kind.__name__}"]
-
-
-def package_of(kind: Any) -> str | None:
-    """The first package of setwise that exports a class; None where none does."""
-    name = getattr(kind, "__name__", "")
-    return next(
-        (home for home in PACKAGES if name in (known := import_module(home)).__all__ and getattr(known, name) is kind),
-        None,
-    )

@@ -97,10 +97,22 @@ def fits_together(held: StoredBooster) -> bool:
     return FORMATS[held.package].fits(held.text, int(width or 0))
 
 
-def _children_fit(children: Any, inner: int, leaves: int) -> bool:
+def _children_fit(children: Any, inner: int, leaves: int = 0) -> bool:
     """Whether each node but the root is the child of one node; children are inner nodes, or leaves as ``-1 - leaf``."""
     nodes = np.sort(np.asarray(children, dtype=np.int64))
     return bool(np.array_equal(nodes, [*range(-leaves, 0), *range(1, inner)]))
+
+
+def inside(places: Any, size: int) -> bool:
+    """Whether all of these are among the places 0..size-1."""
+    return bool(((places >= 0) & (places < size)).all())
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """These names and what they name; ValueError where a name stands twice, of which readers take another one each."""
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a name stands twice")
+    return dict(pairs)
 
 
 def _write_lightgbm(trees: Any) -> str:
@@ -115,18 +127,16 @@ def _read_lightgbm(text: str) -> Callable[[Any], Any]:
 def _lightgbm_fits(text: str, width: int) -> bool:
     head, *blocks = re.split(r"^(?=Tree=\d+$)", text.partition("end of trees")[0], flags=re.MULTILINE)
     about = _lines(head)
-    if about is None or about.get("objective", "").split(" ")[0] != "binary" or about.get("num_class") != "1":
+    if about.get("objective", "").split(" ")[0] != "binary" or about.get("num_class") != "1":
         return False
     sizes = [len(block.encode()) for block in blocks]
-    if about.get("max_feature_idx") != str(width - 1) or [*map(int, about["tree_sizes"].split())] != sizes:
-        return False
-    return all((tree := _lines(block)) is not None and _lightgbm_tree_fits(tree, width) for block in blocks)
+    fits = about.get("max_feature_idx") == str(width - 1) and [*map(int, about["tree_sizes"].split())] == sizes
+    return fits and all(_lightgbm_tree_fits(_lines(block), width) for block in blocks)
 
 
-def _lines(text: str) -> dict[str, str] | None:
-    """The lines ``name=value`` of a text; None where a name stands twice."""
-    pairs = [line.partition("=")[::2] for line in text.splitlines() if "=" in line]
-    return dict(pairs) if len(dict(pairs)) == len(pairs) else None
+def _lines(text: str) -> dict[str, str]:
+    """The lines ``name=value`` of a text; ValueError where a name stands twice."""
+    return _once([line.partition("=")[::2] for line in text.splitlines() if "=" in line])
 
 
 def _lightgbm_tree_fits(tree: Mapping[str, str], width: int) -> bool:
@@ -150,11 +160,7 @@ def _lightgbm_tree_fits(tree: Mapping[str, str], width: int) -> bool:
         if len(edges) != sets + 1 or edges[0] != 0 or edges[-1] != bits or (np.diff(edges) < 0).any():
             return False
     named = bool(np.isin(numbers, range(sets)).all())
-    return named and _inside(feature, width) and _children_fit([*left, *right], leaves - 1, leaves)
-
-
-def _inside(places: Any, size: int) -> bool:
-    return bool(((places >= 0) & (places < size)).all())
+    return named and inside(feature, width) and _children_fit([*left, *right], leaves - 1, leaves)
 
 
 def _write_xgboost(trees: Any) -> str:
@@ -162,17 +168,9 @@ def _write_xgboost(trees: Any) -> str:
 
 
 def _read_xgboost(text: str) -> Callable[[Any], Any]:
-    package = import_module("xgboost")
-    booster = package.Booster({"nthread": 1})
+    booster = import_module("xgboost").Booster({"nthread": 1})
     booster.load_model(bytearray(text.encode()))
     return lambda X: booster.inplace_predict(X, validate_features=False)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; ValueError where a name stands twice, of which readers take another one each."""
-    if len(dict(pairs)) != len(pairs):
-        raise ValueError("a name stands twice")
-    return dict(pairs)
 
 
 def _xgboost_fits(text: str, width: int) -> bool:
@@ -194,12 +192,11 @@ def _xgboost_tree_fits(tree: Mapping[str, Any], width: int) -> bool:
     if same != {n} or int(about["num_nodes"]) != n or int(about["size_leaf_vector"]) > 1 or n == 0:
         return False
     inner = left != -1
-    children = np.sort(np.concatenate([left[inner], right[inner]]))
-    if not np.array_equal(children, range(1, n)) or (right[~inner] != -1).any() or not _inside(feature, width):
+    is_tree = _children_fit([*left[inner], *right[inner]], n)
+    if not is_tree or (right[~inner] != -1).any() or not inside(feature, width):
         return False
-    nodes, begins, sizes = (
-        np.array(tree[f"categories_{name}"], dtype=np.int64) for name in ("nodes", "segments", "sizes")
-    )
+    about_words = ("categories_nodes", "categories_segments", "categories_sizes")
+    nodes, begins, sizes = (np.array(tree[name], dtype=np.int64) for name in about_words)
     by_words = np.flatnonzero(inner & (kind != 0))
     ends = np.cumsum(sizes)
     return bool(
@@ -207,7 +204,7 @@ def _xgboost_tree_fits(tree: Mapping[str, Any], width: int) -> bool:
         and np.array_equal(begins, ends - sizes)
         and (sizes >= 0).all()
         and len(tree["categories"]) == (ends[-1] if len(ends) else 0)
-        and _inside(np.array(tree["categories"], dtype=np.int64), 1 << 24)
+        and inside(np.array(tree["categories"], dtype=np.int64), 1 << 24)
     )
 
 

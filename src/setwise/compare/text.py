@@ -81,6 +81,4 @@ def grid(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[s
     for name, row, marks in zip(rows, cells, best, strict=True):
         lines.append([name, *(cell + "* "[not mark] for cell, mark in zip(row, marks, strict=True))])
     left, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
-    return "\n".join(
-        "  ".join([first.ljust(left), *map(str.rjust, others, widths)]).rstrip() for first, *others in lines
-    )
+    return "\n".join("  ".join([name.ljust(left), *map(str.rjust, row, widths)]).rstrip() for name, *row in lines)

@@ -18,18 +18,16 @@ from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
-from setwise.compare.stored_booster import StoredBooster, fits_together
+from setwise.compare.stored_booster import StoredBooster, fits_together, inside
 
-PLAIN = frozenset(
-    {
-        "numpy.dtype",
-        "scipy.sparse._csr.csr_matrix", "scipy.sparse._csr.csr_array",
-        "scipy.sparse._csc.csc_matrix", "scipy.sparse._csc.csc_array",
-        # Nodes of trees are checked by this module.
-        "sklearn.tree._tree.Tree",
-        # Boosted trees keep their check of the categories so.
-        "functools.partial", "sklearn.utils.validation.check_array",
-    }
+PLAIN = (
+    "numpy.dtype",
+    "scipy.sparse._csr.csr_matrix", "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csc.csc_matrix", "scipy.sparse._csc.csc_array",
+    # Nodes of trees are checked by this module.
+    "sklearn.tree._tree.Tree",
+    # Boosted trees keep their check of the categories so.
+    "functools.partial", "sklearn.utils.validation.check_array",
 )  # fmt: skip
 """The types and the one function beside the classes of setwise and scikit-learn that are written in Python."""
 
@@ -121,7 +119,7 @@ def reachable(root: object) -> Iterator[Any]:
             stack += getattr(found, "__dict__", {}).values()
 
 
-def _inside(left: Any, right: Any, inner: Any, count: int) -> bool:
+def _goes_on(left: Any, right: Any, inner: Any, count: int) -> bool:
     """Whether the children of all inner nodes come after them and are among ``count`` nodes, so that walks end."""
     place = np.flatnonzero(inner)
     return all(bool((child[place] > place).all() and (child[place] < count).all()) for child in (left, right))
@@ -131,9 +129,8 @@ def _tree(tree: Any) -> bool:
     if not 0 < tree.node_count <= tree.capacity or np.isnan(tree.value).any() or np.isnan(tree.threshold).any():
         return False
     inner = tree.children_left != -1
-    used = tree.feature[inner]
-    known = bool(((used >= 0) & (used < tree.n_features)).all())
-    return known and _inside(tree.children_left, tree.children_right, inner, tree.node_count)
+    known = inside(tree.feature[inner], tree.n_features)
+    return known and _goes_on(tree.children_left, tree.children_right, inner, tree.node_count)
 
 
 def _predictor(predictor: Any) -> bool:
@@ -144,7 +141,7 @@ def _predictor(predictor: Any) -> bool:
     fits = all(b.ndim == 2 and b.shape[1] == BITSET and (sets < len(b)).all() for b in bits)
     left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
     fits = fits and not np.isnan(nodes["value"]).any()
-    return nodes.ndim == 1 and len(nodes) > 0 and bool(fits) and _inside(left, right, inner, len(nodes))
+    return nodes.ndim == 1 and len(nodes) > 0 and bool(fits) and _goes_on(left, right, inner, len(nodes))
 
 
 def _decision_tree(model: Any) -> bool:
@@ -179,7 +176,7 @@ def _hist_boosted(model: Any) -> bool:
     for predictor in (one for stage in model._predictors for one in stage):
         nodes = predictor.nodes[predictor.nodes["is_leaf"] == 0]
         used = nodes["feature_idx"].astype(np.int64)
-        if type(predictor) is not TreePredictor or ((used < 0) | (used >= width)).any():
+        if type(predictor) is not TreePredictor or not inside(used, width):
             return False
         if not categorical[used[nodes["is_categorical"] != 0]].all():
             return False

@@ -110,7 +110,7 @@ class Twins(NamedTuple):
 def twins(X: Any, y: Ints, groups: Any, columns: Sequence[Column]) -> Twins:
     """The rows that are equal to another one, with the arguments of :func:`twin_blocks`."""
     n, labels = X.shape[0], y.reshape(len(y), -1)
-    cells = None if issparse(X) else _spelled(X, columns)
+    cells: Any = None if issparse(X) else _spelled(X, columns)
     first, ids = np.unique(row_keys(X if cells is None else cells), return_index=True, return_inverse=True)[1:]
     many = np.bincount(ids)[ids]
     ones = np.column_stack([np.bincount(ids, label)[ids] for label in labels.T])
@@ -124,9 +124,7 @@ def twins(X: Any, y: Ints, groups: Any, columns: Sequence[Column]) -> Twins:
     if np.bincount(blocks).max() > largest:
         across = groups is not None and torn <= STRAY * found.equal and apart >= ACROSS * n
         return found._replace(across=apart if across else 0)
-    if cells is None:
-        return found if blocks.max() == own.max() else found._replace(blocks=blocks)
-    for search in (_near, _noisy):
+    for search in () if cells is None else (_near, _noisy):
         distinct = cells.T[:, first].T
         pairs = search(distinct, columns)
         stray = _stray(pairs, labels[first])
@@ -297,8 +295,7 @@ def _fits(cells: Values, pairs: Ints, differ: Values, rest: Ints) -> Bools:
     wide = differ >= WIDE
     for j in rest:
         one, two = cells[pairs, j]
-        each = (one != two) * np.where(np.isinf(one + two), 0.5, 1.0 / differ[j])
-        cost[: 1 + wide[j]] += each
+        cost[: 1 + wide[j]] += (one != two) * np.where(np.isinf(one + two), 0.5, 1.0 / differ[j])
     return np.asarray((cost[0] < UNLIKE * len(rest)) & (cost[1] < UNLIKE * np.count_nonzero(wide[rest])))
 
 
@@ -309,8 +306,5 @@ def joined(blocks: Ints, ids: Ints) -> tuple[Ints, int]:
     size = int(blocks.max()) + 1
     links = coo_matrix((np.ones(len(rows)), (blocks[rows], size + ids[rows])), (size + int(ids.max()) + 1,) * 2)
     joined = np.unique(connected_components(links, directed=False)[1][:size], return_inverse=True)[1][blocks]
-    # An id of one block alone joins nothing.
-    low, high = np.full(ids.max() + 1, size), np.full(ids.max() + 1, -1)
-    np.minimum.at(low, ids[rows], blocks[rows])
-    np.maximum.at(high, ids[rows], blocks[rows])
-    return joined, int((low < high)[ids[rows]].sum())
+    # An id of one block alone joins nothing; equal links are one entry of this matrix.
+    return joined, int((links.tocsc().getnnz(axis=0)[size + ids[rows]] > 1).sum())

@@ -5,19 +5,7 @@ from setwise.datasets.images import LabeledImages, load_horses, load_labeled_ima
 from setwise.datasets.synthetic import ObjectScenes, early_detection, landmarks, object_scenes, textured_objects
 
 __all__ = [
-    "Data",
-    "LabeledImages",
-    "NewRows",
-    "ObjectScenes",
-    "early_detection",
-    "landmarks",
-    "load",
-    "load_horses",
-    "load_labeled_images",
-    "load_numbered",
-    "load_rows",
-    "load_sample",
-    "load_table",
-    "object_scenes",
+    "Data", "LabeledImages", "NewRows", "ObjectScenes", "early_detection", "landmarks", "load", "load_horses",
+    "load_labeled_images", "load_numbered", "load_rows", "load_sample", "load_table", "object_scenes",
     "textured_objects",
-]
+]  # fmt: skip

@@ -157,8 +157,7 @@ class ArrayBlocks:
 
 def matrix_dtype(kinds: list[np.dtype[Any]]) -> np.dtype[Any]:
     """float32 where it holds all numbers of these kinds exactly, else float64."""
-    short = all(np.can_cast(kind, np.float32, "safe") for kind in kinds)
-    return np.dtype(np.float32 if short else np.float64)
+    return np.dtype(np.float32 if all(np.can_cast(kind, np.float32, "safe") for kind in kinds) else np.float64)
 
 
 RUN, WORDS = 4096, 1 << 14

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 from shlex import quote
@@ -76,7 +77,7 @@ class Texts:
     @classmethod
     def of(cls, cells: Any, strip: bool = False) -> "Texts":
         """The column of these texts; ``strip`` takes the blanks around them away."""
-        places, values = pandas_for("to read tables").factorize(cells)
+        places, values = optional("pandas", "to read tables").factorize(cells)
         found = np.array(values, dtype=object)
         if strip and any(text != text.strip() for text in found.tolist()):
             again = cls.of(np.array([text.strip() for text in found.tolist()], dtype=object))
@@ -127,13 +128,12 @@ def room_for(rows: int, features: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     return np.frombuffer(mmap.mmap(-1, max(size, 1)), dtype, rows * features).reshape(rows, features)
 
 
-def pandas_for(what: str) -> Any:
-    """The module pandas; ValueError that says how to install it, where ``what`` begins the sentence."""
+def optional(module: str, why: str) -> Any:
+    """A module of an optional package; ValueError that says how to install it, where ``why`` begins the sentence."""
     try:
-        import pandas
+        return import_module(module)
     except ImportError:
-        raise ValueError(f"{what} install pandas: pip install 'setwise[compare]'.") from None
-    return pandas
+        raise ValueError(f"{why} install {module.partition('.')[0]}: pip install 'setwise[compare]'.") from None
 
 
 @dataclass(frozen=True)
@@ -376,7 +376,7 @@ class Date(Column):
 
     def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
         """The numbers for texts."""
-        pandas = pandas_for("to read dates")
+        pandas = optional("pandas", "to read dates")
         # A whole number is a date in ISO 8601 too, but hardly in a table.
         kept = [None if text.isdigit() and not self.form else text for text in texts.tolist()]
         dates = pandas.Series(kept, dtype=object)
@@ -623,9 +623,7 @@ def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str],
     Left out are columns that hold nothing, the same value in every row, or text of which no value occurs twice, as ids
     do. ``kinds`` names the kinds of some columns, and ``missing`` further words for gaps.
     """
-    kept: list[Column] = []
-    codes: list[NDArray[np.float64]] = []
-    notes: list[str] = []
+    kept, codes, notes = list[Column](), list[NDArray[np.float64]](), list[str]()
     for name in names:
         cells, kind = table.cells(name), kinds.get(name)
         column = None if kind == "id" else column_of(name, cells, table.decimal_comma, missing, kind)

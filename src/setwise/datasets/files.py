@@ -339,13 +339,11 @@ def _npz(path: Path, asked: Request) -> Data:
     y, labels = target_of(arrays, asked.target, path.name)
     if len(y) != X.shape[0]:
         raise ValueError(f"the target of {path.name} has {len(y)} rows and X has {X.shape[0]}.")
-    features = FeatureNames(range(X.shape[1]))
-    if y.ndim == 2:
-        if groups is not None:
-            raise ValueError(f"{path.name} holds groups and a label matrix, whose rows are sets; leave the groups out.")
-        return Data(X, label_matrix(y, labels, path.name), None, labels, features, target=tuple(labels))
-    numbers, classes = two_labels(y, f"target {labels[0]!r} of {path.name}", asked.positive)
-    return Data(X, numbers, groups, classes, features, target=tuple(labels))
+    if y.ndim == 2 and groups is not None:
+        raise ValueError(f"{path.name} holds groups and a label matrix, whose rows are sets; leave the groups out.")
+    what = f"target {labels[0]!r} of {path.name}"
+    y, classes = (label_matrix(y, labels, path.name), labels) if y.ndim == 2 else two_labels(y, what, asked.positive)
+    return Data(X, y, groups, classes, FeatureNames(range(X.shape[1])), target=labels)
 
 
 def _svmlight(path: Path, asked: Request) -> Data:
@@ -358,11 +356,8 @@ def _svmlight(path: Path, asked: Request) -> Data:
     return Data(X, numbers, groups, classes, FeatureNames(range(first, first + X.shape[1])))
 
 
-TableReader = Callable[[Path, str | None, str | None], Columns]
-"""What reads a table from its path, its separator and its encoding."""
-
-TABLES: dict[str, TableReader] = {".csv": read_csv, ".tsv": read_csv, ".parquet": read_parquet}
-"""The readers of tables with named columns, by the suffixes of files."""
+TABLES = {".csv": read_csv, ".tsv": read_csv, ".parquet": read_parquet}
+"""What reads a table with named columns from its path, its separator and its encoding, by the suffixes of files."""
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".dat")
 """The suffixes of svmlight."""

@@ -32,21 +32,6 @@ def read_arrays(path: Path) -> Arrays:
             raise ValueError(f"{path.name} is not an archive of plain arrays: {why}.") from None
 
 
-def _features(arrays: Arrays, file: str) -> Any:
-    """The matrix of features, checked."""
-    if "X" not in arrays and not all(part in arrays for part in CSR):
-        raise ValueError(f"{file} must hold an array X (or {', '.join(CSR)}); it holds {', '.join(arrays)}.")
-    try:
-        X = _real(arrays["X"]) if "X" in arrays else _sparse(*(arrays[part] for part in CSR))
-    except ValueError as error:
-        raise ValueError(f"the features of {file} are not a matrix of numbers: {error}") from None
-    if X.ndim != 2 or min(X.shape) == 0:
-        raise ValueError(f"X of {file} must have shape (n, d) with n, d >= 1; got {X.shape}.")
-    if not np.isfinite(X if isinstance(X, np.ndarray) else X.data).all():
-        raise ValueError(f"X of {file} holds NaN or inf.")
-    return X
-
-
 def _real(values: NDArray[Any]) -> NDArray[np.float64]:
     """Real numbers as float64; others are refused, since complex ones would lose their imaginary part."""
     if values.dtype.kind not in "biuf":
@@ -104,7 +89,17 @@ def features_and_groups(arrays: Arrays, group: str | None, file: str) -> tuple[A
     The features are ``X`` (n, d) as float64, either dense or a CSR matrix from ``X_data, X_indices, X_indptr,
     X_shape``.
     """
-    X, name = _features(arrays, file), group or "groups"
+    if "X" not in arrays and not all(part in arrays for part in CSR):
+        raise ValueError(f"{file} must hold an array X (or {', '.join(CSR)}); it holds {', '.join(arrays)}.")
+    try:
+        X = _real(arrays["X"]) if "X" in arrays else _sparse(*(arrays[part] for part in CSR))
+    except ValueError as error:
+        raise ValueError(f"the features of {file} are not a matrix of numbers: {error}") from None
+    if X.ndim != 2 or min(X.shape) == 0:
+        raise ValueError(f"X of {file} must have shape (n, d) with n, d >= 1; got {X.shape}.")
+    if not np.isfinite(X if isinstance(X, np.ndarray) else X.data).all():
+        raise ValueError(f"X of {file} holds NaN or inf.")
+    name = group or "groups"
     if group is None and name not in arrays:
         return X, None
     if name not in arrays:

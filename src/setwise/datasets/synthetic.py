@@ -190,8 +190,8 @@ def textured_objects(
     n, contrast = as_count(n, "n"), as_number(contrast, "contrast", low=0.0)
     size = _pair(shape, "shape", 8, "pair (H, W)")
     rng = np.random.default_rng(as_random_state(random_state))
-    images, masks = zip(*(_draw(size, contrast, rng) for _ in range(n)), strict=True)
-    return LabeledImages(tuple(f"object{i:03d}" for i in range(n)), images, masks)
+    drawn = [_draw(size, contrast, rng) for _ in range(n)]
+    return LabeledImages(tuple(f"object{i:03d}" for i in range(n)), *zip(*drawn, strict=True))
 
 
 def _draw(shape: Pair, contrast: float, rng: np.random.Generator) -> tuple[NDArray[np.uint8], Ints]:
@@ -321,8 +321,7 @@ def object_scenes(
         raise ValueError(f"shape must have room for an object of {room}; got {shown(shape)}.")
     rng = np.random.default_rng(as_random_state(random_state))
     drawn = [_scene((height, width), numbers, sizes, density, rng) for _ in range(n)]
-    images, boxes, masks = zip(*drawn, strict=True)
-    return ObjectScenes(images, boxes, masks)
+    return ObjectScenes(*zip(*drawn, strict=True))
 
 
 def _scene(
@@ -332,8 +331,7 @@ def _scene(
     image, mask, boxes = _surroundings(shape, density, rng), np.zeros(shape, np.int64), []
     taken = np.zeros(shape, dtype=bool)
     for _ in range(int(rng.integers(numbers[0], numbers[1] + 1))):
-        long = int(rng.integers(sizes[0], sizes[1] + 1))
-        box = _free_place(taken, long, rng)
+        box = _free_place(taken, int(rng.integers(sizes[0], sizes[1] + 1)), rng)
         if box is None:
             continue
         top, left, bottom, right = box
@@ -360,8 +358,7 @@ def _free_place(taken: Bools, long: int, rng: np.random.Generator) -> tuple[int,
 
 def _object(high: int, long: int, rng: np.random.Generator) -> tuple[Values, Bools]:
     """The grays of an object in its box, and its silhouette, which reaches all four sides."""
-    v, u = ((np.arange(side) + 0.5) / side for side in (high, long))
-    v, u = np.meshgrid(v, u, indexing="ij")
+    v, u = ((line + 0.5) / side for line, side in zip(np.indices((high, long)), (high, long), strict=True))
     front, back = rng.uniform(0.15, 0.3), rng.uniform(0.72, 0.9)
     slopes = rng.uniform(0.1, 0.3, 2)
     cabin = (v < 0.5) & (u > front + slopes[0] * (0.5 - v)) & (u < back - slopes[1] * (0.5 - v))

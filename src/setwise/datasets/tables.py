@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from setwise.core.checks import Ints, shown
 from setwise.core.exceptions import BrokenPromise
 from setwise.core.files import in_line
-from setwise.datasets.columns import WORDS, Cells, Columns, Texts, is_number, pandas_for, row_words
+from setwise.datasets.columns import WORDS, Cells, Columns, Texts, is_number, optional, row_words
 
 SEPARATORS = ",;\t|"
 """What may part the cells of a text table; the one that parts the header and the first row into most cells is taken."""
@@ -159,7 +159,7 @@ def read_csv(path: Path, sep: str | None = None, encoding: str | None = None) ->
     The separator of a ``.tsv`` file is the tab; otherwise it is the comma, semicolon, tab or bar that parts the header
     and the first row into most cells. ``sep`` and ``encoding`` name others.
     """
-    pandas = pandas_for(f"to read {path.name}")
+    pandas = optional("pandas", f"to read {path.name}")
     try:
         form = TextForm.of(path, sep, encoding)
         with path.open(encoding=form.encoding, newline="") as file, warnings.catch_warnings():
@@ -293,17 +293,13 @@ class ParquetFile:
     @contextmanager
     def opened(self) -> Any:
         """The file of pyarrow; ValueError in a sentence where it cannot be read, BrokenPromise where it has changed."""
-        try:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-        except ImportError:
-            raise ValueError(f"to read {self._name} install pyarrow: pip install 'setwise[compare]'.") from None
+        arrow, parquet = (optional(name, f"to read {self._name}") for name in ("pyarrow", "pyarrow.parquet"))
         self.stamp.check()
         try:
-            with pq.ParquetFile(self.stamp.path, metadata=self.metadata, buffer_size=BUFFER) as file:
+            with parquet.ParquetFile(self.stamp.path, metadata=self.metadata, buffer_size=BUFFER) as file:
                 yield file
             self.stamp.check()
-        except (pa.ArrowException, OSError) as error:
+        except (arrow.ArrowException, OSError) as error:
             self.stamp.check()
             why = " ".join(str(error).split()).rstrip(".")
             raise ValueError(f"{self._name} is not a Parquet table: {why}.") from None

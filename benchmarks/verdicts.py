@@ -13,7 +13,7 @@ import numpy as np
 
 from setwise.cli import options_parser
 from setwise.compare import Answer, NamedLoss, Problem, compare
-from setwise.compare.command import plan_for
+from setwise.compare.command import plan_of
 from setwise.compare.problem import bags
 from setwise.compare.sentences import way
 from setwise.compare.text import between, signed
@@ -31,7 +31,7 @@ def logistic(rows: int, seed: int) -> Problem:
 def answer(problem: Problem, measured: NamedLoss, seed: int) -> Answer:
     """The one answer for a problem."""
     options = options_parser().parse_args(["compare", "--quick", "--seed", str(seed)])
-    (found,) = compare(problem, [measured], plan_for(options, problem))
+    (found,) = compare(problem, [measured], plan_of(options, problem))
     return found
 
 

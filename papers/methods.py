@@ -18,7 +18,8 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from papers.deadline import DeadlineOneSlack, check_time
 from papers.problems import folds_of, mean_loss_of
-from setwise.compare.problem import Problem, Rows
+from setwise.compare.problem import Problem
+from setwise.core.checks import Ints
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import CountLoss, Loss
 from setwise.core.pages import RANKINGS
@@ -264,7 +265,7 @@ def _logistic(problem: Problem, c: float, deadline: float) -> tuple[Weights, Wei
     return coef, intercept
 
 
-def _tune(problem: Problem, parts: Sequence[tuple[Rows, Rows]], loss: Loss, c: float, deadline: float) -> float:
+def _tune(problem: Problem, parts: Sequence[tuple[Ints, Ints]], loss: Loss, c: float, deadline: float) -> float:
     """The one threshold for all decisions that has the least mean set loss with out-of-fold scores.
 
     The folds consist of whole sets.

@@ -5,7 +5,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from setwise.compare.problem import Problem, Rows
+from setwise.compare.problem import Problem
+from setwise.core.checks import Ints
 from setwise.core.loss import Loss
 from setwise.estimators.sets import group
 
@@ -19,7 +20,7 @@ def digits(digit: int = 8) -> Problem:
     )
 
 
-def folds_of(problem: Problem, k: int, seed: int) -> list[tuple[Rows, Rows]]:
+def folds_of(problem: Problem, k: int, seed: int) -> list[tuple[Ints, Ints]]:
     """``k`` pairs of training and test rows; sets stay whole, and a single set is split in a stratified way.
 
     Raises

@@ -79,13 +79,20 @@ def test_bad_input_is_refused_in_a_sentence(change, words):
 @pytest.mark.parametrize(
     "parameters",
     [
-        *({"loss": "nope"}, {"surrogate": "nope"}, {"learner": 3}, {"C": -1.0}, {"tol": -1.0}, {"max_iter": 0}),
-        *({"loss": Jaccard}, {"surrogate": MarginRescaling}, {"learner": OneSlack}, {"tol": "a"}),
+        *({"loss": 3}, {"surrogate": "nope"}, {"learner": 3}, {"C": -1.0}, {"tol": -1.0}, {"max_iter": 0}),
+        *({"surrogate": MarginRescaling}, {"learner": OneSlack}, {"tol": "a"}),
     ],
 )
 def test_bad_parameters_are_refused(parameters):
     with pytest.raises(ValueError, match="parameter of SetClassifier"):
         SetClassifier(**parameters).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_what_names_no_loss_is_refused():
+    with pytest.raises(ValueError, match="there is no loss 'nothing'; use ae, auc"):
+        SetClassifier("nothing").fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(TypeError, match=r"as Jaccard\(\) or 'jaccard'; got <class"):
+        SetClassifier(Jaccard).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_loss_that_does_not_fit_the_sets(bags):

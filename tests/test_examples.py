@@ -1,5 +1,7 @@
 """Every example of the gallery runs without a warning, and leaves a picture that is described."""
 
+import ast
+import importlib.util
 import runpy
 from pathlib import Path
 
@@ -43,3 +45,29 @@ def test_the_gallery_has_a_place_for_each():
     assert sorted(ORDER) == [path.stem.removeprefix("plot_") for path in EXAMPLES]
     shown = sorted([*(path.name for path in EXAMPLES), "plot_b.py", "plot_a.py"], key=GalleryOrder("examples"))
     assert shown == [*(f"plot_{name}.py" for name in ORDER), "plot_a.py", "plot_b.py"]
+
+
+OTHER_CHECKOUTS = {("side_by_side.py", "loss_augmented_inference"), ("side_by_side.py", "max_marginals")}
+"""Names that older checkouts have, which this benchmark compares with."""
+
+
+def find_module(name):
+    """Whether there is a module of this name; a name inside a module is none."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "papers", "examples"])
+def test_what_scripts_import_of_setwise_is_there(folder):
+    for package in ("torch", "distributed", "pandas", "skops"):
+        pytest.importorskip(package)
+    missing = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == "setwise":
+                module = importlib.import_module(node.module)
+                names = [alias.name for alias in node.names if not hasattr(module, alias.name)]
+                missing += [(path.name, n) for n in names if not find_module(f"{node.module}.{n}")]
+    assert set(missing) <= OTHER_CHECKOUTS

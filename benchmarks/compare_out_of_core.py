@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from out_of_core import D, Peak, write
+from out_of_core import D, PeakMemory, write
 from setwise.cli import main as setwise
 from timing import table
 
@@ -31,7 +31,7 @@ def main(n: int, memory: str, folder: str | None, words: list[str]) -> None:
         write(small, 2000, 2)
         compare(small, "50MB", [*words, "--folds", "3"], Path(made, "warm"))
         begin = time.perf_counter()
-        with Peak() as peak:
+        with PeakMemory() as peak:
             compare(path, memory, words, Path(made, "report"))
         seconds = time.perf_counter() - begin
         size = f"{path.stat().st_size / 1e6:.0f} MB"

@@ -30,7 +30,7 @@ OTHER, OF_SET, SET = 8, 20, 200
 OF_ONE, OF_MANY = 16, 48
 """Bytes that each label of the other rows takes while they are judged, as one set and as several; no block is there."""
 
-SAMPLE_SHARE = 0.6
+SAMPLE_SHARE = 0.5
 """The share of what is left that a sample may take; the rest is for what was fitted, beside two parts of the file."""
 
 SAID = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")

@@ -632,7 +632,9 @@ def rare_rows(labels: NDArray[Any], rows: int, seed: int) -> tuple[Ints, NDArray
     Of the rarer of two labels all rows are among them, or half of ``rows`` where it has more. The draw is uniform, and
     there are no weights, where all rows are there, a third of them have the rarer label, or there are not two labels.
     """
-    kinds, place, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    kinds = np.unique(labels)
+    place = (labels == kinds[-1]).view(np.int8)
+    counts = np.bincount(place, minlength=2)
     if not 1 < rows < len(labels) or len(kinds) != 2 or 3 * counts.min() >= len(labels):
         return uniform_rows(len(labels), rows, seed), None
     rng, rarer = _draws(seed), int(np.argmin(counts))

@@ -143,11 +143,12 @@ def test_names_metrics_and_scorers_of_scikit_learn_are_one_minus_losses():
 
 
 def test_metrics_that_no_loss_stands_for_are_refused():
-    from sklearn.metrics import fbeta_score, get_scorer, log_loss, make_scorer
+    from sklearn.metrics import f1_score, fbeta_score, get_scorer, log_loss, make_scorer
 
     for given, says in (
         (log_loss, "there is no loss for log_loss of scikit-learn; there are losses for accuracy_score, "),
-        (get_scorer("neg_log_loss"), "there is no loss for log_loss"),
+        (get_scorer("neg_log_loss"), "a scorer of log_loss must have greater_is_better=True; got False"),
+        (make_scorer(f1_score, greater_is_better=False), "a scorer of f1_score must have greater_is_better=True"),
         (get_scorer("f1_macro"), "f1_score is taken alone; got {'pos_label': None, 'average': 'macro'}"),
         (fbeta_score, "fbeta_score is taken with beta alone; got {}"),
         (make_scorer(fbeta_score, beta=2, pos_label=0), "fbeta_score is taken with beta alone"),

@@ -78,6 +78,8 @@ def text_of(metric: Any) -> str | None:
         return None
     if given.get("average") == "binary":
         del given["average"]
+    if getattr(metric, "_sign", 1) < 0:
+        raise ValueError(f"a scorer of {name} must have greater_is_better=True; got False.")
     if name not in SYNONYMS:
         raise ValueError(f"there is no loss for {name} of scikit-learn; there are losses for {', '.join(METRICS)}.")
     if set(given) - {"beta"} or (name == "fbeta_score") != ("beta" in given):

@@ -53,6 +53,7 @@ def source(held: Any, texts: Mapping[str, str] | None = None, last: Code | None 
         text = texts.get(name) or (f'"{value}"' if isinstance(value, str) else repr(value))
         given.append(f"{name}={text}" if named else text)
     public = list(takewhile(lambda part: not part.startswith("_"), kind.__module__.split(".")))
-    homes = (home for home in (*PACKAGES, public[0]) if getattr(import_module(home), kind.__name__, None) is kind)
-    home = next(homes, ".".join(public))
-    return f"{kind.__name__}({', '.join(given)})", [f"from {home} import {kind.__name__}"]
+    name, homes = kind.__name__, {home: import_module(home) for home in (*PACKAGES, public[0])}
+    known = (home for home, held in homes.items() if name in getattr(held, "__all__", ()))
+    home = next((home for home in known if getattr(homes[home], name) is kind), ".".join(public))
+    return f"{name}({', '.join(given)})", [f"from {home} import {name}"]

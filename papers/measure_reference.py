@@ -26,7 +26,7 @@ from setwise.core.loss import Loss
 from setwise.decisions import best_threshold
 
 GAPS = ("", "NA", "?")
-"""What stands in a cell without a number."""
+"""What is in a cell without a number."""
 
 Folds = Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
 

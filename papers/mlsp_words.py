@@ -30,7 +30,7 @@ def table(title: str, samples: Values, published: Any = None) -> Table:
 
 
 def orders(samples: Values, published: Any, unit: str) -> list[str]:
-    """For each column whether MLSP is the best, and which pairs of methods stand in another order than in the paper."""
+    """For each column whether MLSP is the best, and which pairs of methods are in another order than in the paper."""
     said, last = [], len(METHODS)
     for j, column in enumerate(COLUMNS):
         sign = 1.0 if MORE_IS_BETTER[j] else -1.0

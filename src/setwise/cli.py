@@ -308,7 +308,7 @@ def _list(options: argparse.Namespace) -> int:
     from setwise.spaces import SEARCHES, SPACES
     from setwise.surrogates import SURROGATES
 
-    # Parameters that --loss takes stand in brackets behind the description.
+    # Parameters that --loss takes are in brackets behind the description.
     taken = {name: f" [{form}]" for name, form in loss_forms().items() if form != name}
     for title, entries in (
         ("losses", {name: _line(kind) + taken.get(name, "") for name, kind in LOSSES.items()}),

@@ -71,7 +71,7 @@ def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
         as_number(options.time_budget, "--time-budget", low=0.0, open_low=True)
     bases = ("linear", "boosted") if options.quick else tuple(name for name in BASES if BASES[name].is_installed)
     if ":" in (options.base or ""):
-        # Modules of the user stand in the folder where the command is called, as for "python -m".
+        # Modules of the user are in the folder where the command is called, as for "python -m".
         sys.path.insert(0, os.getcwd())
     # Weighted fits cost the most and seldom gain anything over a threshold; for many sets the stack is the cheaper one.
     sets = problem is not None and (problem.groups is not None or problem.many)
@@ -169,7 +169,7 @@ def _takes_weights(measured: NamedLoss) -> bool:
 def saved_model(found: Answer, group: str | None) -> SavedModel:
     """The recommendation with what it needs to label new rows.
 
-    A threshold stands beside the fitted base model. What is more than a threshold is fitted once more, by the
+    A threshold is saved with the fitted base model. What is more than a threshold is fitted once more, by the
     :class:`setwise.MeasureClassifier` that the code in Python makes.
     """
     problem, winner = found.problem, found.winner
@@ -395,7 +395,7 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
 
 
 def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
-    """The costs that the options give by their cells, numbers or columns; ValueError for what does not go along."""
+    """The costs that the options give by their cells, numbers or columns; ValueError for what they exclude."""
     given = {cell: text for cell in ("tp", "fp", "fn", "tn") if (text := getattr(options, f"{cell}_cost")) is not None}
     if not given:
         return {}

@@ -390,7 +390,7 @@ class Plan:
 
     Attributes
     ----------
-    folds : the number of outer folds, 2 or more, in each of which the whole choice is repeated
+    folds : the number of outer folds, 2 or more; the whole choice is repeated in each
     inner : the number of folds, 3 or more, inside a training part, by which strategies are tuned and judged
     grid : the constants C of logistic regression, above 0
     bases, strategies : the names of the base models and of the strategies; ``"module:object"`` is a classifier of yours

@@ -60,7 +60,7 @@ class SavedModel:
     group : the name of the column of set ids; None if there is none
     joint : whether ``predict(X, groups=groups)`` decides the rows of a group together
     training : what the training rows were, as a ``TrainingRows`` of ``setwise.compare.drift``, by which ``setwise
-        predict`` says where new ones differ; None if it shall not
+        predict`` says where new ones differ; None if it should not
     alarms : the greatest share of rows that it was to call positive, above which ``setwise predict`` says so; None for
         no limit
     version : the version of setwise that made it

@@ -143,7 +143,7 @@ def _header(lines: Iterable[str], separator: str) -> tuple[int, list[str], list[
         if not found and cells[0].startswith("#"):
             comment = (number, [row[1][0].lstrip("# "), *row[1][1:]])
             continue
-        # Names may stand in a comment: those above are names, and these are numbers.
+        # Names may be in a comment: those above are names, and these are numbers.
         if not found and len(comment[1]) == len(cells) and all(map(is_number, cells)):
             found.append(comment)
         found.append(row)

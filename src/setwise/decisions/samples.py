@@ -324,7 +324,7 @@ def _of_lines(formula: Formula, truths: Bools, w: Values) -> tuple[Bools, Values
     rows = max(1, CELLS // (m * (p + len(s)) + p * len(s)))
     for a in range(0, n, rows):
         part = slice(a, a + rows)
-        # The weight of each sample stands in the column of its number of positives.
+        # The weight of each sample is in the column of its number of positives.
         which = np.where(numbers[part, :, None] == s, w[:, None], 0.0)
         joint = truths[part].transpose(0, 2, 1).astype(np.float64) @ which
         labels[part], values[part] = least_affine(formula, joint, which.sum(axis=1), s)

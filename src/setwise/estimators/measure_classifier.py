@@ -80,15 +80,15 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     each row by its own costs. It is left only for a candidate whose gain over it, on
     the same rows out of fold, is above one standard error, or more where the luckiest of several equal candidates would
     have as much; of several such candidates the one with the least mean loss is taken. Each candidate is tuned on the
-    other folds and judged on this one. Choosing bounds the loss by noise, it does not abolish it: on some data the
-    choice is a little worse than the reference. ``outer_cv`` measures what the choice is worth.
+    other folds and judged on this one. The choice can be wrong: on some data it is a
+    little worse than the reference. ``outer_cv`` measures what the choice is worth.
 
     The target says what a set is, as for :class:`~setwise.SetClassifier`: all rows (y (n,)), the rows of each group
     (``fit(X, y, groups=g)``), or the rows of a label matrix Y (n, p) of 0 and 1 (or what ``average`` says). A
     classifier that takes one label only is fitted to a label matrix one label at a time. More than two classes are
     refused.
 
-    ``X`` goes to the estimator untouched: tables with text, categories and gaps are its affair.
+    ``X`` goes to the estimator unchanged, which must handle text, categories and missing values itself.
 
     Source: own; described and measured in docs/guide/measure.md.
 

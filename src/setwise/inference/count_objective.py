@@ -1,6 +1,6 @@
 """Loss and score together as a function of how many ranked decisions of each class are wrong.
 
-The decisions of a batch stand in the order in which they become mistakes. The maxima of such functions over tables are
+The decisions of a batch are in the order in which they become mistakes. The maxima of such functions over tables are
 found by a scan, by divide and conquer, or by bound and prune; what needs no scores is prepared once.
 """
 

@@ -378,7 +378,7 @@ class _OneWayCut(CutMaximizer):
         network, _, forest = self._network
         lost = np.zeros(len(labels))
         cut_losses(network, forest, capacities, nodes, labels, lost)
-        # What costs as much as an arc that no cut affords, as that of a pair is, is not allowed.
+        # What costs as much as an arc that no cut may take, such as that of a pair, is not allowed.
         dear = 0.5 * capacities.max() if len(self._pairs) else np.inf
         return np.where(self.problem.forced | (lost >= dear), np.inf, lost)
 

@@ -296,7 +296,7 @@ def repeated_choice(
     decide: Callable[[Mapping[str, OutOfFoldBase], Task], Choice],
     seed: int = 0,
 ) -> Gain:
-    """The gain of the choice over the reference, from outer folds in each of which the whole choice is repeated.
+    """The gain of the choice over the reference, from outer folds; the whole choice is repeated in each.
 
     Parameters
     ----------

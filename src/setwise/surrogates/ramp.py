@@ -23,7 +23,7 @@ class Ramp(ScaledSurrogate):
     """``max_y [loss(y) + <s, phi(y)> / g] - max_y <s, phi(y)> / g`` (Do, Le, Teo, Chapelle and Smola 2008).
 
     The ramp lies between the loss and margin rescaling: ``loss(yhat) <= ramp <= margin rescaling`` for every labeling
-    yhat of largest score. So no labeling is predicted whose loss is above the ramp, whether it is the empty one or another.
+    yhat of largest score. So no labeling is predicted whose loss is above the ramp, not even the empty one.
     The ramp is not convex: it is a difference of two convex functions. :class:`setwise.learners.ConvexConcaveProcedure`
     and :class:`setwise.learners.NRBM` descend on it, and their result depends on the start: begin at logistic
     regression, for example. At scores of exactly 0 many labelings attain the maxima, and the gradient is that of a

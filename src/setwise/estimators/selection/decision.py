@@ -260,7 +260,7 @@ class GFM(Strategy):
     A multinomial logistic regression of the log-odds of all labels models, for each label i, the number of positives of
     the rows in which it is positive, and 0 elsewhere (Dembczynski et al. 2011). No label need be independent of the
     others. This is the best labeling for losses that are affine in the true positives at each number predicted, as F
-    and MCC are. For all others F1 stands in for the loss: rows with a large F1 have a large Jaccard, F1 / (2 - F1), too.
+    and MCC are. For all others it is that of F1: rows with a large F1 have a large Jaccard, F1 / (2 - F1), too.
 
     Parameters
     ----------

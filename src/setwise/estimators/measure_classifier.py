@@ -376,7 +376,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             if self._grouped:
                 warn_of_forgotten_groups("score")
         costs = {"tp": tp_cost, "fp": fp_cost, "fn": fn_cost, "tn": tn_cost}
-        loss = with_costs(self.loss_, X, costs, "score")
+        loss = with_costs(self.loss_, X, costs, "score").reported
         labels = self.predict(X, groups, tp_cost=tp_cost, fp_cost=fp_cost, fn_cost=fn_cost, tn_cost=tn_cost)
         known = [0, 1] if self._outputs is not None else self.classes_.tolist()
         target = as_known(y, labels.shape, known)
@@ -402,7 +402,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         if prefit == self.refit:
             raise ValueError(f"refit must be {not self.refit} with cv={self.cv!r}; got refit={self.refit}.")
         plain = as_loss(self.loss)
-        loss = with_costs(plain, X, costs, "fit")
+        loss = with_costs(plain, X, costs, "fit").reported
         layout: Any = self.average
         problem = problem_of(
             X, y, loss, groups=groups, sample_weight=sample_weight, pos_label=self.pos_label, average=layout

@@ -22,7 +22,7 @@ from sklearn.metrics import (  # noqa: F401, texts of the command line name some
 )
 
 from setwise import MeasureClassifier, SetClassifier
-from setwise.compare import NamedLoss
+from setwise.compare import NamedLoss, Plan, Problem, compare
 from setwise.compare.command import measures_of
 from setwise.core import Refusal, Sets
 from setwise.decisions import best_threshold, least_expected_loss, threshold_curve
@@ -216,7 +216,7 @@ def test_the_least_expected_loss_of_a_function_is_that_of_enumeration_or_refused
     expected = [
         sum(c * MetricLoss(profit, True)(y, h) for c, y in zip(chances, labelings, strict=True)) for h in labelings
     ]
-    assert found.value == pytest.approx(min(expected))
+    assert found.values[0] == pytest.approx(min(expected))
     with pytest.raises(Refusal, match="MetricLoss"):
         least_expected_loss(rng.random(300), own_scorer)
 
@@ -307,3 +307,16 @@ def test_measures_show_the_number_of_the_function():
     y, guess = np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0])
     assert gain.shown(gain.on(y[:, None])(y, guess)) == profit(y, guess)
     assert cost.shown(cost.on(y[:, None])(y, guess)) == spent(y, guess)
+
+
+def test_a_comparison_prints_the_number_of_the_function():
+    X, y = make_classification(90, 4, weights=[0.7], flip_y=0.2, random_state=0)
+    plan = Plan(folds=2, inner=3, grid=(1.0,), bases=("linear",), strategies=("threshold",))
+    (measured,) = measures_of(f"{HERE}:own_scorer", "samples")
+    answer = compare(Problem("made", "Generated rows.", X, y), [measured], plan)[0]
+    labels = answer.winner.labels
+    flat = answer.winner.flat
+    at = np.argmin(np.abs(flat.thresholds - answer.winner.threshold))
+    assert measured.shown(flat.losses[at]) == pytest.approx(profit(y, labels))
+    assert f"from {HERE} import own_scorer" in answer.winner.code
+    assert "loss=own_scorer," in answer.winner.code

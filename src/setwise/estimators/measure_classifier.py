@@ -96,8 +96,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     ----------
     estimator : a classifier with ``predict_proba`` or ``decision_function``. None takes
         ``make_pipeline(StandardScaler(), LogisticRegression())``
-    loss : a loss of labels, its name (``setwise list`` shows them), or a metric or scorer of scikit-learn that is one
-        minus a loss, as ``f1_score``
+    loss : a loss of labels, its name (``setwise list`` shows them), a metric or scorer of scikit-learn, as ``f1_score``,
+        or a function ``f(y_true, y_pred)`` of yours, see :class:`~setwise.losses.MetricLoss`
     strategies : ``"auto"`` tries all strategies that fit; or a list of names or of strategy objects. The tuned
         threshold is always tried
     cv : the number of folds, a splitter, or splits that put each row into one test fold, or into none, as
@@ -350,7 +350,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     ) -> float:
         """``1 - mean loss`` over the sets of (X, y), which are made as in :meth:`fit`; the loss is ``loss_``.
 
-        With costs of each row it is minus the mean cost of a row.
+        With costs of each row it is minus the mean cost of a row, and of a function of yours its mean value, or minus
+        this where less is better.
 
         Parameters
         ----------

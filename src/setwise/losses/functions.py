@@ -351,7 +351,8 @@ class MetricLoss(Loss):
 
     Parameters
     ----------
-    f : takes ``y_true`` and ``y_pred``, int64 of shape (p,), 1 where positive, and returns one finite number
+    f : takes ``y_true`` and ``y_pred``, int64 of shape (p,), 1 where positive, and returns one finite number in any
+        unit
     greater_is_better : whether f is a gain, as in ``make_scorer``; by default it is a cost
     from_best : False leaves ``f(y_true, y_true)`` out, so that the loss may be negative; reports print it so
 

@@ -16,6 +16,7 @@ from setwise.decisions.task import Task
 from setwise.estimators.selection.out_of_fold import ColumnScaling
 from setwise.estimators.selection.strategies import Base, Evidence, Rule, Strategy
 from setwise.estimators.set_classifier import SetClassifier
+from setwise.losses.functions import MetricLoss
 
 WIDEST = 200
 """Tables with more columns than this are left out, for they would drown the log-odds."""
@@ -129,6 +130,8 @@ class RampStack(Strategy):
         as_factor(self.C, "C")
 
     def refuses(self, task: Task, base: Base) -> str | None:
+        if isinstance(task.loss, MetricLoss):
+            return f"ramp refuses {task.loss!r}: training would call the function for all labelings."
         if not task.is_matrix and not usable(base.numbers):
             return (
                 "ramp refuses y of shape (n,) without columns of X, where it is another threshold: X must be a dense "

@@ -200,6 +200,14 @@ def test_auto_leaves_out_what_would_train_for_a_function():
         Refusal, match=r"SetClassifier refuses MetricLoss\(profit.* for a set of 90 decisions: training"
     ):
         SetClassifier(own_scorer).fit(X, y)
+    with pytest.raises(Refusal, match="for a set of 90 decisions: training"):
+        SetClassifier(as_loss(own_scorer) + FBeta()).fit(X, y)
+    # Of a label matrix too nothing is trained, and the score is the mean of the function.
+    Y = np.column_stack([y, X[:, 0] > 0, X[:, 1] > 0]).astype(int)
+    rows = MeasureClassifier(LogisticRegression(), own_scorer, cv=3, random_state=0).fit(X, Y)
+    assert not {one.strategy for one in rows.candidates_ if np.isfinite(one.loss)} & {"ramp", "stack"}
+    each = [profit(*pair) for pair in zip(Y, rows.predict(X), strict=True)]
+    assert rows.score(X, Y) == pytest.approx(np.mean(each))
     # All labelings of small sets can be tried.
     small = SetClassifier(own_scorer, C=10.0).fit(X, y, groups=np.arange(90) // 6)
     labels = (small.decision_function(X) > 0).astype(int)

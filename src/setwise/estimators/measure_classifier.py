@@ -96,8 +96,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     ----------
     estimator : a classifier with ``predict_proba`` or ``decision_function``. None takes
         ``make_pipeline(StandardScaler(), LogisticRegression())``
-    loss : a loss of labels, its name (``setwise list`` shows them), a metric or scorer of scikit-learn, as ``f1_score``,
-        or a function ``f(y_true, y_pred)`` of yours, see :class:`~setwise.losses.MetricLoss`
+    loss : a loss of labels, its name (``setwise list`` shows them), a metric or scorer of scikit-learn, as
+        ``f1_score``, or a function ``f(y_true, y_pred)`` of yours, see :class:`~setwise.losses.MetricLoss`
     strategies : ``"auto"`` tries all strategies that fit; or a list of names or of strategy objects. The tuned
         threshold is always tried
     cv : the number of folds, a splitter, or splits that put each row into one test fold, or into none, as

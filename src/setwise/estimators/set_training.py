@@ -42,7 +42,7 @@ from setwise.estimators.sets import Grouping, as_ids, as_target, group, labels_o
 from setwise.estimators.splits import FOLDS, Split, folds, row_keys
 from setwise.inference.enumeration import Enumeration
 from setwise.losses import as_loss
-from setwise.losses.functions import MetricLoss
+from setwise.losses.functions import calls_labels
 from setwise.losses.row_costs import RowCosts
 
 CS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2)
@@ -435,7 +435,7 @@ def problem_of(
     grouping = group(target, groups, model.average, classes)
     loss, trained = (loss_for(one, grouping, model.pos_label) for one in (loss, trained))
     largest = int(grouping.batch.sizes.max())
-    if isinstance(loss, MetricLoss) and largest > Enumeration().limit:
+    if calls_labels(loss) and largest > Enumeration().limit:
         raise Refusal(
             f"{type(model).__name__} refuses {loss!r} for a set of {largest:,} decisions: training would call "
             "the function for all labelings. Use MeasureClassifier, or CountFunctionLoss(f) for f(fn, fp, P, N).",

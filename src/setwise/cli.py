@@ -188,7 +188,7 @@ def _add_compare(commands: Any) -> None:
     add.add_argument(
         "--loss", metavar="LOSS[,LOSS]",
         help="measures, one answer for each, with parameters after colons, as f1,fbeta:2,tversky:0.3:0.7; see "
-        "'setwise list' (default: f1)",
+        "'setwise list', or module:function for a function of y_true and y_pred of yours (default: f1)",
     )  # fmt: skip
     for cell, what in (("fp", "an alarm"), ("fn", "a miss"), ("tp", "a hit"), ("tn", "a right negative")):
         add.add_argument(

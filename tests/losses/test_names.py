@@ -143,18 +143,25 @@ def test_names_metrics_and_scorers_of_scikit_learn_are_one_minus_losses():
 
 
 def test_metrics_that_no_loss_stands_for_are_refused():
-    from sklearn.metrics import f1_score, fbeta_score, get_scorer, log_loss, make_scorer
+    from sklearn.metrics import f1_score, fbeta_score, get_scorer, log_loss, make_scorer, median_absolute_error
 
+    def cohen_kapa_score(y_true, y_pred):
+        return 0.0
+
+    cohen_kapa_score.__module__ = "sklearn.metrics"
     for given, says in (
-        (log_loss, "there is no loss for log_loss of scikit-learn; there are losses for accuracy_score, "),
-        (get_scorer("neg_log_loss"), "a scorer of log_loss must have greater_is_better=True; got False"),
+        (median_absolute_error, "there is no loss for median_absolute_error of scikit-learn; there are losses for acc"),
+        (
+            cohen_kapa_score,
+            "there is no loss for cohen_kapa_score of scikit-learn; there are losses for cohen_kappa_score.",
+        ),
+        (log_loss, "log_loss judges probabilities"),
+        (get_scorer("roc_auc_ovr"), "a scorer of roc_auc_score must judge labels, response_method='predict'; got 'pre"),
         (make_scorer(f1_score, greater_is_better=False), "a scorer of f1_score must have greater_is_better=True"),
-        (get_scorer("f1_macro"), "f1_score is taken alone; got {'pos_label': None, 'average': 'macro'}"),
-        (fbeta_score, "fbeta_score is taken with beta alone; got {}"),
-        (make_scorer(fbeta_score, beta=2, pos_label=0), "fbeta_score is taken with beta alone"),
+        (fbeta_score, "fbeta_score needs beta; give make_scorer(fbeta_score, beta=2), or 'fbeta:2'."),
     ):
         with pytest.raises(ValueError, match=re.escape(says)):
             as_loss(given)
-    for given in (lambda y, h: 0.0, 3, None, Jaccard):
+    for given in (3, None, Jaccard):
         with pytest.raises(TypeError, match="loss must be a loss or its name"):
             as_loss(given)

@@ -55,7 +55,7 @@ def of_plans():
 
 def of_measures():
     yield Parameter("NamedLoss(name)", lambda v: NamedLoss(v, Jaccard()), {"None": None, "number": 1, "empty": ""})
-    losses = OBJECTS | {"name": "f1", "class": FBeta, "classes": MeanOverClasses(FBeta())}
+    losses = OBJECTS | {"name": "f0", "class": FBeta, "classes": MeanOverClasses(FBeta())}
     yield Parameter("NamedLoss(loss)", lambda v: NamedLoss("f1", v), losses)
     yield Parameter("NamedLoss(average)", lambda v: NamedLoss("f1", FBeta(), v), OBJECTS | {"unknown": "weighted"})
 

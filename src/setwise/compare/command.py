@@ -24,7 +24,18 @@ from setwise.compare.drift import TrainingRows
 from setwise.compare.fits import rows_of
 from setwise.compare.memory import WORDS, MemoryAllowance, refuse_too_large
 from setwise.compare.other_rows import OtherRows
-from setwise.compare.plan import BASES, COSTS, FIRST, GRID, QUICK_GRID, NamedLoss, Plan, base_model
+from setwise.compare.plan import (
+    BASES,
+    COSTS,
+    FIRST,
+    GRID,
+    QUICK_GRID,
+    NamedLoss,
+    Plan,
+    base_model,
+    is_own_loss,
+    own_loss,
+)
 from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
 from setwise.compare.report import check_folder, section, write_report
@@ -48,6 +59,7 @@ from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.splits import block_folds
 from setwise.losses import parse_losses
+from setwise.losses.functions import MetricLoss
 from setwise.losses.row_costs import Place, RowCosts
 
 PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"
@@ -70,7 +82,7 @@ def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
     if options.time_budget is not None:
         as_number(options.time_budget, "--time-budget", low=0.0, open_low=True)
     bases = ("linear", "boosted") if options.quick else tuple(name for name in BASES if BASES[name].is_installed)
-    if ":" in (options.base or ""):
+    if ":" in f"{options.base} {options.loss}":
         # Modules of the user are in the folder where the command is called, as for "python -m".
         sys.path.insert(0, os.getcwd())
     # Weighted fits cost the most and seldom gain anything over a threshold; for many sets the stack is the cheaper one.
@@ -312,7 +324,7 @@ def run(
         small = one.problem.X.shape[0] * one.problem.X.shape[1] <= SMALL or options.memory is not None
         jobs = options.n_jobs if options.n_jobs is not None else 1 if small else effective_n_jobs(-1)
         own, costs = replace(plan_of(options, one.problem), n_jobs=jobs), Costs.of(one.problem, one.measures)
-        notes = unfit(options, own, one)
+        notes = [*unfit(options, own, one), *calls(one)]
         if own.floor is not None and (options.alarms_at_most or 0) >= 1:
             asked, limit = options.alarms_at_most, own.floor.alarms
             notes.append(f"The limit of alarms is {asked:,.0f} of all {asked / limit:,.0f} rows, a share of {limit:g}.")
@@ -357,6 +369,21 @@ def unfit(options: Namespace, plan: Plan, work: ComparisonTask) -> list[str]:
     floorless = [n for n in asked if plan.floor is not None and n not in (*odd, *kept)]
     reasons = {"not for this kind of data or of measure": odd, "a floor is kept by a threshold alone": floorless}
     return [f"Left out of --strategies: {listed(names)}; {reason}." for reason, names in reasons.items() if names]
+
+
+def calls(work: ComparisonTask) -> list[str]:
+    """Sentences on what functions of the user cost: the seconds of a call for each row of the largest set."""
+    found = []
+    for measured in work.measures:
+        if isinstance(measured.loss, MetricLoss):
+            task, begin = rows_of(work.problem, measured).task, time.perf_counter()
+            task.mean_loss(task.truth)
+            seconds, rows = time.perf_counter() - begin, int(task.sets.sizes.max())
+            found.append(
+                f"{measured.title} is a Python function: each threshold that is tuned on all rows takes up to {rows:,} "
+                f"calls, which take {seconds_text(rows * seconds)}."
+            )
+    return found
 
 
 def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
@@ -416,4 +443,8 @@ def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
 
 def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:
     """The losses in a text that joins their names by commas; ValueError for a name that does not exist."""
-    return tuple(NamedLoss(name, loss, average) for name, loss in parse_losses(text).items())
+    parts = [part.strip() for part in text.split(",")]
+    if not any(map(is_own_loss, parts)):
+        return tuple(NamedLoss(name, loss, average) for name, loss in parse_losses(text).items())
+    each = [{part: own_loss(part)} if is_own_loss(part) else parse_losses(part) for part in dict.fromkeys(parts)]
+    return tuple(NamedLoss(name, loss, average) for found in each for name, loss in found.items())

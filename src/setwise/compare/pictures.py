@@ -51,8 +51,9 @@ def threshold(found: Answer, flat: ThresholdRange) -> Figure:
     figure, axes = panel(8.4, 2.9 if flat.shares is None else 3.4)
     if flat.shares is not None:
         _shares(axes, found, flat, flat.shares)
-    # A cost is no share, and would have an axis of its own.
-    if flat.shares is None or (found.measured.is_score and title not in ("recall", "precision")):
+    # A cost or a gain is no share, and would have an axis of its own.
+    is_share = found.measured.is_score and not found.measured.is_gain
+    if flat.shares is None or (is_share and title not in ("recall", "precision")):
         shown = [found.measured.shown(loss) for loss in flat.losses]
         axes.plot(flat.thresholds, shown, color=BLUE if flat.shares is None else GREEN, linewidth=1.6, label=title)
     kept = "" if found.floored is None else f", {found.floored.floor.kind} kept"

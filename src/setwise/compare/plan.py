@@ -5,10 +5,13 @@ CatBoost where they are installed, and classifiers of the user. Losses of a rank
 which no threshold and no decision occurs.
 """
 
+import difflib
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, reduce
 from importlib import import_module
 from typing import Any, final
 
@@ -32,6 +35,9 @@ from setwise.estimators.selection.floors import FlooredThreshold, NearestThresho
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.strategies import ScoreOrder, SingleThreshold, Strategy
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
+from setwise.losses import LOSSES, as_loss
+from setwise.losses.functions import MetricLoss
+from setwise.losses.names import ONE_SIDED, SYNONYMS
 from setwise.losses.row_costs import RowCosts
 
 ORDER_REPLICATES = 200
@@ -56,6 +62,7 @@ SCORES: dict[str, str] = {
     "g_mean": "G-mean",
     "h_mean": "H-mean",
     "jaccard": "Jaccard index",
+    "kappa": "Cohen's kappa",
     "mcc": "Matthews correlation",
     "ndcg": "NDCG",
     "precision_at_k": "precision at k",
@@ -78,8 +85,8 @@ class NamedLoss:
 
     Attributes
     ----------
-    name : what was asked for, as ``"f1"`` or ``"fbeta:2"``
-    loss : the loss
+    name : what was asked for, as ``"f1"`` or ``"fbeta:2"``; of a function of yours ``"module:function"``
+    loss : the loss, or what :func:`setwise.losses.as_loss` takes for one
     average : what a set is in a label matrix, as for :class:`setwise.SetClassifier`
 
     Raises
@@ -103,20 +110,28 @@ class NamedLoss:
     def __post_init__(self) -> None:
         if not as_text(self.name, "name"):
             raise ValueError("name must not be empty; it is what the loss is called, as 'f1'.")
-        if as_kind(self.loss, "loss", Loss, "FBeta()").reads not in ("labels", "scores"):
+        object.__setattr__(self, "loss", as_loss(self.loss))
+        if self.loss.reads not in ("labels", "scores"):
             raise ValueError(f"loss must judge labels 0 and 1 or scores; {self.loss!r} judges {self.loss.reads}.")
         as_choice(self.average, "average", ("samples", "macro", "micro"))
 
     @property
     def is_score(self) -> bool:
-        """Whether readers know the measure ``1 - loss``, of which more is better."""
-        return self.loss.name in SCORES
+        """Whether more is better of what readers know: ``1 - loss``, or a gain."""
+        return self.is_gain or self.loss.name in SCORES
+
+    @property
+    def is_gain(self) -> bool:
+        """Whether it is a function of a user of which more is better."""
+        return isinstance(self.loss, MetricLoss) and self.loss.greater_is_better
 
     @property
     def title(self) -> str:
         """The name of what is shown, as ``"F1"``."""
         if self.name in HEADINGS:
             return HEADINGS[self.name]
+        if isinstance(self.loss, MetricLoss):
+            return self.name.rpartition(":")[2].replace("_", " ")
         if self.name == self.loss.name:
             return SCORES.get(self.name, f"{self.name.replace('_', ' ')} loss")
         return self.name if self.is_score else f"{self.name} loss"
@@ -132,13 +147,13 @@ class NamedLoss:
         return self.loss.reads == "scores"
 
     def on(self, X: Any) -> Loss:
-        """The loss of the rows X; costs of each row are those of 1,000 rows."""
-        loss = self.loss
+        """The loss of the rows X, as it is reported; costs of each row are those of 1,000 rows."""
+        loss = self.loss.reported
         return loss.read(X).times(1000.0 / X.shape[0]) if isinstance(loss, RowCosts) else loss
 
     def shown(self, loss: float) -> float:
         """The figure that is shown for a value of the loss."""
-        return 1.0 - loss if self.is_score else loss
+        return -loss if self.is_gain else 1.0 - loss if self.is_score else loss
 
 
 GRID = (1e-2, 1e-1, 1.0, 10.0, 100.0)
@@ -291,6 +306,46 @@ class CatBoostModel(BaseModel):
         return over_numbers(problem, trees, SPARSE)
 
 
+def imported(name: str) -> Any:
+    """What ``"module:object"`` names."""
+    home, _, path = name.partition(":")
+    return reduce(getattr, path.split("."), import_module(home))
+
+
+@contextmanager
+def refused_import(what: str, name: str, near: str = "") -> Iterator[None]:
+    """Raise ValueError in one sentence where ``"module:object"`` cannot be imported or made."""
+    try:
+        yield
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise ValueError(f"{what} {name!r} must be module:object; {str(error).rstrip('.')}.{near}") from None
+
+
+def import_of(name: str) -> Code:
+    """The code of what ``"module:object"`` names, and the line that imports it."""
+    home, _, path = name.partition(":")
+    return path, [f"from {home} import {path.partition('.')[0]}"]
+
+
+OWN_LOSS = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
+"""How a loss of the user is written, ``module:function``."""
+
+LOSS_NAMES = {*LOSSES, *SYNONYMS, *ONE_SIDED, *(kind.__name__.lower() for kind in LOSSES.values())}
+"""What is read as the name of a loss, and not as a module."""
+
+
+def is_own_loss(name: str) -> bool:
+    """Whether text names a function of the user, ``module:function``, and no loss with a parameter."""
+    return OWN_LOSS.fullmatch(name) is not None and name.partition(":")[0].lower() not in LOSS_NAMES
+
+
+def own_loss(name: str) -> Loss:
+    """The loss that ``"module:function"`` names; ValueError in one sentence where it cannot be imported or is none."""
+    near = difflib.get_close_matches(name.partition(":")[0].lower(), LOSS_NAMES, 1)
+    with refused_import("the loss", name, f" The nearest loss is {near[0]}." if near else ""):
+        return as_loss(imported(name))
+
+
 @final
 class OwnModel(BaseModel):
     """A classifier of the user over standardized numbers, with indicators of words.
@@ -308,16 +363,11 @@ class OwnModel(BaseModel):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._home, _, self._path = name.partition(":")
-        try:
-            held = import_module(self._home)
-            for part in self._path.split("."):
-                held = getattr(held, part)
+        with refused_import("the base model", name):
+            held = imported(name)
             self._called = isinstance(held, type) or not hasattr(held, "fit")
+            # A class may need arguments.
             self._estimator: Any = held() if self._called and callable(held) else held
-        # A class may need arguments.
-        except (ImportError, AttributeError, ValueError, TypeError) as error:
-            raise ValueError(f"the base model {name!r} must be module:object; {str(error).rstrip('.')}.") from None
         has = [hasattr(self._estimator, method) for method in ("fit", "predict", "get_params")]
         if not all(has) or not any(hasattr(self._estimator, method) for method in RESPONSE_METHODS["auto"]):
             wanted = "a classifier of scikit-learn with scores"
@@ -331,8 +381,8 @@ class OwnModel(BaseModel):
         return over_numbers(problem, model)
 
     def code(self) -> Code:
-        top = self._path.partition(".")[0]
-        return f"{self._path}{'()' if self._called else ''}", [f"from {self._home} import {top}"]
+        path, lines = import_of(self.name)
+        return f"{path}{'()' if self._called else ''}", lines
 
 
 BASES: dict[str, BaseModel] = {

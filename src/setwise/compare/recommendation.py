@@ -12,7 +12,17 @@ import numpy as np
 
 from setwise.compare.answer import Recommendation, ThresholdRange
 from setwise.compare.fits import SEED, BaseResponses, Fits, judged_by
-from setwise.compare.plan import FIRST, PLAIN, Key, NamedLoss, Plan, base_model, order_of
+from setwise.compare.plan import (
+    FIRST,
+    PLAIN,
+    Key,
+    NamedLoss,
+    Plan,
+    base_model,
+    import_of,
+    is_own_loss,
+    order_of,
+)
 from setwise.compare.problem import Problem
 from setwise.compare.sentences import WAYS
 from setwise.compare.source import source
@@ -161,7 +171,10 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
         found = [source(one) for one in (plan.floor, *plan.floor.decisions) if one.name in (plan.floor.name, key[1])]
         strategy = ", ".join(text for text, _ in found)
         more += [line for _, needed in found for line in needed]
-    if measured.name != measured.loss.name:
+    if is_own_loss(measured.name):
+        loss, lines_of = import_of(measured.name)
+        more += lines_of
+    elif measured.name != measured.loss.name:
         more, loss = [*more, f"from setwise.losses import {type(measured.loss).__name__}"], repr(measured.loss)
     lines += [
         f"base = {expression}",
@@ -222,7 +235,7 @@ def flat_range(
     if not len(thresholds):
         return ThresholdRange(np.array([at]), np.array([np.nan]), at, at, 0.0)
     place = int(np.argmin(np.abs(thresholds - at)))
-    tolerance = NEARLY * (1.0 if measured.is_score else float(np.ptp(losses)))
+    tolerance = NEARLY * (1.0 if measured.is_score and not measured.is_gain else float(np.ptp(losses)))
     worse = losses > losses[place] + tolerance + 1e-12
     if floor is not None:
         worse |= ~floor.met(thresholds, scores, task)

@@ -135,6 +135,11 @@ class Loss(Measure):
         return 1.0 - loss
 
     @property
+    def reported(self) -> "Loss":
+        """The loss that scores and reports are made of; another one only for a function of a user, which they print."""
+        return self
+
+    @property
     def weak(self) -> bool:
         """Whether decisions of unknown label take part, so that a set may be known by nothing else."""
         return False

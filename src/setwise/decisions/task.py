@@ -331,7 +331,8 @@ def _of_any_loss(task: Task, predictions: Sequence[NDArray[Any]], replicates: in
     n = len(task.truth)
     out = np.empty((replicates, len(predictions)))
     for row in out:
-        drawn = rng.integers(0, n, n)
+        # A function of a user may read the order of rows.
+        drawn = np.sort(rng.integers(0, n, n))
         part = task.take(drawn)
         row[:] = [part.mean_loss(one[drawn]) for one in predictions]
     return out

@@ -247,7 +247,7 @@ def best_threshold(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) -> 
     (inf) or all (-inf) are the answer only where all others have a larger loss.
 
     One sort and one pass, O(total log total), for a function of counts and for costs of single decisions. Any other
-    loss is evaluated once for each decision of a set, O(p^2).
+    loss, and a function ``f(y_true, y_pred)`` of yours, is evaluated once for each decision of a set, O(p^2).
 
     Source: own; compared with all thresholds in tests/decisions/test_thresholds.py.
 
@@ -256,7 +256,7 @@ def best_threshold(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) -> 
     y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.Sets`; decisions of
         unknown label (-1 in a batch) have no loss and are left out
     scores : (p,) or flat (total,), finite; the larger, the more likely positive
-    loss : any loss of labels, or its name
+    loss : any loss of labels, or what :func:`setwise.losses.as_loss` takes for one
 
     Returns
     -------

@@ -96,8 +96,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     ----------
     estimator : a classifier with ``predict_proba`` or ``decision_function``. None takes
         ``make_pipeline(StandardScaler(), LogisticRegression())``
-    loss : a loss of labels, its name (``setwise list`` shows them), or a metric or scorer of scikit-learn that is one
-        minus a loss, as ``f1_score``
+    loss : a loss of labels, its name (``setwise list`` shows them), a metric or scorer of scikit-learn, as
+        ``f1_score``, or a function ``f(y_true, y_pred)`` of yours, see :class:`~setwise.losses.MetricLoss`
     strategies : ``"auto"`` tries all strategies that fit; or a list of names or of strategy objects. The tuned
         threshold is always tried
     cv : the number of folds, a splitter, or splits that put each row into one test fold, or into none, as
@@ -350,7 +350,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     ) -> float:
         """``1 - mean loss`` over the sets of (X, y), which are made as in :meth:`fit`; the loss is ``loss_``.
 
-        With costs of each row it is minus the mean cost of a row.
+        With costs of each row it is minus the mean cost of a row, and of a function of yours its mean value, or minus
+        this where less is better.
 
         Parameters
         ----------
@@ -376,7 +377,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             if self._grouped:
                 warn_of_forgotten_groups("score")
         costs = {"tp": tp_cost, "fp": fp_cost, "fn": fn_cost, "tn": tn_cost}
-        loss = with_costs(self.loss_, X, costs, "score")
+        loss = with_costs(self.loss_, X, costs, "score").reported
         labels = self.predict(X, groups, tp_cost=tp_cost, fp_cost=fp_cost, fn_cost=fn_cost, tn_cost=tn_cost)
         known = [0, 1] if self._outputs is not None else self.classes_.tolist()
         target = as_known(y, labels.shape, known)
@@ -402,7 +403,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         if prefit == self.refit:
             raise ValueError(f"refit must be {not self.refit} with cv={self.cv!r}; got refit={self.refit}.")
         plain = as_loss(self.loss)
-        loss = with_costs(plain, X, costs, "fit")
+        loss = with_costs(plain, X, costs, "fit").reported
         layout: Any = self.average
         problem = problem_of(
             X, y, loss, groups=groups, sample_weight=sample_weight, pos_label=self.pos_label, average=layout

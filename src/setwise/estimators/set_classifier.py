@@ -331,7 +331,7 @@ class SetClassifier(LinearSetClassifier):
         scores = self.decision_function(X)
         labels = as_target_like(y, scores.shape if self._matrix else scores.shape[:1])
         grouping = group(labels, groups, self.average, self.classes_)
-        return loss.as_score(grouping.mean_loss(loss, scores, sample_weight), len(labels))
+        return loss.as_score(grouping.mean_loss(loss.reported, scores, sample_weight), len(labels))
 
     @property
     def _matrix(self) -> bool:

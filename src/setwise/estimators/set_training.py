@@ -21,7 +21,7 @@ from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
-from setwise.core.pages import EXACT_THRESHOLD
+from setwise.core.pages import EXACT_THRESHOLD, FUNCTION_OF_LABELS
 from setwise.core.risk import Features
 from setwise.core.surrogate import Surrogate
 from setwise.decisions import best_threshold, label_thresholds
@@ -40,7 +40,9 @@ from setwise.estimators.objective import (
 )
 from setwise.estimators.sets import Grouping, as_ids, as_target, group, labels_of
 from setwise.estimators.splits import FOLDS, Split, folds, row_keys
+from setwise.inference.enumeration import Enumeration
 from setwise.losses import as_loss
+from setwise.losses.functions import calls_labels
 from setwise.losses.row_costs import RowCosts
 
 CS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2)
@@ -432,6 +434,13 @@ def problem_of(
         target = classes[cheaper.astype(np.intp)]
     grouping = group(target, groups, model.average, classes)
     loss, trained = (loss_for(one, grouping, model.pos_label) for one in (loss, trained))
+    largest = int(grouping.batch.sizes.max())
+    if calls_labels(loss) and largest > Enumeration().limit:
+        raise Refusal(
+            f"{type(model).__name__} refuses {loss!r} for a set of {largest:,} decisions: training would call "
+            "the function for all labelings. Use MeasureClassifier, or CountFunctionLoss(f) for f(fn, fp, P, N).",
+            FUNCTION_OF_LABELS,
+        )
     train = train_loss(model.surrogate, trained, class_weights(model.class_weight, grouping, target))
     ids = None if groups is None else as_ids(groups, len(target))
     more = model.surrogate, model.start, intercept, sample_weight, threads(model.n_jobs), path
@@ -481,7 +490,8 @@ def cross_fitted_scores(problem: SetProblem, held_out: Values, splits: list[Spli
         )
         for j, scores in enumerate(held_out):
             best = thresholds(loss, others, scores[rest])
-            found[k, j] = score_loss.as_score(fold.mean_loss(score_loss, scores[test] - best, weight), len(test))
+            lost = fold.mean_loss(score_loss.reported, scores[test] - best, weight)
+            found[k, j] = score_loss.as_score(lost, len(test))
     return found
 
 

@@ -13,7 +13,7 @@ from setwise.core.registry import discover
 from setwise.core.single_labels import EqualCosts, GivenCosts, NearestHammingCosts
 from setwise.core.terms import Trait
 from setwise.losses.label_sets import NearestCosts
-from setwise.losses.names import forms, is_needed, loss_of, losses_of, text_of
+from setwise.losses.names import forms, is_needed, loss_of, loss_of_function, losses_of
 from setwise.losses.row_costs import savings_score
 
 LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
@@ -111,16 +111,18 @@ def loss_forms() -> dict[str, str]:
 
 
 def as_loss(loss: object) -> Loss:
-    """The loss itself, or the one that a text names, as ``"f1"`` and ``"fbeta:2"``, or a metric of scikit-learn.
+    """The loss itself, or that of a text, as ``"fbeta:2"``, of a metric or scorer, or of a function of labels.
 
     Texts are those of :func:`parse_losses`, of one loss. The names, functions and scorers of scikit-learn stand for one
-    minus their value: ``"accuracy"``, ``"roc_auc"``, ``f1_score``, ``make_scorer(fbeta_score, beta=2)``.
+    minus their value: ``"accuracy"``, ``"roc_auc"``, ``f1_score``, ``make_scorer(fbeta_score, beta=2)``. A function
+    ``f(y_true, y_pred)`` of yours is a cost, of which less is better, and ``make_scorer(f)`` a gain; both are a
+    :class:`MetricLoss`.
 
     Source: this library.
 
     Parameters
     ----------
-    loss : a loss, a text, or a metric or scorer of scikit-learn
+    loss : a loss, a text, a metric or scorer of scikit-learn, or a function of (y_true, y_pred)
 
     Returns
     -------
@@ -130,20 +132,23 @@ def as_loss(loss: object) -> Loss:
     Raises
     ------
     TypeError : for anything else
-    ValueError : with one sentence, for a name that no loss has, or for parameters that it does not take
+    ValueError : with one sentence, for a name that no loss has, for parameters that it does not take, and for scorers
+        that do not judge labels
 
     Examples
     --------
     >>> from setwise.losses import as_loss
-    >>> as_loss("f1"), as_loss("accuracy")
-    (FBeta(beta=1.0, zero_division=1.0), ErrorRate())
+    >>> as_loss("f1"), as_loss("accuracy"), as_loss(lambda y_true, y_pred: (y_true != y_pred).sum())
+    (FBeta(beta=1.0, zero_division=1.0), ErrorRate(), MetricLoss(<lambda>))
     """
     if isinstance(loss, Loss):
         return loss
-    text = loss if isinstance(loss, str) else text_of(loss)
-    if text is None:
+    found = loss if isinstance(loss, str) else loss_of_function(loss)
+    if found is None:
         raise TypeError(f"loss must be a loss or its name, as Jaccard() or 'jaccard'; got {shown(loss)}.")
-    return _PLAIN[text]() if text in _PLAIN else loss_of(text.lower(), LOSSES)
+    if isinstance(found, Loss):
+        return found
+    return _PLAIN[found]() if found in _PLAIN else loss_of(found.lower(), LOSSES)
 
 
 def __getattr__(name: str) -> Any:

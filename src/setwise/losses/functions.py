@@ -1,8 +1,9 @@
-"""Losses that a user writes: a function of the counts, or a set function of the mistakes, and what they promise."""
+"""Losses that a user writes: of the counts, of the mistakes with what they promise, or of true and predicted labels."""
 
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, final
 
@@ -12,12 +13,12 @@ from numpy.typing import ArrayLike
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch, Sets
 from setwise.core.bound_loss import BoundLoss
-from setwise.core.checks import Bools, Values, as_array, shown
+from setwise.core.checks import Bools, Values, as_array, as_flag, shown
 from setwise.core.counts import Formula
 from setwise.core.enumerate import search_shapes, shapes_of_table
 from setwise.core.exceptions import BrokenPromise, Refusal
-from setwise.core.loss import CountLoss, Loss
-from setwise.core.pages import FUNCTION_OF_MISTAKES
+from setwise.core.loss import Combination, CountLoss, Loss
+from setwise.core.pages import FUNCTION_OF_LABELS, FUNCTION_OF_MISTAKES
 from setwise.core.terms import CURVATURES, SHAPES, Mistakes, SetFunction, Trait
 
 
@@ -329,6 +330,155 @@ class SetFunctionLoss(Loss):
 
     def __repr__(self) -> str:
         return f"SetFunctionLoss({getattr(self.f, '__name__', type(self.f).__name__)})"
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class MetricLoss(Loss):
+    """``f(y_true, y_pred)`` for any Python function f, counted from ``f(y_true, y_true)``; one call for each value.
+
+    A plain function stands for this loss wherever a loss is taken, and so does ``make_scorer(f)`` of scikit-learn. The
+    loss of a gain is what the labels lose against the true ones, ``f(y_true, y_true) - f(y_true, y_pred)``, and that of
+    a cost is ``f(y_true, y_pred) - f(y_true, y_true)``. So f may be negative, as a profit is. ``score`` of estimators
+    is f of a gain and -f of a cost, as with scorers of scikit-learn.
+
+    f is called with the rows of folds and bootstrap samples too, so it should read labels alone: costs of single rows
+    are :class:`RowCosts`. A threshold takes one call of f for each row, O(n^2) in all. Where f depends on the counts of
+    mistakes alone, :class:`CountFunctionLoss` is far faster, and can be trained for. Rows of a set come in their order,
+    and rows of unknown label are left out. Weights of rows are refused.
+
+    Source: this library.
+
+    Parameters
+    ----------
+    f : takes ``y_true`` and ``y_pred``, int64 of shape (p,), 1 where positive, and returns one finite number in any
+        unit
+    greater_is_better : whether f is a gain, as in ``make_scorer``; by default it is a cost
+    from_best : False leaves ``f(y_true, y_true)`` out, so that the loss may be negative; reports print it so
+
+    Raises
+    ------
+    Refusal : for decisions with more than two labels
+    TypeError : if f is no function of two arguments, or the others are not True or False
+    ValueError : if f raises an error, returns anything but one finite number, or is better for other labels than for
+        the true ones
+
+    Examples
+    --------
+    >>> from setwise.decisions import best_threshold
+    >>> from setwise.losses import MetricLoss
+    >>> def profit(y_true, y_pred):  # a hit earns 9, a call costs 2
+    ...     return 9.0 * (y_true & y_pred).sum() - 2.0 * y_pred.sum()
+    >>> loss = MetricLoss(profit, greater_is_better=True)
+    >>> loss([1, 1, 0, 0], [1, 0, 1, 0])  # a profit of 5 instead of 14
+    9.0
+    >>> best_threshold([1, 0, 1, 0], [0.9, 0.6, 0.4, 0.1], loss).threshold
+    0.25
+    """
+
+    f: Callable[..., float]
+    greater_is_better: bool = False
+    from_best: bool = True
+
+    name: ClassVar[str] = "metric"
+    traits = frozenset()
+
+    def __post_init__(self) -> None:
+        check_function(self.f, "y_true, y_pred")
+        as_flag(self.greater_is_better, "greater_is_better")
+        as_flag(self.from_best, "from_best")
+
+    @classmethod
+    def examples(cls, p: int) -> "list[MetricLoss]":
+        return [MetricLoss(_profit, greater_is_better=True), MetricLoss(_share_wrong)]
+
+    @property
+    def reported(self) -> "MetricLoss":
+        """Minus f where it is a gain, else f, without the value of the true labels."""
+        return replace(self, from_best=False)
+
+    def as_score(self, loss: float, n: float) -> float:
+        """Minus the mean loss as it is ``reported``: f where it is a gain, else -f."""
+        return -loss
+
+    def _bind(self, batch: Sets) -> BoundLoss:
+        if not isinstance(batch, Sets):
+            raise Refusal(
+                f"{self!r} refuses {type(batch).__name__}: f is a function of binary decisions.", FUNCTION_OF_LABELS
+            )
+        # The values of the true labels are asked for once.
+        return BoundLoss(batch, (SetFunction(partial(self._values, {}), self.traits),))
+
+    def _values(self, known: dict[bytes, float], sets: Sets, mistakes: Bools) -> Values:
+        return np.array([self._loss(known, y, y ^ wrong) for y, wrong in _known(sets, mistakes)])
+
+    def _loss(self, known: dict[bytes, float], y: Bools, guess: Bools) -> float:
+        best, value = self._best(known, y), self._call(y, guess)
+        # The sums of two calls may be rounded in different ways.
+        if value > best + 1e-9 * max(abs(best), abs(value)):
+            sign = 1.0 if self.greater_is_better else -1.0
+            other = "f, as a cost" if self.greater_is_better else "MetricLoss(f, greater_is_better=True)"
+            raise ValueError(
+                f"f must be best for the true labels; {self!r} has {sign * value:g} for others and {sign * best:g} for "
+                f"these. Where {'less' if self.greater_is_better else 'more'} is better, give {other}."
+            )
+        return max(best - value, 0.0) if self.from_best else -value
+
+    def _best(self, known: dict[bytes, float], y: Bools) -> float:
+        key = y.tobytes()
+        if key not in known:
+            known[key] = self._call(y, y)
+        return known[key]
+
+    def _call(self, y: Bools, guess: Bools) -> float:
+        """What f returns for labels where it is a gain, else minus this; 0 for no labels."""
+        if not len(y):
+            return 0.0
+        called = f"{_name(self.f)} of {len(y):,} labels with {int(y.sum()):,} positives, {int(guess.sum()):,} predicted"
+        try:
+            found = self.f(y.astype(np.int64), guess.astype(np.int64))
+        except Exception as error:
+            raise ValueError(f"{called}, raised {type(error).__name__}: {str(error).rstrip('.')}.") from error
+        if np.ndim(found) or np.asarray(found).dtype.kind not in "biuf":
+            raise ValueError(
+                f"f must return one finite number; got {shown(found)} from {called}. "
+                "CountFunctionLoss takes functions of fn and fp."
+            )
+        if not np.isfinite(found):
+            raise ValueError(f"f must return one finite number; got {float(found)} from {called}.")
+        return float(found) if self.greater_is_better else -float(found)
+
+    def __repr__(self) -> str:
+        return f"MetricLoss({_name(self.f)}{', greater_is_better=True' if self.greater_is_better else ''})"
+
+
+def calls_labels(loss: Loss) -> bool:
+    """Whether a loss is a :class:`MetricLoss` or is made of one, so that its values are calls of a function."""
+    parts = [part for _, part in loss.parts] if isinstance(loss, Combination) else [getattr(loss, "loss", None)]
+    return isinstance(loss, MetricLoss) or any(calls_labels(part) for part in parts if isinstance(part, Loss))
+
+
+def _known(sets: Sets, mistakes: Bools | None = None) -> "Iterable[tuple[Bools, Bools]]":
+    """The true labels and the mistakes of each set, without rows of unknown label."""
+    wrong = np.zeros(sets.total, dtype=bool) if mistakes is None else mistakes
+    for a, b in pairwise(sets.offsets):
+        kept = slice(None) if sets.known is None else sets.known[a:b]
+        yield sets.truth[a:b][kept], wrong[a:b][kept]
+
+
+def _name(f: Any) -> str:
+    """The name of a function; of a partial one that of the function inside."""
+    return _name(f.func) if isinstance(f, partial) else str(getattr(f, "__name__", type(f).__name__))
+
+
+def _profit(y_true: Any, y_pred: Any) -> float:
+    """A gain: a hit earns 3, a call costs 1."""
+    return float(3.0 * (y_true & y_pred).sum() - y_pred.sum())
+
+
+def _share_wrong(y_true: Any, y_pred: Any) -> float:
+    """A cost."""
+    return float(np.mean(y_true != y_pred))
 
 
 def _root_of_mistakes(y: Bools, mistakes: Bools) -> float:

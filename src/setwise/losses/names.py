@@ -9,12 +9,14 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
+from functools import partial
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin
 
 from setwise.core.checks import as_text, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import CountLoss, Loss
+from setwise.losses.functions import MetricLoss, takes
 
 Kinds = Mapping[str, type[Loss]]
 
@@ -23,13 +25,20 @@ SYNONYMS = {
     "accuracy": "error_rate", "accuracy_score": "error_rate",
     "balanced_accuracy": "balanced_error", "balanced_accuracy_score": "balanced_error",
     "f1_score": "f1", "f2": "fbeta:2", "f0.5": "fbeta:0.5", "fbeta_score": "fbeta", "jaccard_score": "jaccard",
-    "matthews_corrcoef": "mcc", "roc_auc": "auc", "roc_auc_score": "auc",
+    "f1_macro": "mean_over_classes:f1", "jaccard_macro": "mean_over_classes:jaccard",
+    "matthews_corrcoef": "mcc", "cohen_kappa": "kappa", "cohen_kappa_score": "kappa",
+    "roc_auc": "auc", "roc_auc_score": "auc",
     "average_precision_score": "average_precision", "ndcg_score": "ndcg",
+    "hamming_loss": "error_rate", "zero_one_loss": "error_rate",
 }  # fmt: skip
-"""Names of measures in scikit-learn and where images are segmented, and the losses that are one minus these."""
+"""Names of scikit-learn and where images are segmented, and the losses that are one minus these, or these themselves.
+"""
 
 ONE_SIDED = {"precision": "few", "precision_score": "few", "recall": "all", "recall_score": "all"}
 """Measures that are best where few rows, or all, are predicted positive."""
+
+OF_PROBABILITIES = ("log_loss", "neg_log_loss", "brier_score_loss", "neg_brier_score")
+"""Measures of scikit-learn that judge probabilities."""
 
 FACTOR = re.compile(r"([-+0-9.eE]+)\s*\*\s*(.*)", re.DOTALL)
 """A factor before a loss."""
@@ -67,27 +76,46 @@ def loss_of(text: str, kinds: Kinds) -> Loss:
         raise ValueError(f"loss {shown(text)} is no sum of losses: {error}") from None
 
 
-def text_of(metric: Any) -> str | None:
-    """The text of the loss that a metric or scorer of scikit-learn asks for; None for anything else.
+def loss_of_function(metric: Any) -> str | MetricLoss | None:
+    """The loss, or its text, that a metric, scorer or function ``f(y_true, y_pred)`` asks for; None for anything else.
 
-    Raises ValueError for a metric that no loss stands for, and for arguments that change it otherwise.
+    Raises ValueError for metrics and scorers that judge no labels, or are said to be better in the wrong direction.
     """
     function, given = getattr(metric, "_score_func", metric), dict(getattr(metric, "_kwargs", {}))
-    name = str(getattr(function, "__name__", ""))
-    if not str(getattr(function, "__module__", "")).startswith("sklearn.metrics") or not name:
+    if not callable(function) or isinstance(function, type):
         return None
-    if given.get("average") == "binary":
-        del given["average"]
-    if getattr(metric, "_sign", 1) < 0:
-        raise ValueError(f"a scorer of {name} must have greater_is_better=True; got False.")
-    if name not in SYNONYMS:
-        raise ValueError(f"there is no loss for {name} of scikit-learn; there are losses for {', '.join(METRICS)}.")
-    if set(given) - {"beta"} or (name == "fbeta_score") != ("beta" in given):
-        raise ValueError(f"{name} is taken {'with beta alone' if name == 'fbeta_score' else 'alone'}; got {given!r}.")
-    return f"{SYNONYMS[name]}{''.join(f':{value}' for value in given.values())}"
+    name, scorer = str(getattr(function, "__name__", "")), function is not metric
+    known = str(getattr(function, "__module__", "")).startswith("sklearn.metrics")
+    gain = scorer and getattr(metric, "_sign", 1) > 0
+    if known and name in (*ONE_SIDED, *OF_PROBABILITIES) and set(given) <= {"average"}:
+        return name
+    if known and name in SYNONYMS:
+        if scorer and gain == name.endswith("_loss"):
+            raise ValueError(f"a scorer of {name} must have greater_is_better={not gain}; got {gain}.")
+        if given.get("average") == "binary":
+            del given["average"]
+        # The scorers of the macro average come so from scikit-learn.
+        if given == {"average": "macro", "pos_label": None} and name.replace("_score", "_macro") in SYNONYMS:
+            return name.replace("_score", "_macro")
+        if set(given) <= {"beta"} and (name == "fbeta_score") == ("beta" in given):
+            return f"{SYNONYMS[name]}{''.join(f':{value}' for value in given.values())}"
+        if not scorer:
+            raise ValueError(f"{name} needs beta; give make_scorer({name}, beta=2), or 'fbeta:2'.")
+    elif known and not scorer:
+        near = difflib.get_close_matches(name, METRICS, 1)
+        raise ValueError(
+            f"there is no loss for {name} of scikit-learn; there are losses for {', '.join(near or METRICS)}. "
+            "A scorer of labels, as make_scorer makes it, is taken as a function."
+        )
+    reads = getattr(metric, "_response_method", "predict")
+    if reads != "predict":
+        raise ValueError(f"a scorer of {name} must judge labels, response_method='predict'; got {reads!r}.")
+    if not takes(function, 2):
+        raise TypeError(f"loss must be a function of (y_true, y_pred) or a scorer of make_scorer; got {shown(metric)}.")
+    return MetricLoss(partial(function, **given) if given else function, gain)
 
 
-METRICS = tuple(name for name in SYNONYMS if name.endswith(("_score", "_corrcoef")))
+METRICS = tuple(name for name in SYNONYMS if name.endswith(("_score", "_corrcoef", "_loss")))
 """The functions of ``sklearn.metrics`` that losses stand for."""
 
 
@@ -174,6 +202,8 @@ def _kind(name: str, kinds: Kinds) -> type[Loss]:
         raise ValueError(
             f"{plain} alone is best where {ONE_SIDED[plain]} rows are predicted positive; use f1, fbeta:2 or a floor."
         )
+    if plain in OF_PROBABILITIES:
+        raise ValueError(f"{plain} judges probabilities; a loss judges labels, as f1, or an order of rows, as roc_auc.")
     near = difflib.get_close_matches(plain, [*kinds, *SYNONYMS], 1)
     raise ValueError(f"there is no loss {shown(name)}; use {', '.join(near or forms(kinds).values())}.")
 

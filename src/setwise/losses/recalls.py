@@ -1,4 +1,4 @@
-"""Losses of the two recalls: 1 - their geometric mean, 1 - their harmonic mean, and 1 - Matthews' correlation."""
+"""Losses of both classes: 1 - the geometric or harmonic mean of their recalls, 1 - Matthews' correlation or kappa."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -6,7 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.checks import Values
-from setwise.core.counts import Curvature, convex_monge
+from setwise.core.counts import Curvature, Quotient, convex_monge, linear
 from setwise.core.loss import CountLoss
 from setwise.core.terms import CURVATURES, Trait
 
@@ -93,6 +93,43 @@ def _derivatives(q: Values, p: Values, scale: Values) -> tuple[Values, Values]:
     r, tilt = q * (p - q), p - 2.0 * q
     h = 1.0 / (np.sqrt(scale) * np.sqrt(r))
     return -0.5 * h * tilt / r, h * (0.75 * (tilt / r) ** 2 + 1.0 / r)
+
+
+@final
+@dataclass(frozen=True)
+class CohenKappa(CountLoss):
+    """``(P + N) (fn + fp) / (2 P N + (P - N) (fn - fp))``, 1 - ``sklearn.metrics.cohen_kappa_score``; in [0, 2].
+
+    Kappa is ``(a - e) / (1 - e)`` with the accuracy a and the accuracy e that labels drawn at random would have, in the
+    same numbers as in truth and prediction. The loss is 0 if they agree and 1 if they agree as chance does; it is
+    increasing. If truth and prediction are the same one class, the formula is 0/0 and the loss 0; scikit-learn then
+    returns NaN.
+
+    Source: Cohen (1960).
+
+    Examples
+    --------
+    >>> from setwise.losses import CohenKappa
+    >>> CohenKappa()([1, 1, 0, 0], [1, 0, 0, 0]), CohenKappa()([1, 1, 0, 0], [0, 0, 1, 1])
+    (0.5, 2.0)
+    >>> CohenKappa()([0, 0, 0], [0, 0, 0]), CohenKappa()([0, 0, 0], [0, 1, 0])  # one class only
+    (0.0, 1.0)
+    """
+
+    name: ClassVar[str] = "kappa"
+    traits = frozenset({Trait.INCREASING, Trait.COUNTS})
+    denied = CURVATURES
+    diluted = True
+    """True: the derivatives by P and N have the signs of ``-N (N + fn - fp)`` and ``-P (P - fn + fp)``."""
+    monge = True
+    """True: the mixed derivative has the sign of ``-(P - N)^2 (fn + fp)``."""
+
+    def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
+        whole = 2.0 * P * N + (P - N) * (fn - fp)
+        return (P + N) * (fn + fp) / np.where(whole > 0, whole, 1.0)
+
+    def quotient(self, P: Values, N: Values) -> Quotient:
+        return linear(len(P), 0.0, P + N, P + N), linear(len(P), 2.0 * P * N, P - N, N - P)
 
 
 def recalls(fn: Values, fp: Values, P: Values, N: Values) -> tuple[Values, Values]:

@@ -16,6 +16,7 @@ from setwise.decisions.task import Task
 from setwise.estimators.selection.out_of_fold import ColumnScaling
 from setwise.estimators.selection.strategies import Base, Evidence, Rule, Strategy
 from setwise.estimators.set_classifier import SetClassifier
+from setwise.losses.functions import calls_labels
 
 WIDEST = 200
 """Tables with more columns than this are left out, for they would drown the log-odds."""
@@ -39,6 +40,13 @@ def linear_rule(evidence: Evidence, task: Task, model: SetClassifier, rows: bool
         warnings.simplefilter("ignore", UserWarning)
         model.fit(scaling(features), task.truth.astype(np.int64), groups=task.groups)
     return LinearRule(model.coef_, model.intercept_, scaling, rows, least)
+
+
+def _refuses_function(name: str, task: Task) -> str | None:
+    """The sentence that refuses a loss whose values are calls of a function of labels."""
+    if calls_labels(task.loss):
+        return f"{name} refuses {task.loss!r}: training would call the function for all labelings."
+    return None
 
 
 @final
@@ -128,13 +136,16 @@ class RampStack(Strategy):
     def __post_init__(self) -> None:
         as_factor(self.C, "C")
 
+    def refuses_data(self, task: Task) -> str | None:
+        return _refuses_function(self.name, task)
+
     def refuses(self, task: Task, base: Base) -> str | None:
         if not task.is_matrix and not usable(base.numbers):
             return (
                 "ramp refuses y of shape (n,) without columns of X, where it is another threshold: X must be a dense "
                 f"table of numbers, of {WIDEST} columns at most."
             )
-        return None
+        return self.refuses_data(task)
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         model = SetClassifier(task.loss, "ramp", C=self.C, average=task.average, start=LogisticRegression())
@@ -191,7 +202,7 @@ class Stack(Strategy):
     def refuses_data(self, task: Task) -> str | None:
         if task.spans_rows:
             return "stack refuses a loss of all rows as one set, whose convex bound often says nothing: use 'ramp'."
-        return None
+        return _refuses_function(self.name, task)
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         model = SetClassifier(task.loss, "convex", C=self.C, average=task.average)

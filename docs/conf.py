@@ -62,7 +62,7 @@ html_theme_options = {
     "logo": {"text": "setwise"},
     "show_prev_next": True,
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -54,6 +54,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "show_signature": False,
     "plot_gallery": "True",
+    "parallel": 2,
 }
 
 html_theme = "pydata_sphinx_theme"
@@ -67,6 +68,7 @@ html_theme_options = {
     "logo": {"text": "setwise"},
     "show_prev_next": True,
     "navbar_align": "left",
+    "collapse_navigation": True,
     "header_links_before_dropdown": 7,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

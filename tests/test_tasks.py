@@ -51,7 +51,7 @@ def test_an_unknown_task_is_refused(capsys):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_start_page_is_short_and_names_three_to_five_further_ones(task):
+def test_a_start_page_is_short_and_leads_to_three_to_five_places(task):
     page = DOCS / f"{TASKS[task].page}.md"
     text = page.read_text("utf-8")
     assert text.startswith(f"# {TASKS[task].title}\n")
@@ -63,9 +63,9 @@ def test_a_start_page_is_short_and_names_three_to_five_further_ones(task):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_page_of_a_task_has_code_after_300_words(task):
+def test_a_page_of_a_task_has_code_within_300_words(task):
     pages = listed(DOCS / f"{TASKS[task].page}.md")
-    assert pages
+    assert len(pages) >= 3
     for page in pages:
         assert len(CODE.split(page.read_text("utf-8"))[0].split()) <= 300, page.name
 

@@ -8,7 +8,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from packages import PACKAGES, literal, own_methods
-from setwise.core.tasks import TASKS, Task
+from setwise.core.tasks import TASKS, TaskNames
 from setwise.losses import LOSSES
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ SECTIONS = {"Parameters", "Attributes", "Returns", "Yields", "Raises"}
 INDEX = """Reference
 =========
 
-The names to start with, by task. ``setwise list --for tables`` prints the same in a terminal.
+The names to start with, by task. ``setwise list --for tables`` prints the same in a terminal. All are below
+``setwise``: for ``decisions.best_threshold`` write ``from setwise.decisions import best_threshold``.
 
 """
 
@@ -115,11 +116,12 @@ def make(app: "Sphinx") -> None:
     write(folder / "index.rst", INDEX + "".join(of_task(task, pages) for task in TASKS.values()) + TREE)
 
 
-def of_task(task: Task, pages: dict[int, str]) -> str:
+def of_task(task: TaskNames, pages: dict[int, str]) -> str:
     """The names of one task in a table, with their pages."""
     rows = ""
     for name, words in task.names.items():
         package, _, short = f"setwise.{name}".rpartition(".")
+        words = re.sub(r"'([\w:]+)'", r'``"\1"``', words)
         rows += f"   * - :doc:`{name} <{pages[id(getattr(import_module(package), short))]}>`\n     - {words}\n"
     return heading(task.title, "-") + f"Start page: :doc:`/{task.page}`.\n\n{TABLE}{rows}\n"
 

@@ -6,7 +6,7 @@ from typing import final
 
 @final
 @dataclass(frozen=True)
-class Task:
+class TaskNames:
     """A task, and the names that solve it.
 
     Parameters
@@ -22,7 +22,7 @@ class Task:
 
 
 TASKS = {
-    "tables": Task(
+    "tables": TaskNames(
         "Tables",
         "tables/index",
         {
@@ -47,7 +47,7 @@ TASKS = {
             "losses.PrecisionAtK": "precision among the 20 largest scores: 'precision_at_k:20'",
         },
     ),
-    "costs": Task(
+    "costs": TaskNames(
         "Costs and floors",
         "costs/index",
         {
@@ -60,12 +60,12 @@ TASKS = {
             "compare.FlooredThreshold": "a floor inside MeasureClassifier",
             "losses.savings_score": "the share of the cost that predictions save",
             "SVMperf": "a linear model that counts positives well (quantification)",
-            "losses.RowCosts": "costs of each row, as RowCosts(fp=5, fn='amount')",
+            "losses.RowCosts": "costs of each row, as numbers or columns of the table",
             "losses.ClassWeightedHamming": "an alarm costs 1 and a miss 5: 'class_weighted_hamming:1:5'",
             "losses.KLD": "error of the predicted share of positives: 'kld'",
         },
     ),
-    "segmentation": Task(
+    "segmentation": TaskNames(
         "Segmentation",
         "segmentation/index",
         {
@@ -83,7 +83,7 @@ TASKS = {
             "losses.MeanOverClasses": "mean IoU of several classes: 'mean_over_classes:jaccard'",
         },
     ),
-    "labels": Task(
+    "labels": TaskNames(
         "Many labels",
         "labels/index",
         {
@@ -98,7 +98,7 @@ TASKS = {
             "losses.Hamming": "number of wrong labels: 'hamming'",
         },
     ),
-    "structured": Task(
+    "structured": TaskNames(
         "Structured prediction",
         "structured/index",
         {

@@ -1,9 +1,14 @@
 """The configuration of the site: ``sphinx-build -W docs build/site``."""
 
+import os
 import sys
 from pathlib import Path
 
-import setwise
+# Examples are small: threads that wait for one another cost more than they gain, most on a busy machine.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import setwise  # noqa: E402
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "extensions"))
@@ -17,7 +22,7 @@ language = "en"
 extensions = [
     "myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.linkcode", "sphinx_copybutton", "sphinx_design",
     "sphinx_gallery.gen_gallery", "api_pages", "drawings", "formulas", "loss_pages", "source_links", "thumbnails",
-    "plus_minus",
+    "plus_minus", "markdown_pages", "search_words",
 ]  # fmt: skip
 exclude_patterns = ["extensions", "gallery/**/*.py", "gallery/*.ipynb", "**/*.py.md5"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -49,6 +54,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "show_signature": False,
     "plot_gallery": "True",
+    "parallel": 2,
 }
 
 html_theme = "pydata_sphinx_theme"
@@ -62,11 +68,17 @@ html_theme_options = {
     "logo": {"text": "setwise"},
     "show_prev_next": True,
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "collapse_navigation": True,
+    "header_links_before_dropdown": 7,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_search_scorer = str(HERE / "extensions/scorer.js")
+html_copy_source = False
 html_math_renderer = "mathml"
+
+# Headings of the pages that markdown_pages writes.
+text_sectionchars = "=-~^\"+"

@@ -8,6 +8,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from packages import PACKAGES, literal, own_methods
+from setwise.core.tasks import TASKS, TaskNames
 from setwise.losses import LOSSES
 
 if TYPE_CHECKING:
@@ -17,16 +18,45 @@ ENTRY = re.compile(r"(\S.*?) : (.*)")
 SECTIONS = {"Parameters", "Attributes", "Returns", "Yields", "Raises"}
 
 
-INDEX = """API
-===
+INDEX = """Reference
+=========
+
+The names to start with, by task. ``setwise list --for tables`` prints the same in a terminal. All are below
+``setwise``: for ``decisions.best_threshold`` write ``from setwise.decisions import best_threshold``.
+
+"""
+
+TREE = """For those who extend setwise
+----------------------------
+
+- :doc:`packages` lists all public names, of which users need few.
+- :doc:`/losses/index` has a page for each loss.
+- :doc:`/notation` and :doc:`/glossary` say what symbols and words mean.
+
+.. toctree::
+   :hidden:
+
+   packages
+   /losses/index
+   /notation
+   /glossary
+"""
+
+ALL = """All packages
+============
 
 Every public name has a page with what it computes, its arguments with their shapes, what it refuses, where it comes
-from, and an example that runs in the tests. The losses have :doc:`pages of their own </losses/index>`.
+from, and an example that runs in the tests. Most of them are for those who write a loss, a surrogate, an inference or
+a learner of their own. The names to start with are on :doc:`one page <index>`.
 
 .. toctree::
    :maxdepth: 1
 
 """
+
+
+TABLE = ".. list-table::\n   :widths: 30 70\n\n"
+"""The head of a table of names and words."""
 
 
 def heading(text: str, line: str = "=") -> str:
@@ -68,7 +98,7 @@ def make(app: "Sphinx") -> None:
     A loss has a page among the losses.
     """
     folder, pages = Path(app.srcdir) / "api", {id(kind): f"/losses/{kind.name}" for kind in LOSSES.values()}
-    write(folder / "index.rst", INDEX + "".join(f"   {package}\n" for package in PACKAGES))
+    write(folder / "packages.rst", ALL + "".join(f"   {package}\n" for package in PACKAGES))
     for package in PACKAGES:
         module = import_module(package)
         rows, entries = [], []
@@ -80,9 +110,20 @@ def make(app: "Sphinx") -> None:
                 entries.append(f"   {name} <{target}>\n")
                 write(folder / f"{target}.rst", page(package, name, held))
             rows.append(f"   * - :doc:`{name} <{pages[id(held)]}>`\n     - {summary(text)}\n")
-        table = ".. list-table::\n   :widths: 30 70\n\n" + "".join(rows)
+        table = TABLE + "".join(rows)
         tree = "\n.. toctree::\n   :hidden:\n\n" + "".join(entries) if entries else ""
         write(folder / f"{package}.rst", heading(package) + f"{inspect.getdoc(module)}\n\n{table}{tree}")
+    write(folder / "index.rst", INDEX + "".join(of_task(task, pages) for task in TASKS.values()) + TREE)
+
+
+def of_task(task: TaskNames, pages: dict[int, str]) -> str:
+    """The names of one task in a table, with their pages."""
+    rows = ""
+    for name, words in task.names.items():
+        package, _, short = f"setwise.{name}".rpartition(".")
+        words = re.sub(r"'([\w:]+)'", r'``"\1"``', words)
+        rows += f"   * - :doc:`{name} <{pages[id(getattr(import_module(package), short))]}>`\n     - {words}\n"
+    return heading(task.title, "-") + f"Start page: :doc:`/{task.page}`.\n\n{TABLE}{rows}\n"
 
 
 def skip(_app: "Sphinx", _what: str, name: str, held: object, skipped: bool, _options: object) -> bool:

@@ -36,7 +36,7 @@ def make(app: Sphinx) -> None:
         up = "../" * (relative.count("/") + 2)
         body = f".. literalinclude:: {up}{relative}\n   :language: python\n   :linenos:\n   :lineno-match:\n"
         page = Path(app.srcdir) / f"{page_of(relative, '#')}.rst"
-        write(page, f":orphan:\n\n{relative}\n{'=' * len(relative)}\n\n{body}")
+        write(page, f":orphan:\n:nosearch:\n\n{relative}\n{'=' * len(relative)}\n\n{body}")
 
 
 def linked_files(docs: Path) -> Iterator[str]:

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from setwise import __version__
 from setwise.core.files import in_line, is_standard_output, visible
+from setwise.core.tasks import TASKS
 
 DESCRIPTION = (
     "Predictors trained for the measure they are judged by, when that measure judges a set of decisions together."
@@ -151,6 +152,7 @@ def options_parser() -> Parser:
     add = commands.add_parser(
         "list", help="losses, surrogates, methods of inference, learners, label spaces and strategies, one line each"
     )
+    add.add_argument("--for", dest="task", choices=TASKS, help="only the functions, classes and losses of one task")
     add.set_defaults(run=_list)
     return parser
 
@@ -301,6 +303,11 @@ def _predict(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     """The command ``setwise list``."""
+    if options.task is not None:
+        task = TASKS[options.task]
+        print(f"{task.title} (documentation: {task.page})")
+        _print_aligned(task.names)
+        return 0
     from setwise.estimators.selection import STRATEGIES
     from setwise.inference import INFERENCES
     from setwise.learners import LEARNERS
@@ -319,12 +326,16 @@ def _list(options: argparse.Namespace) -> int:
         ("strategies", {name: _line(kind) for name, kind in STRATEGIES.items()}),
     ):
         print(f"{title}:")
-        # Descriptions begin in one column.
-        width = max(map(len, entries), default=0)
-        for name, line in entries.items():
-            print(f"  {name.ljust(width)}  {line}")
+        _print_aligned(entries)
         print()
     return 0
+
+
+def _print_aligned(entries: Mapping[str, str]) -> None:
+    """Print a line for each name; the descriptions begin in one column."""
+    width = max(map(len, entries), default=0)
+    for name, line in entries.items():
+        print(f"  {name.ljust(width)}  {line}")
 
 
 def _line(kind: object) -> str:

@@ -1,6 +1,7 @@
 """The built site in a browser: needs ``pip install playwright``, a Chromium, and the site's folder in SETWISE_SITE."""
 
 import os
+import re
 import shutil
 import threading
 from functools import partial
@@ -176,6 +177,34 @@ def test_search_finds_the_questions(folder, address, tab):
     page.wait_for_selector("#search-results ul.search a")
     page.wait_for_selector("#search-results a[href*='faq.html']")
     assert not page.faults
+
+
+QUERIES = {
+    "threshold": "guide/thresholds", "recall floor": "guide/floors", "costs": "guide/costs", "F1": "guide/measure",
+    "macro F1": "guide/several_classes", "IoU": "segmentation/index", "AUC": "tables/index",
+    "hierarchy": "guide/multilabel", "LightGBM": "guide/boosting", "save model": "guide/saved_models",
+}  # fmt: skip
+"""What users search for, and the page that answers."""
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_search_has_the_answer_among_its_first_three(address, tab, query):
+    page = tab(DESK)
+    page.goto(f"{address}/search.html?q={query.replace(' ', '+')}")
+    links = page.locator("#search-results ul.search > li > a")
+    links.nth(2).wait_for()
+    found = [links.nth(i).get_attribute("href") for i in range(3)]
+    assert [one for one in found if one.startswith(f"{QUERIES[query]}.html")], found
+
+
+def test_every_page_has_a_markdown_version(folder):
+    """Except listings of code and what Sphinx adds; the list for programs names existing ones."""
+    pages = [path for path in folder.rglob("*.html") if path.relative_to(folder).parts[0] not in ("source", "_static")]
+    own = [path for path in pages if path.stem not in ("genindex", "search", "py-modindex")]
+    assert not [path for path in own if not path.with_suffix(".md").is_file()]
+    named = re.findall(r"\]\(([\w./-]+\.md)\)", (folder / "llms.txt").read_text("utf-8"))
+    assert len(named) > 50
+    assert not [name for name in named if not (folder / name).is_file()]
 
 
 def test_chooser_ends_in_code(folder, address, tab):

@@ -81,4 +81,4 @@ html_copy_source = False
 html_math_renderer = "mathml"
 
 # Headings of the pages that markdown_pages writes.
-text_sectionchars = "=-~^\"+"
+text_sectionchars = '=-~^"+'

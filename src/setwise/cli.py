@@ -1,4 +1,4 @@
-"""The command line: ``setwise compare``, ``setwise predict``, ``setwise list``."""
+"""The command line: ``setwise compare``, ``setwise predict``, ``setwise tune``, ``setwise list``."""
 
 import argparse
 import contextlib
@@ -131,7 +131,7 @@ def _note(text: str) -> None:
 
 
 def options_parser() -> Parser:
-    """The parser of the three commands with their options."""
+    """The parser of the four commands with their options."""
     parser = Parser(prog="setwise", description=DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"setwise {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
@@ -148,6 +148,8 @@ def options_parser() -> Parser:
     _add_text_form(add)
     add.add_argument("--out", type=Path, metavar="FILE", help="CSV file for the labels (default: standard output)")
     add.set_defaults(run=_predict)
+
+    _add_tune(commands)
 
     add = commands.add_parser(
         "list", help="losses, surrogates, methods of inference, learners, label spaces and strategies, one line each"
@@ -192,11 +194,7 @@ def _add_compare(commands: Any) -> None:
         help="measures, one answer for each, with parameters after colons, as f1,fbeta:2,tversky:0.3:0.7; see "
         "'setwise list', or module:function for a function of y_true and y_pred of yours (default: f1)",
     )  # fmt: skip
-    for cell, what in (("fp", "an alarm"), ("fn", "a miss"), ("tp", "a hit"), ("tn", "a right negative")):
-        add.add_argument(
-            f"--{cell}-cost", metavar="COST",
-            help=f"what {what} costs, a number or a column; with costs the measure is the cost of 1,000 rows",
-        )  # fmt: skip
+    _add_costs(add)
     add.add_argument(
         "--average", choices=("samples", "macro", "micro"),
         help="what a set is in a label matrix: a row, a label, or the whole (default: samples)",
@@ -210,6 +208,38 @@ def _add_compare(commands: Any) -> None:
     _add_floors(add)
     _add_effort(add)
     add.set_defaults(run=_compare)
+
+
+def _add_tune(commands: Any) -> None:
+    """The options of ``setwise tune``."""
+    add = commands.add_parser("tune", help="change the threshold of a saved model, by labelled rows that are new to it")
+    add.add_argument("model", type=Path, metavar="MODEL", help="a file .skops of 'setwise compare' or save_model")
+    add.add_argument("data", metavar="DATA", help="a file with its columns and that of the label; not its training")
+    add.add_argument("--target", metavar="COLUMN", help="column of the label (default: target, y, label or class)")
+    add.add_argument("--loss", metavar="LOSS", help="measure, as f1 or fbeta:2; see 'setwise list' (default: f1)")
+    _add_costs(add)
+    add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
+    add.add_argument(
+        "--average", choices=("samples", "macro", "micro"),
+        help="what a set is in a label matrix: a row, a label, or the whole (default: samples)",
+    )  # fmt: skip
+    _add_floors(add)
+    add.add_argument(
+        "--new-rows", action="store_true",
+        help="say that no row of DATA was in the training; asked for where the model does not know",
+    )  # fmt: skip
+    _add_text_form(add)
+    add.add_argument("--out", type=Path, required=True, metavar="FILE", help="the model with the new threshold, .skops")
+    add.set_defaults(run=_tune)
+
+
+def _add_costs(add: argparse.ArgumentParser) -> None:
+    """The options of what the outcomes cost."""
+    for cell, what in (("fp", "an alarm"), ("fn", "a miss"), ("tp", "a hit"), ("tn", "a right negative")):
+        add.add_argument(
+            f"--{cell}-cost", metavar="COST",
+            help=f"what {what} costs, a number or a column; with costs the measure is the cost of 1,000 rows",
+        )  # fmt: skip
 
 
 def _add_floors(add: argparse.ArgumentParser) -> None:
@@ -298,6 +328,14 @@ def _predict(options: argparse.Namespace) -> int:
         _note(wrapped(done))
     else:
         print(wrapped(done))
+    return 0
+
+
+def _tune(options: argparse.Namespace) -> int:
+    """The command ``setwise tune``."""
+    from setwise.compare.tuning import tune_command
+
+    print(tune_command(options))
     return 0
 
 

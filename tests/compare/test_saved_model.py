@@ -376,11 +376,13 @@ def test_an_estimator_that_was_fitted_to_other_features_is_not_saved(table, tmp_
             "X has 4 features, but StandardScaler is expecting 3 features as input",
         ),
     ):
-        says = f"m.skops cannot be saved: {was}; fit it to X of load_table and to labels 0 and 1, or save "
+        says = (
+            f"m.skops cannot be saved: {was}; fit it to X of load_table and to labels 0 and 1, or give save_model the "
+        )
         with pytest.raises(Refusal, match=says):
             save_model(SavedModel(fitted, data.classes, "f1", data.columns), tmp_path / "m.skops")
     fitted = GaussianNB().fit(X, Y[:, 0])
-    with pytest.raises(Refusal, match="X has 2 features, .* 4 .*; fit it to an array and to labels 0 and 1, or save"):
+    with pytest.raises(Refusal, match="X has 2 features, .* 4 .*; fit it to an array and to labels 0 and 1, or give"):
         save_model(SavedModel(fitted, ("no", "yes"), "f1", n_features=4, places=np.array([0, 1])), tmp_path / "m.skops")
     assert not list(tmp_path.iterdir())
 

@@ -13,7 +13,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, TunedThresholdClassifierCV, cross_val_score
@@ -98,6 +98,39 @@ def test_prefit_tunes_the_model_that_is_given(rare):
         MeasureClassifier(cv="prefit", refit=False).fit(X, y)
     with pytest.raises(ValueError, match=r"y must hold the labels \[0, 1\]"):
         MeasureClassifier(base, cv="prefit", refit=False).fit(X, np.where(y, "a", "b"))
+
+
+def test_a_threshold_that_is_set_by_hand_counts(rare):
+    X, y = rare
+    for strategy in ("threshold", "ramp", "class_weight"):
+        model = MeasureClassifier(LogisticRegression(), strategies=[strategy], cv=3).fit(X, y)
+        scores = model.predict_proba(X)[:, 1]
+        for at in (0.07, 0.6, 0, np.inf, -np.inf):
+            model.best_threshold_ = at
+            assert model.best_threshold_ == at
+            for held in (model, pickle.loads(pickle.dumps(model))):
+                np.testing.assert_array_equal(held.predict(X), scores >= at)
+                assert held.score(X, y) == pytest.approx(f1_score(y, scores >= at))
+    before = model.fit(X, y).rule_
+    for wrong, error in ((np.nan, ValueError), ("0.3", TypeError), (None, TypeError), ([0.1, 0.2], TypeError)):
+        with pytest.raises(error, match="best_threshold_ must be a"):
+            model.best_threshold_ = wrong
+        assert model.rule_ is before
+    assert not hasattr(clone(model), "best_threshold_")
+    with pytest.raises(NotFittedError):
+        clone(model).best_threshold_ = 0.3
+
+
+def test_thresholds_of_a_label_matrix_that_are_set_by_hand_count(rare):
+    X, y = rare
+    Y = np.column_stack([y, 1 - y, X[:, 0] > 0]).astype(int)
+    model = MeasureClassifier(LogisticRegression(), "jaccard", strategies=["threshold"], cv=3).fit(X, Y)
+    scores = model.predict_proba(X)
+    for at in (0.4, [0.1, 0.7, np.inf]):
+        model.best_threshold_ = at
+        np.testing.assert_array_equal(model.predict(X), scores >= np.array(at))
+    with pytest.raises(TypeError, match="best_threshold_ must be a"):
+        model.best_threshold_ = [0.1, 0.2]
 
 
 @pytest.mark.slow

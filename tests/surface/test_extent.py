@@ -58,6 +58,7 @@ PARAMETERS = [
     *test_probabilistic.estimators(),
     *test_saved_models.files(),
     *test_saved_models.models(),
+    *test_saved_models.tuning(),
     *test_set_classifier.calls(),
     *test_spaces.PARAMETERS,
     *test_svmperf.calls(),
@@ -115,6 +116,7 @@ RESULTS |= {
     "SetEvaluation",
     "Solution",
     "Solutions",
+    "TunedModel",
 }
 # These are made by functions of the same arguments, which are tried.
 RESULTS |= {"Metric", "Objective"}

@@ -5,8 +5,10 @@ from setwise.compare.plan import NamedLoss, Plan
 from setwise.compare.problem import Problem
 from setwise.compare.run import compare
 from setwise.compare.saved_model import SavedModel, load_model, save_model
+from setwise.compare.tuning import TunedModel, tune
 from setwise.estimators.selection.floors import FlooredThreshold
 
 __all__ = [
-    "Answer", "FlooredThreshold", "NamedLoss", "Plan", "Problem", "SavedModel", "compare", "load_model", "save_model",
+    "Answer", "FlooredThreshold", "NamedLoss", "Plan", "Problem", "SavedModel", "TunedModel", "compare", "load_model",
+    "save_model", "tune",
 ]  # fmt: skip

@@ -15,9 +15,12 @@ from scipy.sparse import issparse
 from scipy.special import betaln
 from scipy.stats import hypergeom
 
+from setwise.compare.frames import FreeText
 from setwise.compare.text import percent
+from setwise.compare.twins import rounded
 from setwise.core.checks import Ints, Values, as_count, shown
 from setwise.datasets.columns import Category, Column, Date
+from setwise.estimators.splits import row_keys
 
 CHANCE = 1e-4
 """The chance that rows of the same source have a finding, over all tests of a file together."""
@@ -45,7 +48,9 @@ class TrainingRows:
     limits : (4, d) float64, the least number of a column, those that a share of 5 % of its numbers lie below and above,
         and the largest number; 0 for a column without numbers
     words : (d,) int64, the number of distinct words of a category; 0 for other columns
-    called : (p,) float64, the shares of rows that were called positive by models that did not see them, for each label
+    called : (p,) float64, the shares of rows that were called positive by models that did not see them, for each label;
+        (0,) where they are not known
+    keys : (n,) uint64, a number of each row, by which it is known again; None where they are not known
     """
 
     rows: int
@@ -54,6 +59,7 @@ class TrainingRows:
     limits: Values
     words: Ints
     called: Values
+    keys: NDArray[np.uint64] | None = None
 
     def __post_init__(self) -> None:
         as_count(self.units, "units", high=as_count(self.rows, "rows"))
@@ -63,6 +69,9 @@ class TrainingRows:
             held, kind = getattr(self, name), "i" if name in ("filled", "words") else "f"
             if not isinstance(held, np.ndarray) or held.dtype.kind != kind or held.shape != shape:
                 raise TypeError(f"{name} must be an array of the shape {shape}; got {shown(held)}.")
+        keys = self.keys
+        if keys is not None and (not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or keys.ndim != 1):
+            raise TypeError(f"keys must be None or a uint64 array of shape (n,); got {shown(keys)}.")
 
     @classmethod
     def of(
@@ -72,6 +81,7 @@ class TrainingRows:
 
         Of rows with weights, which are drawn unevenly, some are left out, so that the others are drawn evenly.
         """
+        keys = np.sort(_keys(X))
         if weights is not None:
             kept = np.random.default_rng(0).random(len(weights)) < weights / weights.max()
             X, called = X[np.flatnonzero(kept)], called[kept]
@@ -87,7 +97,19 @@ class TrainingRows:
                 words[j] = len(np.unique(numbers))
         units = n if groups is None else len(np.unique(groups))
         shares = np.atleast_1d(np.asarray(called, dtype=np.float64).mean(axis=0))
-        return cls(n, units, there.sum(axis=0), limits, words, shares)
+        return cls(n, units, there.sum(axis=0), limits, words, shares, keys)
+
+    def same(self, X: Any) -> tuple[int, bool] | None:
+        """How many new rows are equal to a training row, and whether they are more than rows are by chance.
+
+        By chance a new row is equal to a training row as often as a training row is equal to another one. None where
+        the training rows are not known.
+        """
+        if self.keys is None:
+            return None
+        known, times = np.unique(self.keys, return_counts=True)
+        found = int(np.isin(_keys(X), known).sum())
+        return found, self._more(int(times[times > 1].sum()), len(self.keys), found, X.shape[0]) < CHANCE
 
     def differences(
         self, X: Any, columns: Sequence[Column], names: Sequence[str], labels: Any, classes: Sequence[str]
@@ -105,7 +127,7 @@ class TrainingRows:
         m, known = X.shape[0], not issparse(X) and X.shape[1] == len(self.filled)
         d = len(self.filled) if known else 0
         # Up to five tests of a column, and two of a label.
-        level = CHANCE / (5 * d + 2 * len(self.called))
+        level = CHANCE / max(5 * d + 2 * len(self.called), 1)
         found = []
         for j in range(d if m else 0):
             kind, cells = columns[j] if columns else None, np.asarray(X[:, j], dtype=np.float64)
@@ -122,7 +144,7 @@ class TrainingRows:
         gaps, new = m - len(numbers), len(numbers)
         if gaps / m >= 1.0 - old / n + EMPTIER and self._more(n - old, n, gaps, m) < level:
             yield f"is empty in {percent(gaps / m)} of the rows, and in {percent(1 - old / n)} of the training."
-        if not old or not new:
+        if not old or not new or isinstance(kind, FreeText):
             return
         if isinstance(kind, Category):
             unknown = int((numbers >= len(kind.words)).sum())
@@ -172,6 +194,17 @@ class TrainingRows:
         n, new, m = self._counts(n, new, m)
         ways = -np.log(words + new + 1) - betaln(words + 1, new + 1)
         return float(np.exp(min(hypergeom.logpmf(0, n + m, new, n) + ways, 0.0)))
+
+
+def _keys(X: Any) -> NDArray[np.uint64]:
+    """A number of each row, (n,); all gaps are equal, and so are decimals that agree in seven digits."""
+    if issparse(X):
+        return row_keys(X)
+    # Readers of decimals differ in the last digit.
+    cells = np.array(X, dtype=np.float64, order="F")
+    for column in cells.T:
+        column[:] = rounded(np.where(np.isnan(column), np.inf, column), 29)
+    return row_keys(cells)
 
 
 def _number(value: float, kind: Column | None) -> str:

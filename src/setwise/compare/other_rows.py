@@ -92,7 +92,9 @@ class OtherRows:
         for part, first, last in zip(parts, edges, edges[1:], strict=False):
             kept = np.setdiff1d(np.arange(first, last), sample.rows) - first
             held = rows_of(table.columns(table.arrow(part, names).take(kept)), columns, None, sample.target)
-            truth.append(targets_of(held.kept, self.problem, sample.target, table.path.name) == 1)
+            truth.append(
+                targets_of(held.kept, self.problem.classes, sample.target, table.path.name, self.problem.many) == 1
+            )
             ids += [] if group is None else [table.ids(part, group, codes)[kept]]
             for at in range(0, len(kept), RUN):
                 fresh = {source: source.fresh(held.X[at : at + RUN]) for _, source in ways.values()}

@@ -4,18 +4,28 @@ import csv
 import io
 from argparse import Namespace
 from collections.abc import Iterable
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from setwise.compare.frames import frame_of, table_of
 from setwise.compare.saved_model import SavedModel, load_model
 from setwise.compare.sentences import MOST_LABELS
 from setwise.compare.text import listed, percent, threshold_text
 from setwise.core.checks import Ints, Values
 from setwise.core.files import try_file, written_whole
-from setwise.datasets.columns import word
-from setwise.datasets.files import FeatureNames, NewRows, load_numbered, load_rows
+from setwise.datasets.columns import Columns, word
+from setwise.datasets.files import (
+    FeatureNames,
+    Names,
+    NewRows,
+    as_names_of_columns,
+    columns_in,
+    load_numbered,
+    rows_of,
+)
 from setwise.decisions.floors import SLACK
 
 
@@ -39,14 +49,11 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
     held, notes = load_model(model), list[str]()
     # The group is read where it matters, and where it is asked for.
     group = options.group or (held.group if held.joint else None)
-    if held.columns:
-        rows = load_rows(data, held.columns, group, *form)
-    elif form != (None, None, None):
+    if not held.columns and form != (None, None, None):
         raise ValueError(f"--keep, --sep and --encoding are for tables; {model.name} reads features without names.")
-    else:
-        rows = load_numbered(data, held.n_features, group, held.first)
+    rows, given = rows_for(held, data, group, *form)
     try:
-        labels, scores = held.decide(rows.X, rows.groups)
+        labels, scores = held.decide(given, rows.groups)
     # What a file holds may not fit together in any way.
     except Exception as error:
         raise ValueError(f"{model.name} cannot label {Path(data).name}: {' '.join(str(error).split())}") from None
@@ -67,15 +74,34 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
     return text, notes, f"{_counted(held, labels)}{where}"
 
 
+def table_in(data: Any, sep: str | None = None, code: str | None = None) -> Columns:
+    """The columns of a file, or of a data frame."""
+    return columns_in(data, sep, code) if isinstance(data, str | Path) else table_of(data)
+
+
+def rows_for(
+    model: SavedModel, data: Any, group: str | None, keep: Names = None, sep: str | None = None, code: str | None = None
+) -> tuple[NewRows, Any]:
+    """The rows of a file, or of a data frame, and what ``model.decide`` reads of them."""
+    if not model.columns:
+        rows = load_numbered(data, model.n_features, group, model.first)
+        return rows, rows.X
+    table = data if isinstance(data, Columns) else table_in(data, sep, code)
+    rows = rows_of(table, model.columns, group, as_names_of_columns(keep, "keep") or ())
+    return rows, frame_of(table, model.columns) if model.fitted_to == "frame" else rows.X
+
+
 def _counted(held: SavedModel, labels: Ints) -> str:
     """How many rows are labelled, and how many of them get each label."""
     n, at = len(labels), held.threshold
     # The positive label is counted, or the first ones of a matrix.
     names = held.classes[:MOST_LABELS] if held.many else held.classes[1:]
-    called = [None] * len(names) if held.training is None else held.training.called.tolist()
+    called = [] if held.training is None else held.training.called.tolist()
     shares = [
         f"{count:,} as {name} ({percent(count / max(n, 1))}{'' if old is None else f'; {percent(old)} in training'})"
-        for count, name, old in zip(np.atleast_1d(labels.sum(axis=0)).tolist(), names, called, strict=False)
+        for count, name, old in zip(
+            np.atleast_1d(labels.sum(axis=0)).tolist(), names, called or repeat(None), strict=False
+        )
     ]
     text = f"{n:,} row{'' if n == 1 else 's'} labelled: {listed(shares)}"
     return f"{text}, at threshold {threshold_text(at)}" if isinstance(at, float) else text

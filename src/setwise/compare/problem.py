@@ -324,7 +324,7 @@ def read_test(path: str, problem: Problem, asked: Mapping[str, Any]) -> Problem:
     if problem.columns:
         names = tuple(problem.classes) if problem.many else (target or (problem.origin or Origin()).target,)
         found = load_rows(path, problem.columns, group, list(names), asked.get("sep"), asked.get("encoding"))
-        y = targets_of(found.kept, problem, names, f"--test {name}")
+        y = targets_of(found.kept, problem.classes, names, f"--test {name}", problem.many)
         return Problem(name, f"Read from {name}.", found.X, y, found.groups, problem.classes, columns=problem.columns)
     held = load_table(path, target, group, None if problem.many else problem.classes[1])
     X = held.X
@@ -337,12 +337,14 @@ def read_test(path: str, problem: Problem, asked: Mapping[str, Any]) -> Problem:
     return Problem(name, f"Read from {name}.", X, held.y, held.groups, held.classes)
 
 
-def targets_of(kept: Mapping[str, list[str]], problem: Problem, names: Sequence[str], where: str) -> NDArray[np.int64]:
-    """The labels of further rows as those of the problem, (n,) or (n, p), from their texts by column.
+def targets_of(
+    kept: Mapping[str, list[str]], classes: Sequence[str], names: Sequence[str], where: str, many: bool = False
+) -> NDArray[np.int64]:
+    """The labels of further rows as 0 and 1, (n,) or (n, p) for ``many``, from their texts by column.
 
-    Raises ValueError for a label that the problem does not have; ``where`` begins the sentence.
+    Raises ValueError for a label that is none of the ``classes``; ``where`` begins the sentence.
     """
-    known = ("0", "1") if problem.many else problem.classes
+    known = ("0", "1") if many else classes
     columns = []
     for name in names:
         numbers = {text: _place(text, known) for text in dict.fromkeys(kept[name])}
@@ -351,7 +353,7 @@ def targets_of(kept: Mapping[str, list[str]], problem: Problem, names: Sequence[
             raise ValueError(f"{where}: column {name!r} must hold {some(known)}; it holds {shown(odd[0])}.")
         columns.append([numbers[text] for text in kept[name]])
     y = np.array(columns, dtype=np.int64).T
-    return y if problem.many else y.ravel()
+    return y if many else y.ravel()
 
 
 def _place(text: str, known: Sequence[str]) -> int:

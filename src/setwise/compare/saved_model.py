@@ -3,6 +3,7 @@
 import json
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from io import BytesIO
@@ -14,9 +15,16 @@ from zipfile import ZIP_STORED, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
+from sklearn.utils.validation import check_is_fitted
 
 import setwise
 from setwise.compare.drift import TrainingRows
+from setwise.compare.frames import columns_of, frame_of, table_of
 from setwise.compare.plan import BaseModel
 from setwise.compare.problem import Problem
 from setwise.compare.source import PACKAGES
@@ -26,7 +34,7 @@ from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit,
 from setwise.core.exceptions import Refusal
 from setwise.core.files import in_line, written_whole
 from setwise.core.pages import OWN_MODEL
-from setwise.datasets.columns import Column, optional, some
+from setwise.datasets.columns import Column, Number, Truth, optional, some, word
 from setwise.datasets.files import as_path
 from setwise.estimators.base import warn_of_version
 
@@ -44,10 +52,9 @@ class SavedModel:
 
     Parameters
     ----------
-    estimator : a classifier of scikit-learn or setwise, fitted to ``X`` and ``y`` as the readers of files give them:
-        numbers in an array without names, and labels 0 and 1, (n,) or (n, p)
+    estimator : a classifier of scikit-learn or setwise, fitted to what ``fitted_to`` says
     classes : the names of the labels 0 and 1, or of the p labels of a matrix
-    loss : the name of the loss for which it was chosen
+    loss : the name of the loss for which it was chosen; "" if it was chosen for none
     columns : the columns of the table on which it was trained, or () where features have no names
     n_features : the number of features without names
     first : the index of the first of these in svmlight, 0 or 1
@@ -63,6 +70,9 @@ class SavedModel:
         predict`` says where new ones differ; None if it should not
     alarms : the greatest share of rows that it was to call positive, above which ``setwise predict`` says so; None for
         no limit
+    fitted_to : ``"codes"``: X and y as the readers of files give them, numbers in an array without names, and labels 0
+        and 1, (n,) or (n, p). ``"array"`` and ``"frame"``: numbers in an array, or a data frame of pandas with
+        ``columns``, and labels of its own, which ``classes`` names. :func:`save_model` finds out which of these two
     version : the version of setwise that made it
 
     Raises
@@ -98,6 +108,7 @@ class SavedModel:
     training: TrainingRows | None = None
     alarms: float | None = None
     version: str = setwise.__version__
+    fitted_to: Literal["codes", "array", "frame"] = "codes"
 
     def __post_init__(self) -> None:
         as_kind(self.estimator, "estimator", BaseEstimator, "LogisticRegression().fit(X, y)")
@@ -114,6 +125,8 @@ class SavedModel:
         as_text(self.version, "version")
         as_text("" if self.group is None else self.group, "group")
         as_choice(self.response, "response", RESPONSES)
+        if as_choice(self.fitted_to, "fitted_to", ("codes", "array", "frame")) == "frame" and not self.columns:
+            raise ValueError("fitted_to must be 'codes' or 'array' without columns; got 'frame'.")
         if not isinstance(self.columns, tuple) or not all(isinstance(column, Column) for column in self.columns):
             raise TypeError(f"columns must be a tuple of columns, as load_table gives them; got {shown(self.columns)}.")
         as_count(self.n_features, "n_features", low=0 if self.columns else 1)
@@ -135,21 +148,29 @@ class SavedModel:
         if bad := not_numbers(self.estimator):
             raise Refusal(f"{name} cannot be saved: {bad} is NaN; fit it to rows of numbers.", OWN_MODEL)
         width = len(self.columns) or self.n_features if self.places is None else len(self.places)
+        probe: Any = np.zeros((1, width))
+        if self.fitted_to == "frame":
+            probe = optional("pandas", "to read a table").DataFrame(probe, columns=[one.name for one in self.columns])
         try:
             check_content(self.estimator)
             with warnings.catch_warnings():
                 warnings.filterwarnings("error", "X does not have valid feature names")
-                replace(self, places=None).decide(np.zeros((1, width)), np.zeros(1))
+                # What a model says of words that it does not know is its own affair.
+                if all(isinstance(column, Number | Truth) for column in self.columns) or self.fitted_to == "codes":
+                    replace(self, places=None).decide(probe, np.zeros(1))
         # The estimators of others raise almost any exception.
         except Exception as error:
             why, wanted = " ".join(str(error).split()).rstrip("."), "X of load_table" if self.columns else "an array"
-            way_out = f"fit it to {wanted} and to labels 0 and 1, or save your model without SavedModel"
+            way_out = f"fit it to {wanted} and to labels 0 and 1, or give save_model the classifier itself"
+            if self.fitted_to != "codes":
+                way_out = "give save_model the table that it was fitted to"
             raise Refusal(f"{name} cannot be saved: {why}; {way_out}.", OWN_MODEL) from None
 
     def decide(self, X: Any, groups: NDArray[Any] | None = None) -> tuple[Labels, Scores | None]:
         """The labels 0 and 1 of the rows of X, (n,) or (n, p), and the scores of label 1 in the same shape, or None.
 
-        ``X`` is as the reader of the file gives it, with NaN for gaps; ``groups`` are read if ``joint``.
+        ``X`` is as the reader of the file gives it, with NaN for gaps, or a data frame where it was fitted to one;
+        ``groups`` are read if ``joint``.
         """
         X = X if self.places is None else X[:, self.places]
         shape = (X.shape[0], len(self.classes)) if self.many else (X.shape[0],)
@@ -159,6 +180,8 @@ class SavedModel:
         if self.joint and groups is None:
             raise ValueError("this model decides the rows of a group together; name the column of the groups.")
         labels = np.asarray(self.estimator.predict(X, groups=groups) if self.joint else self.estimator.predict(X))
+        if self.fitted_to != "codes" and not self.many and labels.shape in (shape, (*shape, 1)):
+            labels = np.array([word(label) == self.classes[1] for label in labels.ravel().tolist()], dtype=np.int64)
         if labels.shape != shape or labels.dtype.kind not in "biuf" or not np.isin(labels, (0, 1)).all():
             raise ValueError(f"the estimator must predict labels 0 and 1 of shape {shape}; got {shown(labels)}.")
         return labels.astype(np.int64), scores
@@ -173,8 +196,14 @@ class SavedModel:
             scores = np.column_stack([_of_ones(one, known) for one, known in pairs])
         else:
             scores = np.asarray(found, dtype=np.float64)
-            if not self.many and self.response == "predict_proba":
+            own = self.fitted_to != "codes" and not self.many
+            at = [word(one) for one in self.estimator.classes_.tolist()].index(self.classes[1]) if own else 1
+            if own and scores.ndim == 2:
+                scores = scores[:, at]
+            elif not self.many and self.response == "predict_proba":
                 scores = _of_ones(scores, self.estimator.classes_)
+            elif at == 0:
+                scores = -scores
         if scores.shape != shape:
             raise ValueError(f"{self.response} must give scores of shape {shape}; got {scores.shape}.")
         if np.isnan(scores).any():
@@ -191,13 +220,26 @@ def _of_ones(probabilities: Scores, classes: NDArray[Any]) -> Scores:
     return probabilities[:, ones[0]] if len(ones) else np.zeros(len(probabilities))
 
 
-def save_model(model: SavedModel, path: str | Path) -> Path:
+def save_model(
+    model: Any,
+    path: str | Path,
+    table: Any = None,
+    *,
+    pos_label: Any = None,
+    labels: Sequence[str] | None = None,
+) -> Path:
     """Write a model to a ``.skops`` file, which holds data and names of types, and no code.
 
     Parameters
     ----------
-    model : what to write
+    model : a fitted classifier or pipeline of scikit-learn for two classes or a label matrix, which keeps its own
+        decision; or a ``SavedModel``
     path : the path of the file, which ends in ``.skops``
+    table : the data frame of pandas to which the classifier was fitted; further columns, as that of the target, are
+        left out. It gives the names of the columns, and which of them hold text. A classifier that reads numbers alone
+        needs none. The file keeps no rows, but numbers by which ``setwise tune`` knows the same rows again
+    pos_label : the positive one of two classes; None takes the last one of ``classes_``
+    labels : the names of the p labels of a classifier that was fitted to a label matrix; None for two classes
 
     Returns
     -------
@@ -205,33 +247,132 @@ def save_model(model: SavedModel, path: str | Path) -> Path:
 
     Raises
     ------
-    ValueError : if the extra ``setwise[compare]`` is not installed, or if the model holds a type that
-        :func:`load_model` would refuse
-    Refusal : a ValueError, for an estimator that is not fitted, or was fitted to other features than those of new
-        rows, to columns with names, or to other labels than 0 and 1, or whose weights are NaN
-    TypeError : for what is no model or no path
+    ValueError : if the extra ``setwise[compare]`` is not installed, if the model holds a type that :func:`load_model`
+        would refuse, or for a table that does not fit the model
+    Refusal : a ValueError, for an estimator that is not fitted, that has other classes, or whose weights are NaN
+    TypeError : for what is no classifier, no table or no path
     OSError : where the file cannot be written
 
     Examples
     --------
+    >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from setwise.compare import SavedModel, load_model, save_model
-    >>> X, y = np.arange(4.0).reshape(-1, 1), [0, 0, 1, 1]
-    >>> fitted = LogisticRegression().fit(X, y)
-    >>> model = SavedModel(fitted, ("no", "yes"), "f1", n_features=1, response="predict_proba", threshold=0.3)
+    >>> from setwise.compare import load_model, save_model
+    >>> table = pd.DataFrame({"age": [20, 30, 40, 50], "sick": ["no", "no", "yes", "yes"]})
+    >>> fitted = LogisticRegression().fit(table[["age"]], table["sick"])
 
-    >>> path = save_model(model, "model.skops")
-    >>> path.name, load_model(path).threshold
-    ('model.skops', 0.3)
+    >>> loaded = load_model(save_model(fitted, "model.skops", table))
+    >>> loaded.classes, [column.name for column in loaded.columns]
+    (('no', 'yes'), ['age'])
+    >>> loaded.decide(table[["age"]])[0].tolist()
+    [0, 0, 1, 1]
     """
-    model, path = as_kind(model, "model", SavedModel, "SavedModel(estimator, classes, loss)"), as_saved_path(path)
-    name = in_line(path.name)
-    data = as_data(model, name)
-    replace(model, estimator=with_stored_boosters(model.estimator, reachable(model.estimator)))._check_answer(name)
+    path = as_saved_path(path)
+    name, given = in_line(path.name), (table, pos_label, labels)
+    if not isinstance(model, SavedModel):
+        held = own_model(model, name, table, pos_label, labels)
+    elif any(one is not None for one in given):
+        raise ValueError("table, pos_label and labels must be None for a SavedModel, which holds all that it needs.")
+    else:
+        held = model
+    data = as_data(held, name)
+    replace(held, estimator=with_stored_boosters(held.estimator, reachable(held.estimator)))._check_answer(name)
     # An interruption leaves no half of a file behind, and no file that could not be loaded.
     with written_whole(path) as part:
         part.write_bytes(data)
     return path
+
+
+READS_WORDS = (ColumnTransformer, OneHotEncoder, OrdinalEncoder, TargetEncoder, CountVectorizer, HashingVectorizer)
+"""What may read text, so that names of columns do not tell their kinds."""
+
+COMPARED = 1000
+"""So many rows of the training table are labelled as a model does it with the same rows of a file."""
+
+
+def own_model(
+    model: Any, name: str, table: Any = None, pos_label: Any = None, labels: Sequence[str] | None = None
+) -> SavedModel:
+    """The saved model of a fitted classifier, with the arguments of :func:`save_model`; ``name`` is the file."""
+    if not isinstance(model, BaseEstimator) or not hasattr(model, "predict") or isinstance(model, type):
+        raise TypeError(f"model must be a fitted classifier, or a SavedModel; got {shown(model)}.")
+    begin = f"{name} cannot be saved"
+    try:
+        check_is_fitted(model)
+    except (NotFittedError, TypeError) as error:
+        raise Refusal(f"{begin}: {' '.join(str(error).split()).rstrip('.')}; fit it.", OWN_MODEL) from None
+    known = getattr(model, "classes_", None)
+    if known is None:
+        raise Refusal(f"{begin}: {type(model).__name__} has no classes_; save a classifier.", OWN_MODEL)
+    if labels is not None:
+        if pos_label is not None:
+            raise ValueError(f"pos_label must be None for a label matrix; got {shown(pos_label)}.")
+        classes = as_names(labels, "labels")
+    elif isinstance(known, list) or getattr(_last(model), "multilabel_", False):
+        raise Refusal(f"{begin}: it was fitted to a label matrix; name its labels, as labels=['a', 'b'].", OWN_MODEL)
+    else:
+        values = np.asarray(known).tolist()
+        if len(values) != 2:
+            raise Refusal(f"{begin}: it must have two classes; it has {len(values)}: {some(values)}.", OWN_MODEL)
+        if pos_label is not None and pos_label not in values:
+            raise ValueError(f"pos_label must be one of the classes, {some(values)}; got {shown(pos_label)}.")
+        at = 1 if pos_label is None else values.index(pos_label)
+        classes = (word(values[1 - at]), word(values[at]))
+    response: Any = next(one for one in RESPONSES if hasattr(model, one))
+    columns = _columns_of(model, begin, table)
+    names = getattr(model, "feature_names_in_", None)
+    found = SavedModel(
+        model, classes, "", columns, 0 if columns else int(getattr(model, "n_features_in_", 0)),
+        response=response, many=labels is not None, fitted_to="array" if names is None else "frame",
+    )  # fmt: skip
+    return found if table is None else _with_training(found, begin, table)
+
+
+def _last(model: Any) -> Any:
+    """The last step of a pipeline, and of one in it."""
+    while isinstance(model, Pipeline):
+        model = model.steps[-1][1]
+    return model
+
+
+def _columns_of(model: Any, begin: str, table: Any) -> tuple[Column, ...]:
+    """The columns that a classifier reads; () for numbers without names."""
+    names = getattr(model, "feature_names_in_", None)
+    if table is None:
+        if getattr(model, "n_features_in_", None) is None:
+            raise Refusal(f"{begin}: it does not tell how many features it reads; fit it to a table.", OWN_MODEL)
+        if any(isinstance(part, READS_WORDS) for part in reachable(model)):
+            what = "it may read words, and does not tell of which columns"
+            raise Refusal(f"{begin}: {what}; give the table that it was fitted to, as table=X.", OWN_MODEL)
+        return () if names is None else tuple(Number(one) for one in names.tolist())
+    if names is not None:
+        return columns_of(table, names.tolist())
+    columns, width = columns_of(table, list(getattr(table, "columns", ()))), getattr(model, "n_features_in_", None)
+    if len(columns) != width or not all(isinstance(column, Number | Truth) for column in columns):
+        raise ValueError(
+            f"table must have the {width} columns of numbers that the model was fitted to, since the model has no "
+            f"names of its own; it has {some([column.name for column in columns])}."
+        )
+    return columns
+
+
+def _with_training(model: SavedModel, begin: str, table: Any) -> SavedModel:
+    """The model with what is known of its training rows; Refusal where it labels rows of a file otherwise."""
+    read = table_of(table[[column.name for column in model.columns]])
+    X = read.codes(model.columns)
+    training = TrainingRows.of(X, model.columns, None, np.zeros((len(X), 0)))
+    some_rows = table.iloc[:COMPARED][[column.name for column in model.columns]]
+    given = some_rows if model.fitted_to == "frame" else some_rows.to_numpy(dtype=np.float64)
+    as_read = frame_of(table_of(some_rows), model.columns) if model.fitted_to == "frame" else X[:COMPARED]
+    try:
+        same = np.array_equal(model.decide(given)[0], model.decide(as_read)[0])
+    # The estimators of others raise almost any exception.
+    except Exception as error:
+        raise Refusal(f"{begin}: {' '.join(str(error).split()).rstrip('.')}.", OWN_MODEL) from None
+    if not same:
+        why = "it labels rows otherwise when they are read from a file"
+        raise Refusal(f"{begin}: {why}; fit it to a table of numbers, truth values and text.", OWN_MODEL)
+    return replace(model, training=training)
 
 
 def as_data(held: Any, name: str) -> bytes:

@@ -1,6 +1,7 @@
 """What a saved model may hold: which types are loaded, and trees whose nodes stay inside their arrays."""
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import FunctionType
@@ -167,10 +168,20 @@ def _hist_boosted(model: Any) -> bool:
     row = np.zeros((1, width))
     if encoder is not None:
         # Categories are encoded before the trees see them, which must not take columns away.
-        parts = encoder.named_transformers_.values() if type(encoder) is ColumnTransformer else [encoder]
-        if not all(type(part) in (OrdinalEncoder, FunctionTransformer, str) for part in parts):
+        one = type(encoder) is not ColumnTransformer
+        parts = [("", encoder, slice(None))] if one else encoder.transformers_
+        if not all(type(part) in (OrdinalEncoder, FunctionTransformer, str) for _, part, _ in parts):
             return False
-        row = encoder.transform(row)
+        for _, part, places in parts:
+            known = getattr(part, "categories_", [])
+            # What was fitted to words refuses numbers.
+            if any(words.dtype.kind not in "biuf" for words in known):
+                row = row.astype(object)
+                row[0, places] = [words[0] for words in known]
+        with warnings.catch_warnings():
+            # Names of columns do not matter to the width.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            row = encoder.transform(row)
     if categorical.shape != (width,) or row.shape != (1, width):
         return False
     for predictor in (one for stage in model._predictors for one in stage):

@@ -165,7 +165,7 @@ def _spelled(X: Values, columns: Sequence[Column]) -> Values:
             codes = np.append(np.unique(plain, return_inverse=True)[1].astype(np.float64), [len(plain), np.inf])
             cells[:, j] = codes[np.minimum(cells[:, j], len(plain) + 1).astype(np.int64)]
         elif X.shape[1] >= LEAST and not isinstance(column, Date):
-            cells[:, j] = _rounded(cells[:, j], 29)
+            cells[:, j] = rounded(cells[:, j], 29)
     for text in {column.text for column in columns if isinstance(column, Word)}:
         places = [j for j, column in enumerate(columns) if isinstance(column, Word) and column.text == text]
         cells[:, places[0]] = np.unique(row_keys(cells[:, places]), return_inverse=True)[1]
@@ -173,7 +173,7 @@ def _spelled(X: Values, columns: Sequence[Column]) -> Values:
     return cells
 
 
-def _rounded(values: Values, bits: int) -> Values:
+def rounded(values: Values, bits: int) -> Values:
     """The values (n,), of which those with decimals are rounded to so many bits less."""
     one = np.uint64(1)
     short = ((values.copy().view(np.uint64) + (one << np.uint64(bits - 1))) >> np.uint64(bits)) << np.uint64(bits)
@@ -191,7 +191,7 @@ def _near(cells: Values, columns: Sequence[Column]) -> Ints:
     differ = np.empty(d)
     for j in range(d):
         if not (columns and isinstance(columns[j], Date)):
-            cells[:, j] = _rounded(cells[:, j], 36)
+            cells[:, j] = rounded(cells[:, j], 36)
         many = np.unique(cells[:, j], return_counts=True)[1]
         differ[j], told[j] = 1.0 - np.sum((many / n) ** 2), told[j] or len(many) >= OWN * n
     varied = differ >= VARIED

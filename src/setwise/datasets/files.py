@@ -432,16 +432,24 @@ def load_rows(
     >>> load_rows("new.csv", load_table("old.csv").columns).X.tolist()
     [[0.0, 3.0]]
     """
-    path = as_existing(path)
     if isinstance(columns, str) or not isinstance(columns, Sequence) or not columns:
         raise TypeError(f"columns must be a list of columns, as load_table gives them; got {shown(columns)}.")
     for column in columns:
         as_kind(column, "columns", Column, "those of load_table(path)")
-    wanted, asked = as_names_of_columns(keep, "keep") or (), request(True, group=group, sep=sep, encoding=encoding)
+    wanted = as_names_of_columns(keep, "keep") or ()
+    if group is not None:
+        as_text(group, "group")
+    return rows_of(columns_in(path, sep, encoding), columns, group, wanted)
+
+
+@visible_errors()
+def columns_in(path: str | Path, sep: str | None = None, encoding: str | None = None) -> Columns:
+    """The columns of a table, with arguments as in :func:`load_rows`."""
+    path, asked = as_existing(path), request(True, sep=sep, encoding=encoding)
     read = TABLES.get(path.suffix.lower())
     if read is None:
         raise ValueError(f"path must end in one of {', '.join(TABLES)}, since the columns have names; got {path.name}.")
-    return rows_of(read(path, asked.sep, asked.encoding), columns, group, wanted)
+    return read(path, asked.sep, asked.encoding)
 
 
 def rows_of(table: Columns, columns: Sequence[Column], group: str | None, wanted: Sequence[str]) -> NewRows:

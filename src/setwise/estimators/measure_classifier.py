@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
+from setwise.core.checks import as_limit
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import FLOORS, MEASURE_COST, ROW_COSTS
@@ -123,7 +124,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     classes_ : the two labels, or the names of the columns of a label matrix, or 0..p-1
     best_strategy_ : the name of the strategy that was chosen
     best_threshold_ : the threshold at which a score of ``estimator_`` is positive; an array with one for each label, or
-        None, where the chosen strategy is no threshold
+        None, where the chosen strategy is no threshold. ``predict`` follows a value that is set by hand, until ``fit``
     best_score_ : ``1 - loss`` of the choice out of fold; choosing made it a little too high on average
     candidates_ : a tuple of ``Candidate``, the reference first, with losses, gains and their standard errors;
         ``pandas.DataFrame(model.candidates_)`` shows it as a table
@@ -467,7 +468,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         if isinstance(choice.rule, ThresholdRule) and isinstance(choice.rule.weight, RowCosts):
             self.rule_ = replace(choice.rule, weight=1.0)
         self.candidates_ = choice.candidates
-        self.best_strategy_, self.best_threshold_ = choice.chosen.strategy, choice.rule.threshold
+        self.best_strategy_ = choice.chosen.strategy
         self.best_score_ = problem.task.as_score(choice.chosen.loss)
         self._reference = choice.reference
         self._positive, self._outputs, self._method = problem.positive, base.outputs, self.response_method
@@ -478,6 +479,19 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             found = [task.as_score(one) for one in losses.tolist()]
             self.cv_results_ = {"thresholds": thresholds, "scores": np.array(found)}
         take_features(self, self.estimator_)
+
+    @property
+    def best_threshold_(self) -> Any:
+        """The threshold of the rule that ``predict`` follows, or None; setting it makes it the rule."""
+        check_is_fitted(self, "rule_")
+        return self.rule_.threshold
+
+    @best_threshold_.setter
+    def best_threshold_(self, value: Any) -> None:
+        check_is_fitted(self, "rule_")
+        each = self._outputs is not None and np.shape(value) == (self._outputs,)
+        at = [as_limit(one, "best_threshold_") for one in (value if each else [value])]
+        self.rule_ = ThresholdRule(np.array(at) if each else at[0])
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Which arguments go where: ``groups`` and ``sample_weight`` to fit, and to the estimator if it wants them.

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.slow
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 MAIN = (
-    "index", "search", "faq", "glossary", "start/index", "start/chooser", "gallery/index", "guide/thresholds",
+    "index", "search", "faq", "glossary", "start/index", "start/chooser", "tables/index", "gallery/index", "api/index",
+    "guide/thresholds",
     "losses/index", "losses/jaccard", "api/setwise", "api/setwise.SetClassifier", "how/index", "how/surrogates",
     "papers/index", "papers/lovasz_hinge", "moving/index", "performance/index",
 )  # fmt: skip

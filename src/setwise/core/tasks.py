@@ -32,6 +32,7 @@ TASKS = {
             "decisions.bagged_threshold": "the same for a few hundred rows, where the best threshold is partly luck",
             "decisions.bootstrap_threshold": "how sure a threshold is",
             "plotting.ThresholdDisplay": "a picture of the loss at all thresholds",
+            "compare.tune": "only the threshold of a saved model, on new rows; also ``setwise tune``",
             "compare.save_model": "write a fitted model to a file that holds no code",
             "compare.load_model": "read such a file; none of its code is run",
             "boosting.objective": "an objective for LightGBM and XGBoost",

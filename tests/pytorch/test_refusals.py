@@ -85,7 +85,7 @@ def test_arguments_are_checked_by_every_module(options, kind, sentence):
     ("make", "sentence"),
     [
         (lambda: LovaszHingeLoss(Jaccard), "loss must be a loss or its name, as Jaccard() or 'jaccard'; got <class"),
-        (lambda: LovaszHingeLoss(lambda fn, fp: fn), "loss must be a loss or its name, as Jaccard() or 'jaccard'; got"),
+        (lambda: LovaszHingeLoss(0.5), "loss must be a loss or its name, as Jaccard() or 'jaccard'; got"),
         (lambda: LovaszHingeLoss("binary"), "there is no loss 'binary'; use ae"),
         (lambda: LovaszHingeLoss("f1"), "the Lovász extension refuses FBeta(beta=1.0, zero_division=1.0): the loss is"),
         (lambda: LovaszSoftmaxLoss("f1"), "the loss is not submodular. Use MarginRescalingLoss."),

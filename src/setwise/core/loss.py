@@ -112,6 +112,9 @@ class Loss(Measure):
     [0.25, 0.25]
     """
 
+    is_called: ClassVar[bool] = False
+    """Whether each value is a call of a function of a user."""
+
     @property
     @abstractmethod
     def traits(self) -> frozenset[Trait]:
@@ -445,3 +448,9 @@ def _compared_with_best(batch: Sets, predicted: Values) -> Sets:
     positive = np.minimum(predicted / np.maximum(P, 1.0), 1.0)
     negative = np.maximum(predicted - P, 0.0) / np.maximum(N, 1.0)
     return replace(batch, compared=np.where(batch.truth, positive[batch.owners], negative[batch.owners]))
+
+
+def calls_labels(loss: Loss) -> bool:
+    """Whether a loss is a function of a user, or is made of one, so that its values are calls of it."""
+    parts = [part for _, part in loss.parts] if isinstance(loss, Combination) else [getattr(loss, "loss", None)]
+    return loss.is_called or any(calls_labels(part) for part in parts if isinstance(part, Loss))

@@ -20,7 +20,7 @@ from setwise.core.batch import Batch, Sets
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import Bools, Values
 from setwise.core.exceptions import Refusal
-from setwise.core.loss import Loss
+from setwise.core.loss import Loss, calls_labels
 from setwise.core.pages import EXACT_THRESHOLD, FUNCTION_OF_LABELS
 from setwise.core.risk import Features
 from setwise.core.surrogate import Surrogate
@@ -42,7 +42,6 @@ from setwise.estimators.sets import Grouping, as_ids, as_target, group, labels_o
 from setwise.estimators.splits import FOLDS, Split, folds, row_keys
 from setwise.inference.enumeration import Enumeration
 from setwise.losses import as_loss
-from setwise.losses.functions import calls_labels
 from setwise.losses.row_costs import RowCosts
 
 CS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2)

@@ -17,7 +17,7 @@ from setwise.core.checks import Bools, Values, as_array, as_flag, shown
 from setwise.core.counts import Formula
 from setwise.core.enumerate import search_shapes, shapes_of_table
 from setwise.core.exceptions import BrokenPromise, Refusal
-from setwise.core.loss import Combination, CountLoss, Loss
+from setwise.core.loss import CountLoss, Loss
 from setwise.core.pages import FUNCTION_OF_LABELS, FUNCTION_OF_MISTAKES
 from setwise.core.terms import CURVATURES, SHAPES, Mistakes, SetFunction, Trait
 
@@ -381,6 +381,7 @@ class MetricLoss(Loss):
     from_best: bool = True
 
     name: ClassVar[str] = "metric"
+    is_called: ClassVar[bool] = True
     traits = frozenset()
 
     def __post_init__(self) -> None:
@@ -450,12 +451,6 @@ class MetricLoss(Loss):
 
     def __repr__(self) -> str:
         return f"MetricLoss({_name(self.f)}{', greater_is_better=True' if self.greater_is_better else ''})"
-
-
-def calls_labels(loss: Loss) -> bool:
-    """Whether a loss is a :class:`MetricLoss` or is made of one, so that its values are calls of a function."""
-    parts = [part for _, part in loss.parts] if isinstance(loss, Combination) else [getattr(loss, "loss", None)]
-    return isinstance(loss, MetricLoss) or any(calls_labels(part) for part in parts if isinstance(part, Loss))
 
 
 def _known(sets: Sets, mistakes: Bools | None = None) -> "Iterable[tuple[Bools, Bools]]":

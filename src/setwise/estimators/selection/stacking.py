@@ -12,11 +12,11 @@ from sklearn.linear_model import LogisticRegression
 
 from setwise.core import pages
 from setwise.core.checks import Bools, Values, as_factor
+from setwise.core.loss import calls_labels
 from setwise.decisions.task import Task
 from setwise.estimators.selection.out_of_fold import ColumnScaling
 from setwise.estimators.selection.strategies import Base, Evidence, Rule, Strategy
 from setwise.estimators.set_classifier import SetClassifier
-from setwise.losses.functions import calls_labels
 
 WIDEST = 200
 """Tables with more columns than this are left out, for they would drown the log-odds."""

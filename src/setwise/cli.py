@@ -283,6 +283,7 @@ def _add_effort(add: argparse.ArgumentParser) -> None:
         "--memory", metavar="BYTES",
         help="as 500MB, for a larger .parquet file: ways are compared on random rows, and judged on the others too",
     )  # fmt: skip
+    add.add_argument("-v", "--verbose", action="store_true", help="print the details too, which the report has as well")
     add.add_argument("--save", type=Path, metavar="FILE", help="write the recommended model, as model.skops")
     add.add_argument(
         "--checkpoint", type=Path, metavar="FILE",

@@ -10,7 +10,7 @@ import pytest
 from cli.test_costs import run, write
 from setwise.compare.saved_model import load_model
 
-LEAST = ("--target", "fraud", "--quick", "--base", "linear", "--time-budget", 3600)
+LEAST = ("-v", "--target", "fraud", "--quick", "--base", "linear", "--time-budget", 3600)
 
 
 def called(folder, model, data, capsys):

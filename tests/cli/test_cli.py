@@ -132,7 +132,7 @@ def test_a_place_that_fails_after_the_work_loses_nothing_else(table, tmp_path, m
         patch.setattr(command, "save_model", removed(model.parent, command.save_model))
         assert run("compare", str(table), *words) == 2
     shown = capsys.readouterr()
-    assert "WHAT TO DO" in shown.out
+    assert "Stay with" in shown.out
     assert "report.html" in shown.out
     assert "saved" not in shown.out.lower()
     last = shown.err.splitlines()[-1]
@@ -144,7 +144,7 @@ def test_a_place_that_fails_after_the_work_loses_nothing_else(table, tmp_path, m
     monkeypatch.setattr(command, "write_report", removed(report, command.write_report))
     assert run("compare", str(table), *words) == 2
     shown = capsys.readouterr()
-    assert "WHAT TO DO" in shown.out
+    assert "Stay with" in shown.out
     assert "Written in" not in shown.out
     assert "setwise: the report is not written: File exists:" in shown.err
     assert model.exists()

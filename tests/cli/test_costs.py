@@ -60,10 +60,9 @@ def test_the_answer_is_the_money_of_a_thousand_rows_and_the_saved_model_pays_it(
     cost = paid(amount, fraud, labels) * 1000 / 1500
     (row,) = [row for row in found["rows"] if row["strategy"] == "decision"]
     assert row["loss_on_test_file"] == pytest.approx(cost)
-    words = found["words"]
-    assert words["WHAT TO DO"] == ["Change to logistic regression decided by the least expected loss."]
-    assert f"On the rows of the test file: cost of 1,000 rows {cost:,.0f}" in " ".join(words["HOW MUCH"])
-    words = " ".join(words["HOW MUCH"])
+    assert found["verdict"] == "Change to logistic regression decided by the least expected loss."
+    words = " ".join(found["details"])
+    assert f"On the rows of the test file: cost of 1,000 rows {cost:,.0f}" in words
     said = re.search(r"Of 1,000 rows, out of fold: .* alarms cost ([\d.]+) and .* misses cost ([\d,.]+)\.", words)
     alarms, misses = (float(one.replace(",", "")) for one in said.groups())
     decided = row["out_of_fold_loss"]

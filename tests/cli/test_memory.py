@@ -25,7 +25,7 @@ pytest.importorskip("pyarrow")
 
 N = 4000
 WORDS = ("--target", "sick", "--quick", "--folds", "2", "--base", "linear", "--time-budget", "3600")
-LEAST = (*WORDS, "--strategies", "threshold")
+LEAST = (*WORDS, "--strategies", "threshold", "-v")
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,8 @@ from setwise.core.files import HIDDEN
 ODD = "\x1b[31m\r\n\x9b<script>\u202e"
 TAGS = {
     "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "br", "a", "figure", "figcaption", "img",
-    "pre",
-    "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th", "td",
+    "pre", "b", "div", "h4", "details", "summary", "svg", "rect", "circle", "path", "g", "text",
+    "table", "thead", "tbody", "tr", "th", "td",
 }  # fmt: skip
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="such names of files need POSIX")
@@ -66,7 +66,18 @@ class Reader(HTMLParser):
 def test_a_comparison_and_its_report(path, tmp_path, capsys):
     pytest.importorskip("skops.io")
     out, model = tmp_path / f"r{ODD[:4]}", tmp_path / f"m{ODD}.skops"
-    words = ("--target", f"y{ODD}", "--group", f"bag{ODD}", "--base", "linear", "--strategies", "as_it_is", "--quick")
+    words = (
+        "-v",
+        "--target",
+        f"y{ODD}",
+        "--group",
+        f"bag{ODD}",
+        "--base",
+        "linear",
+        "--strategies",
+        "as_it_is",
+        "--quick",
+    )
     assert run("compare", path, *words, "--folds", "2", "--test", path, "--out", out, "--save", model) == 0
     shown = capsys.readouterr()
     for text in shown:

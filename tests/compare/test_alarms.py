@@ -13,7 +13,7 @@ from setwise.compare.command import ComparisonTask, floor_of, plan_of, unfit, us
 from setwise.compare.floor_sentences import chance_of_less, interval, lower
 from setwise.compare.plan import COSTS
 from setwise.compare.problem import Origin, digit_traits
-from setwise.compare.sentences import details, heading, headline
+from setwise.compare.sentences import figures, heading, headline, verdict, warnings
 from setwise.compare.text import figure
 from setwise.losses import RowCosts, Tversky
 from setwise.losses.row_costs import Place
@@ -33,18 +33,18 @@ def limited():
 
 def test_the_answer_says_the_share_of_alarms_with_recall_and_precision(limited):
     key, floored = limited.winner.key, limited.floored
-    reached, words = floored.all_rows[key], headline(limited)
+    reached, said = floored.all_rows[key], figures(limited)
     assert 0 < reached.called <= 30
     low, high = interval(500 - reached.called, 500)
-    assert words["EXPECT"][0].startswith(
-        f"In the long run new rows of the same kind should have a share of alarms of {reached.called / 500:.3g} (95 % "
-        f"interval {1 - high:.3g} to {1 - low:.3g}), recall {figure(reached.recall)} ("
+    assert said[0].startswith(
+        f"Expect a share of alarms of {reached.called / 500:.3g} (95 % interval {1 - high:.3g} to {1 - low:.3g}), "
+        f"recall {figure(reached.recall)} ("
     )
-    assert words["EXPECT"][1] == (
-        f"Of 500 rows about {reached.called} are called positive: {reached.found} of the 50 positive ones are found, "
-        f"and {reached.called - reached.found} are false alarms."
+    assert said[1] == (
+        f"Of 500 rows {reached.called} are called positive: {reached.found} of the 50 positive ones, and "
+        f"{reached.called - reached.found} false alarms."
     )
-    told = " ".join(words["HOW MUCH"])
+    told = " ".join(headline(limited)["FLOOR"])
     folds = [fold[key] for fold in floored.folds]
     kept = sum(one.called / one.rows <= 0.06 for one in folds)
     mean = np.mean([one.called / one.rows for one in folds])
@@ -52,7 +52,11 @@ def test_the_answer_says_the_share_of_alarms_with_recall_and_precision(limited):
     assert f"it has a share of alarms of {mean:.3g}, recall" in told
     assert f"on average, and {kept} of 3 keep the limit of alarms." in told
     assert "the usual 0.5 " in told
-    assert "and the limit of alarms is kept" in " ".join(details(limited))
+    assert " worse and the limit of alarms holds." in said[3]
+    fails = 100 * chance_of_less(0.94, 500 - reached.called, 500)
+    assert warnings(limited) == [
+        f"On new rows this limit of alarms fails in about {fails:.0f} % of the cases; see --confidence."
+    ]
     assert heading(limited) == "rare: recall at a share of alarms of at most 0.06"
     assert "strategies=[FlooredThreshold(alarms=0.06)]" in limited.winner.code
     flat = limited.winner.flat
@@ -67,8 +71,8 @@ def test_with_confidence_the_sure_share_is_said():
     called = found.floored.all_rows[found.winner.key].called
     sure = 1.0 - lower(500 - called, 500, 0.95)
     assert sure <= 0.1
-    assert f"{called / 500:.3g} (at most {sure:.3g} with confidence 0.95), recall" in headline(found)["EXPECT"][0]
-    assert "On new rows such a" not in " ".join(headline(found)["HOW MUCH"])
+    assert f"{called / 500:.3g} (at most {sure:.3g} with confidence 0.95), recall" in figures(found)[0]
+    assert not warnings(found)
 
 
 def test_a_limit_and_a_floor_hold_together():
@@ -78,7 +82,7 @@ def test_a_limit_and_a_floor_hold_together():
     assert reached.recall >= 0.5
     assert reached.called <= 50
     assert "keeps a share of alarms of at most 0.1 and a recall of at least 0.5 out of fold" in " ".join(
-        headline(found)["HOW MUCH"]
+        headline(found)["FLOOR"]
     )
     with pytest.raises(ValueError, match=r"Nearest is .* together with a share of alarms of at most 0.02: the best"):
         compare(rare(50), [F1], replace(FAST, floor=FlooredThreshold(recall=0.5, alarms=0.02)))
@@ -123,9 +127,8 @@ def test_with_costs_rows_of_the_greatest_expected_saving_cost_less_under_the_sam
     reached = found.floored.all_rows
     assert {key[1] for key in reached} == {"as_it_is", "threshold", "decision"}
     assert 85 <= reached["linear", "decision"].called <= 90
-    words = headline(found)
-    assert words["WHAT TO DO"] == ["Change to logistic regression decided by the least expected loss."]
-    assert words["HOW MUCH"][1] == "The rule keeps a share of alarms of at most 0.03 out of fold on all rows."
+    assert verdict(found) == "Change to logistic regression decided by the least expected loss."
+    assert headline(found)["FLOOR"][0] == "The rule keeps a share of alarms of at most 0.03 out of fold on all rows."
     # Folds have other numbers of rows, whose costs are all of 1,000 rows.
     assert [fold["linear", "decision"].called / 600 for fold in found.floored.folds] == pytest.approx(
         [0.03] * 5, abs=0.015

@@ -435,7 +435,9 @@ def test_later_rows_judge():
     assert found.findings[0].kind == "time"
     (answer,) = compare(replace(found, code=()), [F1], SMALL)
     assert len(answer.own) == 3
-    assert "DATA         Later rows judge: test rows of outer folds have a larger 'day'" in section(answer)
+    assert "DATA         Later rows judge: test rows of outer folds have a larger 'day'" in section(
+        answer, verbose=True
+    )
 
 
 def test_later_groups_judge_and_twins_of_test_rows_are_not_trained_on():
@@ -512,7 +514,7 @@ def test_the_code_repeats_a_choice_over_blocks(tmp_path, monkeypatch):
 
 
 def test_an_answer_without_findings_has_no_section_on_data():
-    assert "DATA" not in section(made_up())
+    assert "DATA" not in section(made_up(), verbose=True)
 
 
 def test_rows_that_share_a_number_and_the_label_stay_together():

@@ -11,7 +11,7 @@ from compare.test_run import FAST
 from setwise.compare import FlooredThreshold, compare
 from setwise.compare.answer import ThresholdRange
 from setwise.compare.plan import FIRST, PLAIN
-from setwise.compare.sentences import headline
+from setwise.compare.sentences import headline, verdict
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +30,13 @@ def test_the_usual_threshold_is_that_of_the_recommended_model(found):
     model = LogisticRegression(C=found.winner.constant).fit(found.problem.X, found.problem.y)
     calls = (model.predict_proba(found.problem.X)[:, 1] >= 0.5).sum()
     assert usual.called == pytest.approx(calls, abs=3)
-    assert "Logistic regression at the usual 0.5 breaks the floor" in " ".join(headline(found)["HOW MUCH"])
+    assert "Logistic regression at the usual 0.5 breaks the floor" in headline(found)["FLOOR"][-1]
 
 
 def test_a_threshold_with_a_floor_is_not_said_to_stay_at_one_half(found):
     flat = replace(found.winner.flat, low=0.4, high=0.6)
     one = replace(found, winner=replace(found.winner, threshold=0.59, flat=flat))
-    assert "move its threshold to 0.59" in headline(one)["WHAT TO DO"][0]
+    assert verdict(one) == "Stay with logistic regression, but move its threshold to 0.59."
 
 
 def test_the_threshold_is_drawn_where_the_recall_is_near_the_floor(found):

@@ -16,7 +16,7 @@ from setwise.compare.command import ComparisonTask, plan_of, unfit
 from setwise.compare.floor_sentences import chance_of_less, interval
 from setwise.compare.problem import digit_traits
 from setwise.compare.recommendation import flat_range
-from setwise.compare.sentences import details, headline, legend, table
+from setwise.compare.sentences import comparison, figures, headline, legend, table, warnings
 from setwise.compare.text import figure
 from setwise.core.exceptions import Refusal
 from setwise.decisions import Floor, threshold_curve
@@ -68,7 +68,7 @@ def test_the_test_parts_that_keep_the_floor_are_counted(small_parts):
     key, floored = small_parts.winner.key, small_parts.floored
     kept = sum(fold[key].recall >= 0.9 for fold in floored.folds)
     assert floored.all_rows[key].recall == 1.0
-    assert f"on average, and {kept} of 3 keep the floor." in " ".join(headline(small_parts)["HOW MUCH"])
+    assert f"on average, and {kept} of 3 keep the floor." in " ".join(headline(small_parts)["FLOOR"])
 
 
 def test_the_printed_code_keeps_the_floor_where_a_fold_cannot(small_parts):
@@ -115,13 +115,11 @@ def test_the_advice_under_a_floor_keeps_it():
     assert flat.high < unfloored.winner.flat.high
     assert found.floored.all_rows[found.winner.key].recall >= 0.9
     words = headline(found)
-    assert "keeps a recall of at least 0.9 out of fold" in words["HOW MUCH"][1]
-    assert "On new rows such a floor fails in about 58 % of the cases; --confidence 0.95 chooses" in " ".join(
-        words["HOW MUCH"]
-    )
-    assert "at the usual 0.5 breaks the floor: out of fold on all rows it has recall" in words["HOW MUCH"][-1]
+    assert "keeps a recall of at least 0.9 out of fold" in words["FLOOR"][0]
+    assert warnings(found) == ["On new rows this floor fails in about 58 % of the cases; see --confidence."]
+    assert "at the usual 0.5 breaks the floor: out of fold on all rows it has recall" in words["FLOOR"][-1]
     assert "WHY" not in words
-    assert all("and the floor is kept" in line for line in details(found) if "From the threshold" in line)
+    assert any(line.endswith("worse and the floor holds.") for line in figures(found))
 
 
 @pytest.mark.slow
@@ -138,31 +136,30 @@ def test_the_picture_shows_recall_precision_and_the_floor_around_the_threshold()
     assert lines["floor: 0.9"].get_ydata()[0] == 0.9
     place = np.argmin(np.abs(flat.thresholds - at))
     reached = found.floored.all_rows[found.winner.key]
-    shown = [lines[name].get_ydata()[place] for name in ("recall", "precision", "rows called positive")]
+    shown = [lines[name].get_ydata()[place] for name in ("recall", "precision", "alarms")]
     assert shown == pytest.approx([reached.recall, reached.precision, reached.called / reached.rows], abs=0.01)
     low, high = axes.get_xlim()
     assert low < at < high < flat.thresholds[-1]
-    assert "floor" in pictures(found)
+    assert list(pictures(found)) == ["threshold", "curves", "calibration"]
     text = table(found)
     assert "(" in next(line for line in text.splitlines() if line.startswith("at 0.5"))
-    assert "what stands in brackets breaks the floor" in legend(found)
+    assert "brackets: breaks the floor" in legend(found)
 
 
 def test_what_to_expect_is_said_in_shares_with_exact_intervals_and_in_rows(small_parts):
     reached = small_parts.floored.all_rows[small_parts.winner.key]
-    words = headline(small_parts)["EXPECT"]
+    words = figures(small_parts)[:3]
     assert interval(35, 35) == (pytest.approx(0.025 ** (1 / 35)), 1.0)
     low, high = interval(reached.found, reached.called)
     precision = f"{figure(reached.precision)} (95 % interval {figure(low)} to {figure(high)})"
     called = round(1000 * reached.called / 500)
     assert words == [
-        f"In the long run new rows of the same kind should have recall 1.000 (at least {figure(0.05 ** (1 / 35))} with "
-        f"confidence 0.95) and precision {precision}.",
-        f"Of 1,000 rows about {called} are called positive: 70 of the 70 positive ones are found, and {called - 70} "
-        "are false alarms.",
+        f"Expect recall 1.000 (at least {figure(0.05 ** (1 / 35))} with confidence 0.95) and precision {precision}.",
+        f"Of 1,000 rows {called} are called positive: 70 of the 70 positive ones, and {called - 70} false alarms.",
+        f"{100 * reached.precision:.0f} of 100 alarms are right.",
     ]
     grouped = replace(small_parts, problem=replace(rare(35), groups=np.arange(500) // 5))
-    assert "interval " not in " ".join(headline(grouped)["EXPECT"])
+    assert "interval " not in figures(grouped)[0]
 
 
 def test_the_interval_is_that_of_a_test_of_scipy():
@@ -191,7 +188,8 @@ def test_a_floor_that_logistic_regression_breaks_is_kept_by_another_base_model()
         "Logistic regression keeps a recall of at least 0.5 and a precision of at least 0.8 at no threshold, so no "
         "gain is reported."
     ]
-    assert "gains" not in " ".join(words["HOW SURE"] + words["HOW MUCH"])
+    assert comparison(found) is None
+    assert "better" not in " ".join(words["HOW SURE"])
 
 
 def test_floors_that_nothing_keeps_are_refused_before_the_outer_folds():

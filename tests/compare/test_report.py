@@ -9,7 +9,7 @@ from compare.answers import PROBLEM, made_up
 from setwise.compare import NamedLoss, Plan, compare
 from setwise.compare.problem import bags, breast_cancer
 from setwise.compare.report import check_folder, write_report
-from setwise.compare.sentences import what_to_do
+from setwise.compare.sentences import comparison, verdict
 from setwise.losses import EarlyDetection, FBeta
 
 NAMES = ("report.html", "results.json")
@@ -40,20 +40,23 @@ def test_the_report_holds_everything_inside_and_answers_first(tmp_path):
     assert all(f.stat().st_size > 0 for f in files)
     page = files[0].read_text(encoding="utf-8")
     shown = re.findall(r'<img alt="(\w+)" src="data:image/png;base64,', page)
-    assert set(shown) == {"gain", "threshold"}
+    assert shown == ["threshold", "curves", "calibration"] * 2
     assert not re.findall(r"src=\"(?!data:)", page)
     assert "http" not in re.sub(f'href="{SITE}', "", page)
     assert "a &lt;title&gt;" in page
-    places = [
-        page.index(word)
-        for word in ("What to do", "How much", "How sure", "Why", "<pre>", "<img", "The same in Python")
-    ]
-    assert places == sorted(places)
-    assert what_to_do(cancer)[0] in page
-    assert not re.search(r"\b(I|we|our|us)\b", re.sub(r"<[^>]+>", " ", page[page.index("<body>") :].split("from ")[0]))
+    for found in (early, cancer):
+        part = page[page.index(f"<h2>{found.problem.name}: ") :]
+        # Nothing else was tried on the second problem.
+        gain = ("<svg ", comparison(early)[2]) if found is early else ()
+        whole = (verdict(found), *gain, "<img", "Of 1,000 rows<", "<pre>", "<details>", ">WHY<", ">In Python<")
+        places = [part.index(word) for word in whole]
+        assert places == sorted(places)
+    assert not re.search(r"\b(I|our|us)\b", re.sub(r"<[^>]+>", " ", page[page.index("<body>") :].split("from ")[0]))
     first, second = results(tmp_path / "new" / "folder")["answers"]
     assert first["problem"] == "early detection"
     assert first["rows"][0]["loss_in_folds"] == early.reference.outer.tolist()
+    assert sum(second["confusion"]) == len(cancer.problem.y)
+    assert len(second["curves"]["linear"]["bins"][0]) == 10
     assert second["gain"]["mean"] == cancer.gain.mean
     assert second["coefficients"]["mean radius"] == cancer.winner.coefficients["mean radius"]
 
@@ -66,7 +69,7 @@ def test_words_link_to_the_pages_that_explain_them(tmp_path, monkeypatch):
     linked = written()
     bagged = f'<a href="{SITE}guide/thresholds.html#bagged" title="Bagged, in guide/thresholds">tuned threshold</a>'
     assert f"{bagged}: the threshold with" in linked
-    assert f'<dt><a href="{SITE}guide/compare.html#what-it-prints" title="What it prints, in guide/' in linked
+    assert f'<a href="{SITE}guide/compare.html#what-it-prints" title="What it prints, in guide/' in linked
     assert f'<h2><a href="{SITE}guide/compare.html#how-it-chooses-and-how-the-gain-is-measured" title=' in linked
     monkeypatch.setattr("setwise.core.pages.documentation", lambda: None)
     assert written() == re.sub(r"<a [^>]*>|</a>", "", linked)

@@ -179,8 +179,10 @@ def test_further_rows_judge_the_recommendation():
     rows = {row.key: row.test for row in found.rows}
     assert rows["linear", "threshold"] - rows[found.winner.key] == pytest.approx(gain)
     (said,) = on_test_file(found)
-    assert said.startswith(f"On the rows of the test file: F1 {figure_of(1.0 - rows[found.winner.key])}, +")
-    assert re.search(r", \+\.\d+ \(\+.* to \+.*\) over logistic regression with a tuned threshold\.$", said)
+    assert said.startswith(
+        f"On the rows of the test file: F1 {figure_of(1.0 - rows[found.winner.key])}, {figure_of(gain)} better (+"
+    )
+    assert re.search(r" \(\+.* to \+.*\) than logistic regression with a tuned threshold\.$", said)
 
 
 @pytest.mark.slow

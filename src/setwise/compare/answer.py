@@ -89,7 +89,7 @@ class ThresholdRange:
     thresholds, losses : all cut points, thinned out for a picture
     low, high : the ends of the range
     tolerance : how much the loss may be above its least value in this range
-    shares : under floors the recall, the precision and the share of rows called positive at these thresholds, (3, k)
+    shares : the recall, the precision and the share of rows called positive at these thresholds, (3, k)
     """
 
     thresholds: Values
@@ -98,6 +98,24 @@ class ThresholdRange:
     high: float
     tolerance: float
     shares: Values | None = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BaseCurve:
+    """What a base model reaches out of fold on all rows; of a label matrix, on all its labels together.
+
+    Attributes
+    ----------
+    shares : recall, precision and the share of rows called positive, (3, k), from the lowest recall on
+    tuned : the same at its tuned threshold, (3,); None where no threshold is tuned
+    bins : for ten parts of the rows, of equal size and in the order of their probability, the mean probability, the
+        share of positive rows and the share of all rows, (3, 10); None where the scores are no probabilities
+    """
+
+    shares: Values
+    tuned: Values | None = None
+    bins: Values | None = None
 
 
 @final
@@ -198,6 +216,7 @@ class Answer:
         them, the folds inside judge, which the choice has seen
     test_differs : sentences on how the rows of ``--test`` differ from the others
     notes : sentences on what was left out, and why
+    curves : recall, precision and probabilities of each base model, by its name
     saved : the name of the file in which the recommendation is saved; empty if it is not
 
     Examples
@@ -226,6 +245,7 @@ class Answer:
     repeated: bool = True
     test_differs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    curves: Mapping[str, BaseCurve] = field(default_factory=dict)
     saved: str = ""
 
     @property

@@ -279,7 +279,7 @@ def compare_command(
         title = f"setwise compare: {work[0].problem.name if options.data else 'bundled problems'}"
         with _kept_going(failed, "the report is not written"):
             files = write_report(options.out, found, title, time.perf_counter() - begin, options.command)
-        return list(map(section, found)), files, failed
+        return [section(answer, options.verbose) for answer in found], files, failed
 
 
 @contextlib.contextmanager

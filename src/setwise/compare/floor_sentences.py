@@ -27,9 +27,9 @@ def expected(found: Answer, held: FloorReport) -> list[str]:
     called, positive = (round(whole * count / reached.rows) for count in (reached.called, reached.positives))
     hits = min(round(whole * reached.found / reached.rows), called, positive)
     return [
-        f"In the long run new rows of the same kind should have {shares}.",
-        f"Of {whole:,} rows about {called:,} are called positive: {hits:,} of the {positive:,} positive ones "
-        f"are found, and {called - hits:,} are false alarms.",
+        f"Expect {shares}.",
+        f"Of {whole:,} rows {called:,} are called positive: {hits:,} of the {positive:,} positive ones, and "
+        f"{called - hits:,} false alarms.",
     ]
 
 
@@ -59,25 +59,45 @@ def lower(right: int, whole: int, confidence: float) -> float:
 def floor_gain(found: Answer, held: FloorReport) -> list[str]:
     """Whether the floor is kept on all rows and on the outer test parts, and what the usual 0.5 would reach."""
     floor, key = held.floor, found.winner.key
-    whole, folds = held.all_rows[key], [reached[key] for reached in held.folds if key in reached]
+    folds = [reached[key] for reached in held.folds if key in reached]
     rule = "rule" if found.winner.threshold is None else "threshold"
     sentences = [f"The {rule} keeps {floor.words} out of fold on all rows."]
     if folds:
         shares = shares_text(floor, *folds)
         kept = f"{sum(one.kept for one in folds)} of {len(folds)} keep the {floor.kind}"
         sentences.append(f"On the test parts of the folds it has {shares} on average, and {kept}.")
-    fails = max(chance_of_less(one.least, *whole.of(one.measure)) for one in floor.floors)
-    if floor.confidence is None and fails > 1.0 - LEVEL:
-        sentences.append(
-            f"On new rows such a {floor.kind} fails in about {100 * fails:.0f} % of the cases; --confidence {LEVEL:g} "
-            f"chooses a {rule} that holds in {100 * LEVEL:.0f} % of them."
-        )
     usual = held.all_rows.get(PLAIN)
     if usual is not None:
         verdict = f"keeps the {floor.kind} too" if usual.kept else f"breaks the {floor.kind}"
         shares = shares_text(floor, usual)
         sentences.append(f"Logistic regression at the usual 0.5 {verdict}: out of fold on all rows it has {shares}.")
     return sentences
+
+
+def floor_warnings(found: Answer, held: FloorReport) -> list[str]:
+    """That a floor without a confidence may fail on new rows."""
+    floor, whole = held.floor, held.all_rows[found.winner.key]
+    fails = max(chance_of_less(one.least, *whole.of(one.measure)) for one in floor.floors)
+    if floor.confidence is not None or fails <= 1.0 - LEVEL:
+        return []
+    return [f"On new rows this {floor.kind} fails in about {100 * fails:.0f} % of the cases; see --confidence"]
+
+
+POINTS = 0.1
+"""The price of so much more recall is said."""
+
+
+def price(found: Answer, held: FloorReport) -> list[str]:
+    """How many alarms are right, and how many more the next ten points of recall would cost."""
+    reached, curve = held.all_rows[found.winner.key], found.curves[found.winner.key[0]].shares
+    told = f"{100 * reached.precision:.0f} of 100 alarms are right"
+    more = min(POINTS, 1.0 - reached.recall)
+    if found.winner.threshold is None or not more:
+        return [f"{told}."]
+    # The highest threshold with so much recall has the fewest alarms.
+    cost = curve[2, curve[0] >= reached.recall + more - 1e-9].min() - reached.called / reached.rows
+    points = f"the next {100 * more:.0f} points of recall would cost {THOUSAND * cost:,.0f} more alarms per 1,000 rows"
+    return [f"{told}; {points}."]
 
 
 def chance_of_less(least: float, right: int, whole: int) -> float:

@@ -9,85 +9,86 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from setwise.compare.answer import Answer, ThresholdRange
-from setwise.compare.text import figure as as_text
+from setwise.compare.plan import base_model
 from setwise.compare.text import threshold_text
-from setwise.core.checks import Values
-from setwise.plotting.axes import legend_beside, panel, tidy
-from setwise.plotting.colors import BLACK, BLUE, GRAY, GREEN, ORANGE, RED
+from setwise.plotting.axes import panel, tidy
+from setwise.plotting.colors import BLACK, BLUE, CYCLE, DASHES, GRAY, GREEN, ORANGE, RED
 
 
 def pictures(found: Answer) -> dict[str, bytes]:
     """The pictures of an answer as PNG files by name; those that have nothing to show are left out."""
     figures = {}
-    if found.stands and set(found.choices) != {found.reference.key}:
-        figures["gain"] = gain(found)
     if found.winner.flat is not None and len(found.winner.flat.thresholds) >= 3:
-        name = "threshold" if found.winner.flat.shares is None else "floor"
-        figures[name] = threshold(found, found.winner.flat)
+        figures["threshold"] = threshold(found, found.winner.flat)
+    if found.curves:
+        figures["curves"] = curves(found)
+    if any(curve.bins is not None for curve in found.curves.values()):
+        figures["calibration"] = calibration(found)
     return {name: _png(figure) for name, figure in figures.items()}
 
 
-def gain(found: Answer) -> Figure:
-    """The gain of the choice in each fold, with the mean and its interval."""
-    differences = found.reference.outer - found.own
-    figure, axes = panel(8.4, 0.9 + 0.3 * len(differences))
-    axes.plot(differences, range(len(differences)), "o", color=BLUE, markersize=6)
-    axes.axvspan(*found.gain.interval(), color=BLUE, alpha=0.13, linewidth=0, label="95 % interval")
-    axes.axvline(found.gain.mean, color=BLUE, linewidth=1.4, label="mean")
-    axes.axvline(0, color=BLACK, linewidth=0.8)
-    axes.set_yticks(range(len(differences)), [f"fold {i + 1}" for i in range(len(differences))])
-    axes.set_ylim(len(differences) - 0.4, -0.6)
-    tidy(axes, f"gain in {_plain(found.measured.title)}", "")
-    legend_beside(axes)
-    return figure
+SIZE = 5.6, 4.0
+"""The width and the height of a picture in inches."""
 
 
 def threshold(found: Answer, flat: ThresholdRange) -> Figure:
-    """The measure at the thresholds of the recommended model, out of fold, with the flat range.
+    """The measure, recall, precision and the share of rows called positive at the thresholds of the recommended model.
 
-    Under floors also the recall, the precision and the share of rows called positive, around the threshold.
+    They are out of fold on all rows. Under floors the thresholds go up to a recall that is 0.2 below its floor, or
+    below the recall at the threshold where it has none.
     """
-    at, title = float(found.winner.threshold), _plain(found.measured.title)
-    figure, axes = panel(8.4, 2.9 if flat.shares is None else 3.4)
-    if flat.shares is not None:
-        _shares(axes, found, flat, flat.shares)
-    # A cost or a gain is no share, and would have an axis of its own.
+    at, title, floor = float(found.winner.threshold), _plain(found.measured.title), found.plan.floor
+    figure, axes = panel(*SIZE)
+    # A cost or a gain is no share, and would have axes of its own.
     is_share = found.measured.is_score and not found.measured.is_gain
-    if flat.shares is None or (is_share and title not in ("recall", "precision")):
+    if floor is None or (is_share and title not in ("recall", "precision")):
         shown = [found.measured.shown(loss) for loss in flat.losses]
-        axes.plot(flat.thresholds, shown, color=BLUE if flat.shares is None else GREEN, linewidth=1.6, label=title)
-    kept = "" if found.floored is None else f", {found.floored.floor.kind} kept"
-    nearly = f"at most {as_text(flat.tolerance)} worse{kept}"
-    axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0, label=nearly)
-    axes.axvline(at, color=BLACK, linewidth=1.4, label=f"recommended: {threshold_text(at)}")
-    if flat.shares is None and found.winner.probability:
-        axes.axvline(0.5, color=GRAY, linewidth=1.2, linestyle="--", label="usual: 0.5")
-    tidy(axes, f"threshold of the {found.winner.unit}", "")
-    legend_beside(axes)
+        axes.plot(flat.thresholds, shown, color=GREEN, linewidth=2.4, label=title)
+    if flat.shares is not None and (is_share or floor is not None):
+        for values, name, color in zip(flat.shares, ("recall", "precision", "alarms"), (BLUE, RED, GRAY), strict=True):
+            axes.plot(flat.thresholds, values, color=color, linewidth=1.4, label=name)
+            if floor is not None and (least := getattr(floor, name)) is not None:
+                axes.axhline(
+                    least, color=color, linestyle="--", label=f"{'limit' if name == 'alarms' else 'floor'}: {least:g}"
+                )
+        axes.set_ylim(0.0, 1.02)
+    if flat.shares is not None and floor is not None:
+        least = (floor.recall or float(np.interp(at, flat.thresholds, flat.shares[0]))) - 0.2
+        near = flat.thresholds[(flat.shares[0] > least) & (flat.shares[0] < 0.995)]
+        axes.set_xlim(min([*near, flat.low, at]), 1e-6 + max([*near, flat.high, at]))
+    axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0)
+    axes.axvline(at, color=BLACK, linewidth=1.4)
+    _finish(axes, f"threshold of the {found.winner.unit}", "", f"{title} at {threshold_text(at)} and other thresholds")
     return figure
 
 
-def _shares(axes: Axes, found: Answer, flat: ThresholdRange, shares: Values) -> None:
-    """Draw recall, precision and the share of rows called positive, with the floors, where not too much recall is lost.
-
-    These are the thresholds up to a recall of 0.2 below its floor, or of half of the recall where it has none.
-    """
-    assert found.floored is not None
-    floor, (recall, precision, called), at = found.floored.floor, shares, float(found.winner.threshold)
-    for name, values, color in (("recall", recall, BLUE), ("precision", precision, RED)):
-        least = getattr(floor, name)
-        axes.plot(flat.thresholds, values, color=color, linewidth=1.8, label=name)
-        if least is not None:
-            axes.axhline(least, color=color, linewidth=1.2, linestyle="--", label=f"floor: {least:g}")
-    axes.plot(flat.thresholds, called, color=GRAY, linewidth=1.4, linestyle="-.", label="rows called positive")
-    if floor.alarms is not None:
-        axes.axhline(floor.alarms, color=GRAY, linewidth=1.2, linestyle="--", label=f"limit: {floor.alarms:g}")
-    least = max((floor.recall or 0.0) - 0.2, 0.5 * recall[np.argmin(np.abs(flat.thresholds - at))])
-    near = flat.thresholds[(recall > least) & (recall < 0.995)]
-    low, high = min([*near, flat.low, at]), max([*near, flat.high, at])
-    pad = 0.03 * (high - low) or 0.01
-    axes.set_xlim(low - pad, high + pad)
+def curves(found: Answer) -> Figure:
+    """Precision over recall of each base model out of fold, with a dot at its tuned threshold."""
+    figure, axes = panel(*SIZE)
+    for color, dash, (base, curve) in zip(CYCLE, DASHES, found.curves.items(), strict=False):
+        axes.plot(*curve.shares[:2], color=color, linestyle=dash, linewidth=1.6, label=_plain(base_model(base).title))
+        if curve.tuned is not None:
+            axes.plot(*curve.tuned[:2, None], "o", color=color, markersize=7)
+    axes.set_xlim(0.0, 1.02)
     axes.set_ylim(0.0, 1.02)
+    _finish(axes, "recall", "precision", "Precision and recall; dots: tuned thresholds")
+    return figure
+
+
+def calibration(found: Answer) -> Figure:
+    """The share of positive rows over the mean probability, in ten parts of the rows, for each base model."""
+    figure, axes = panel(*SIZE)
+    axes.plot([0.0, 1.0], [0.0, 1.0], color=GRAY, linewidth=1.0, linestyle="--")
+    for color, (base, curve) in zip(CYCLE, found.curves.items(), strict=False):
+        if curve.bins is not None:
+            axes.plot(*curve.bins[:2], "o-", color=color, markersize=4, label=_plain(base_model(base).title))
+    _finish(axes, "probability", "share of positive rows", "Are probabilities right? On the dashed line they are")
+    return figure
+
+
+def _finish(axes: Axes, x: str, y: str, title: str) -> None:
+    tidy(axes, x, y, title)
+    axes.legend(frameon=False, fontsize=9)
 
 
 def _png(figure: Any) -> bytes:

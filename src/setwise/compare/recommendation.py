@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.compare.answer import Recommendation, ThresholdRange
+from setwise.compare.answer import BaseCurve, Recommendation, ThresholdRange
 from setwise.compare.fits import SEED, BaseResponses, Fits, judged_by
 from setwise.compare.plan import (
     FIRST,
@@ -33,7 +33,7 @@ from setwise.datasets.columns import Category
 from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task, compared
 from setwise.estimators.selection.choice import Candidate, choose, chosen_of, errors_needed, judge
-from setwise.estimators.selection.floors import FlooredThreshold, calls
+from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.selection.problem import SelectionProblem as Rows
 from setwise.estimators.selection.strategies import OwnPrediction, Rule
 from setwise.losses.row_costs import RowCosts
@@ -245,12 +245,54 @@ def flat_range(
     after = int(np.searchsorted(bad, place))
     first, last = int(bad[after - 1]) + 1, int(bad[after]) - 1
     shown = np.unique(np.concatenate([np.linspace(0, len(losses) - 1, DRAWN).astype(int), [first, place, last]]))
-    shares = None
-    if floor is not None:
-        tp, fp = calls(thresholds[shown], scores.ravel(), task.truth.ravel())
-        shares = np.stack([tp / max(task.truth.sum(), 1), tp / np.maximum(tp + fp, 1.0), (tp + fp) / task.truth.size])
     ends = float(thresholds[first]), float(thresholds[last])
+    shares = shares_at(thresholds[shown], scores, task)
     return ThresholdRange(thresholds[shown], losses[shown], *ends, tolerance, shares)
+
+
+def shares_at(thresholds: Values, scores: Values, task: Task) -> Values:
+    """Recall, precision and the share of rows called positive at each of k thresholds, (3, k), by weights of rows."""
+    order, weights = np.argsort(scores, axis=None), _weights(task)
+    places = np.searchsorted(scores.ravel()[order], thresholds, "left")
+    masses = np.stack([weights * task.truth.ravel(), weights])[:, order[::-1]]
+    sums = np.hstack([np.zeros((2, 1)), np.cumsum(masses, axis=1)])
+    tp, called = sums[:, len(order) - places]
+    # Of no alarm all are right.
+    precision = np.divide(tp, called, out=np.ones(len(tp)), where=called > 0)
+    return np.stack([tp / sums[0, -1], precision, called / sums[1, -1]])
+
+
+def _weights(task: Task) -> Values:
+    """The weight of each label, (n p,)."""
+    return np.ones(task.truth.size) if task.weights is None else task.weights
+
+
+def curves_of(decision: CandidateChoice, task: Task, reference: str) -> Mapping[str, BaseCurve]:
+    """Recall, precision and probabilities of each base model, with the constant that was chosen for it."""
+    found = {}
+    for base, responses in decision.sources.tuned.items():
+        response, rule = responses.response(), decision.rules.get((base, reference))
+        scores = response.scores.ravel()
+        # At the scores of positive rows recall grows in equal steps with the fewest alarms.
+        positives = np.sort(scores[task.truth.ravel()])[::-1]
+        drawn = positives[np.unique(np.linspace(0, len(positives) - 1, DRAWN).astype(int))]
+        at = None if rule is None else rule.threshold
+        tuned = None if at is None else shares_at(np.array([at]), scores, task)[:, 0]
+        bins = _bins(scores, task) if response.probability else None
+        found[base] = BaseCurve(shares_at(drawn, scores, task), tuned, bins)
+    return found
+
+
+BINS = 10
+"""So many parts of the rows tell how good probabilities are."""
+
+
+def _bins(scores: Values, task: Task) -> Values:
+    """The mean probability, the share of positive rows and the share of all rows, in parts of equal size, (3, 10)."""
+    weights, truth = _weights(task), task.truth.ravel()
+    parts = [part for part in np.array_split(np.argsort(scores, kind="stable"), BINS) if len(part)]
+    means = [[np.average(one[part], weights=weights[part]) for part in parts] for one in (scores, truth)]
+    return np.array([*means, [weights[part].sum() / weights.sum() for part in parts]])
 
 
 def coefficients(model: Any, problem: Problem) -> Mapping[str, float] | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from html import escape
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from setwise import __version__
 from setwise.compare import sentences as words
 from setwise.compare.answer import Answer, CandidateResult, OtherRowsReport, PairedDifference
 from setwise.compare.checkpoint import plan_fields
-from setwise.compare.text import wrap
+from setwise.compare.text import bar, wrap
 from setwise.core import pages
 from setwise.core.files import HIDDEN, in_line, visible, written_whole
 from setwise.core.pages import Page
@@ -29,6 +30,8 @@ def _result(found: Answer) -> dict[str, Any]:
         "measure": found.measured.name,
         "title": found.measured.title,
         "data": words.data_of(found.problem),
+        "verdict": words.verdict(found),
+        "warnings": words.warnings(found),
         "change": found.changes,
         "base": winner.key[0],
         "strategy": winner.key[1],
@@ -43,12 +46,14 @@ def _result(found: Answer) -> dict[str, Any]:
         "chosen_in_folds": [list(key) for key in found.choices],
         "loss_of_choice_in_folds": found.own.tolist(),
         "rows": [_row(row, found.others) for row in found.rows],
+        "confusion": None if (cells := words.cells(found)) is None else cells.sum(axis=1).tolist(),
+        "curves": {base: {k: _number(v) for k, v in vars(curve).items()} for base, curve in found.curves.items()},
         "other_rows": None if found.others is None else {"count": found.others.count, "refusal": found.others.refusal},
         "plan": plan_fields(found.plan),
         "facts": words.facts(found),
         "findings": [vars(finding) for finding in found.problem.findings],
         "words": words.headline(found),
-        "details": [*words.details(found), *words.columns(found.problem)],
+        "details": [*words.figures(found), *words.details(found), *words.columns(found.problem)],
     }
 
 
@@ -82,23 +87,22 @@ def _number(value: Any) -> Any:
 
 STYLE = """
 body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
-h2{font-size:1.3rem;margin-top:2.8rem;border-top:1px solid #ddd;padding-top:1.2rem}
-.note,figcaption{color:#5a5a5a;font-size:.92rem}
-figure{margin:1rem 0}
-img{max-width:100%;height:auto;display:block}
-dl.answer{background:#f4f8fb;border-left:4px solid #0072B2;padding:.8rem 1.2rem;margin:1rem 0}
-dl.answer dt{font-weight:bold;color:#0072B2}
-dl.answer dd{margin:0 0 .6rem}
-a{color:inherit;text-decoration:underline dotted}
-pre{background:#f6f6f6;padding:.7rem 1rem;overflow-x:auto;font-size:.88rem}
+h2{font-size:1.3rem;margin-top:2.8rem;border-top:1px solid #ddd;padding-top:1.2rem} figure{margin:1rem 0}
+.note,figcaption{color:#5a5a5a;font-size:.92rem} img,svg{max-width:100%;height:auto}
+.verdict{font-size:1.6rem;font-weight:bold;margin:.6rem 0} .number{margin:0} summary{font-weight:bold}
+.number b{font-size:2.4rem;color:#0072B2;margin-right:.6rem} summary{cursor:pointer;margin-top:1rem}
+.warning{margin:.2rem 0;padding-left:.7rem;border-left:4px solid #E69F00} a{color:inherit}
+.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(24rem,100%),1fr));gap:1rem}
+.cells td,.cells th{padding:.6rem 1rem;font-weight:normal} .cells td{font-size:1.3rem;background:#f8dccb}
+.cells tr:nth-child(2) td:nth-child(2),.cells tr:nth-child(3) td:nth-child(3){background:#cfe5f2}
+a{text-decoration:underline dotted} pre{background:#f6f6f6;padding:.7rem 1rem;overflow-x:auto;font-size:.88rem}
 """
 
 PAGE, RESULTS = "report.html", "results.json"
 
 HOW = (
-    "Every base model is tried with several rules, which turn its probabilities into yes or no. Logistic regression "
-    "with a tuned threshold is left only for a gain of more than one standard error. In each outer fold "
-    "this choice is made anew without the rows that judge it. It never looks at the table, so no figure here is the "
+    "Logistic regression with a tuned threshold is left only for a gain of more than one standard error. Each outer "
+    "fold makes this choice anew, without the rows that judge it. It never sees the table, so no figure here is the "
     "best of several on test rows. Intervals are those of Nadeau and Bengio (2003), because folds share training rows."
 )
 
@@ -158,35 +162,60 @@ def drawn(found: Answer) -> dict[str, bytes]:
     return pictures(found)
 
 
-CAPTIONS = {
-    "gain": "What the choice of each fold gains over logistic regression with a tuned threshold.",
-    "threshold": "The measure at other thresholds of the recommended model, on rows held out in training.",
-    "floor": "Recall, precision and the share of rows called positive around the recommended threshold, on rows held "
-    "out in training. Dashed: what is to be kept.",
-}
-
-
 def _section(found: Answer, images: dict[str, bytes]) -> str:
-    """One answer as HTML: the answer, then the table, the details, the pictures and the code."""
-    answer = "".join(
-        f"<dt>{linked(title.capitalize(), pages.FLOORS if title == 'EXPECT' else pages.WHAT_IT_PRINTS)}</dt>"
-        f"<dd>{'<br>'.join(map(escape, sentences))}</dd>"
-        for title, sentences in words.headline(found).items()
-    )
-    shown = "".join(
-        f'<figure><img alt="{name}" src="data:image/png;base64,{base64.b64encode(data).decode()}">'
-        f"<figcaption>{escape(CAPTIONS[name])}</figcaption></figure>"
+    """One answer as HTML: the verdict, the number and its bar; warnings; pictures; the table; details folded away."""
+    more = "".join(f"<h4>{title}</h4>{_paragraphs(told)}" for title, told in words.headline(found).items())
+    shown = [
+        f'<figure><img alt="{name}" src="data:image/png;base64,{base64.b64encode(data).decode()}"></figure>'
         for name, data in images.items()
-    )
+    ]
     details = [*words.details(found), *words.columns(found.problem), *words.refusals(found)]
+    (number, before), said = words.number(found), [*words.facts(found), *words.figures(found)]
     return (
-        f"<h2>{escape(words.heading(found))}</h2><p>{'<br>'.join(map(escape, words.facts(found)))}</p>"
-        f'<dl class="answer">{answer}</dl>'
-        f"<h3>{linked('All ways that were tried', pages.WHAT_IS_TRIED)}</h3>"
-        f'<p class="note">{escape(words.legend(found))}</p>'
-        f"<pre>{escape(words.table(found))}</pre>{_rules(found)}"
-        f"{''.join(f'<p>{escape(sentence)}</p>' for sentence in details)}{shown}"
-        f"<h3>{linked('The same in Python', pages.FROM_PYTHON)}</h3><pre>{escape(found.winner.code)}</pre>"
+        f"<h2>{escape(words.heading(found))}</h2>{_paragraphs([words.verdict(found)], 'verdict')}"
+        f'<p class="number"><b>{escape(number)}</b>{escape(before)}</p>{_bar(found)}'
+        f"{_paragraphs(words.warnings(found), 'warning')}<p>{'<br>'.join(map(escape, said))}</p>"
+        f'<div class="figures">{"".join([*shown[:-1], _confusion(found), *shown[-1:]])}</div>'
+        f"<h3>{linked('All that was tried', pages.WHAT_IS_TRIED)}</h3>{_paragraphs([words.legend(found)], 'note')}"
+        f"<pre>{escape(words.table(found))}</pre><details><summary>Details</summary>{more}"
+        f"{_rules(found)}{_paragraphs(details)}{linked('What it prints', pages.WHAT_IT_PRINTS)}</details>"
+        f"<details><summary>In Python</summary><pre>{escape(found.winner.code)}</pre>"
+        f"{linked('From Python', pages.FROM_PYTHON)}</details>"
+    )
+
+
+def _paragraphs(sentences: Sequence[str], kind: str = "") -> str:
+    return "".join(f'<p class="{kind}">{escape(sentence)}</p>' for sentence in sentences)
+
+
+def _confusion(found: Answer) -> str:
+    """The confusion matrix of 1,000 rows, or labels of a label matrix; nothing where no labels are known."""
+    cells, what = words.cells(found), "labels" if found.problem.many else "rows"
+    if cells is None:
+        return ""
+    hits, false, misses, rest = 1000.0 * np.average(cells, axis=1, weights=found.problem.weights)
+    rows = ("positive", hits, misses), ("negative", false, rest)
+    body = "".join(f"<tr><th>{name}</th><td>{a:.0f}</td><td>{b:.0f}</td></tr>" for name, a, b in rows)
+    head = "<tr><th></th><th>called positive</th><th>not called</th></tr>"
+    return f'<figure><p>Of 1,000 {what}</p><table class="cells">{head}{body}</table></figure>'
+
+
+def _bar(found: Answer) -> str:
+    """The gain with its 95 % interval and the gain of each fold, as an SVG, and a sentence on it."""
+    drawn = words.comparison(found)
+    if drawn is None:
+        return ""
+    gain, folds, sentence = drawn
+    shown = np.array([0.0, gain.mean, *gain.interval(), *folds])
+    zero, mean, low, high, *dots = 60.0 + 480.0 * (shown - shown.min()) / max(float(np.ptp(shown)), 1e-12)
+    circles = "".join(f'<circle cx="{x:.1f}" cy="26" r="3.5" fill="#56B4E9"/>' for x in dots)
+    return (
+        f'<figure><svg role="img" aria-label="{escape(sentence)}" viewBox="0 0 600 56" width="600">'
+        f'<rect x="{low:.1f}" y="18" width="{max(high - low, 1.0):.1f}" height="16" fill="#cfe5f2"/>{circles}'
+        f'<path d="M{mean:.1f} 13v26" stroke="#0072B2" stroke-width="4"/><path d="M{zero:.1f} 6v36" stroke="#1a1a1a"/>'
+        f'<g font-size="12" text-anchor="middle"><text x="{zero:.1f}" y="54">no difference</text>'
+        '<text x="26" y="30">worse</text><text x="574" y="30">better</text></g></svg>'
+        f"<figcaption>{escape(sentence)}</figcaption></figure>"
     )
 
 
@@ -217,16 +246,30 @@ def _page(title: str, parts: Sequence[str], made: str, pictured: bool) -> str:
     )
 
 
-INDENT = 13
+INDENT, LINES, WARNINGS = 13, 25, 7
+"""The answer to one problem has at most so many lines in a terminal, of them so many warnings, without the details."""
 
 
-def section(found: Answer) -> str:
-    """The text of one answer: the problem, the parts of the answer, the table, and the details."""
-    head = in_line(words.heading(found))
-    lines = [head, "=" * len(head), *map(wrap, words.facts(found)), ""]
-    for title, told in words.headline(found).items():
-        paragraphs = told if title in ("DATA", "WHY") else [" ".join(told)]
-        text = "\n".join(wrap(paragraph, INDENT) for paragraph in paragraphs)[len(title) :]
-        lines.append(f"{title}{text}")
-    details = "\n".join(map(wrap, words.details(found)))
-    return "\n\n".join(filter(None, ["\n".join(lines), wrap(words.legend(found)), words.table(found), details]))
+def section(found: Answer, verbose: bool = False) -> str:
+    """The text of one answer: the verdict, the number and its bar, warnings, figures, and the table.
+
+    Without the details that a ``verbose`` one has it has at most 25 lines; where they are short of room, the last
+    figures and the middle of the table are left to the details.
+    """
+    head, drawn, said = words.heading(found), words.comparison(found), words.warnings(found)
+    lines = [head, "=" * len(in_line(head)), words.verdict(found), "", " ".join(words.number(found))]
+    lines += [] if drawn is None else [bar(drawn[0].mean, *drawn[0].interval()), *wrap(drawn[2]).split("\n")]
+    if len(said) > WARNINGS and not verbose:
+        said = [*said[: WARNINGS - 1], f"{len(said) - WARNINGS + 1} more with -v."]
+    lines = list(map(in_line, [*lines, "", *(shorten(f"! {one}", 100, placeholder=" ... (-v)") for one in said)]))
+    told, legend = list(map(wrap, [*words.facts(found), *words.figures(found)])), wrap(words.legend(found))
+    room = LINES - len(lines) - legend.count("\n") - 2
+    table = words.table(found, None if verbose else room - "\n".join(told).count("\n") - 1)
+    while not verbose and told and "\n".join([*told, table]).count("\n") >= room:
+        told.pop()
+    lines += [*told, "", legend, table]
+    if verbose:
+        for title, sentences in words.headline(found).items():
+            lines += ["", title + "\n".join(wrap(sentence, INDENT) for sentence in sentences)[len(title) :]]
+        lines += ["", *map(wrap, words.details(found))]
+    return "\n".join(lines).rstrip()

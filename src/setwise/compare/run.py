@@ -19,7 +19,7 @@ from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
 from setwise.compare.other_rows import OtherRows
 from setwise.compare.plan import FIRST, LEAST_FOLDS, PLAIN, Key, NamedLoss, Plan, shared_words
 from setwise.compare.problem import Problem
-from setwise.compare.recommendation import Admits, decide, recommendation_of
+from setwise.compare.recommendation import Admits, curves_of, decide, recommendation_of
 from setwise.compare.sentences import way
 from setwise.compare.text import figure, seconds_text
 from setwise.core.checkpoint import OpenCheckpoint
@@ -346,7 +346,7 @@ class _MeasureRecord:
         found = Answer(
             self.problem, self.measured, self.plan, rows, decision.chosen, tuple(choices),
             Recommendation(decision.chosen), floored=self._floored(self._reached(unseen.task, on_test)),
-            repeated=repeated, notes=notes,
+            repeated=repeated, notes=notes, curves=curves_of(decision, self.task, self.reference.name),
         )  # fmt: skip
         key = found.chosen if found.changes else found.reference.key
         winner = recommendation_of(key, decision, self.task, self.problem, self.measured, self.plan)

@@ -10,13 +10,14 @@ import numpy as np
 
 from setwise.compare.answer import Answer, CandidateResult, PairedDifference
 from setwise.compare.fits import rows_of
-from setwise.compare.floor_sentences import expected, floor_gain, shares_text
+from setwise.compare.floor_sentences import expected, floor_gain, floor_warnings, price, shares_text
 from setwise.compare.plan import PLAIN, Key, NamedLoss, base_model
 from setwise.compare.problem import Origin, Problem
-from setwise.compare.text import between, figure, grid, listed, percent, signed, threshold_text
+from setwise.compare.text import between, figure, grid, listed, percent, threshold_text
+from setwise.core.checks import Bools, Values
 from setwise.datasets.columns import Date
 from setwise.estimators.selection import STRATEGIES, Strategy
-from setwise.estimators.selection.floors import FloorShares
+from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
 from setwise.estimators.selection.strategies import ScoreOrder
 from setwise.losses.row_costs import RowCosts
 
@@ -67,7 +68,7 @@ def labels(problem: Problem) -> str:
         return f"Positive are {rows}"
     other, positive = problem.classes
     name = f"{origin.target} = " if origin.target else ""
-    default = f" It was taken by default; for the other one give --positive {quote(other)}."
+    default = f" By default; --positive {quote(other)} turns it."
     return f"Positive is {name}{positive}: {rows}{default if origin.by_default else ''}"
 
 
@@ -94,23 +95,12 @@ def data_of(problem: Problem) -> dict[str, Any]:
 
 
 def details(found: Answer) -> list[str]:
-    """The details: the threshold, the coefficients, the saved file, and what was left out."""
-    sentences, winner, flat = list[str](), found.winner, found.winner.flat
-    if flat is not None and threshold_text(flat.low) != threshold_text(flat.high):
-        kept = "" if found.floored is None else f" and the {found.floored.floor.kind} is kept"
-        sentences.append(
-            f"From the threshold {threshold_text(flat.low)} to {threshold_text(flat.high)}, {found.measured.title} is "
-            f"at most {figure(flat.tolerance)} worse{kept}, out of fold on all rows."
-        )
+    """The details: the coefficients, the saved file, and what was left out."""
+    sentences, winner = list[str](), found.winner
     if winner.coefficients:
         largest = sorted(winner.coefficients.items(), key=lambda pair: -abs(pair[1]))[:COEFFICIENTS]
         shown = ", ".join(f"{name} {value:+.2f}" for name, value in largest)
         sentences.append(f"Largest coefficients, for features of standard deviation 1: {shown}.")
-    if found.saved:
-        # Labels keep the columns that are ids.
-        ids = (found.problem.origin or Origin()).ids
-        keep = f" --keep {quote(','.join(ids))}" if ids else ""
-        sentences.append(f"Saved in {found.saved}. Next: setwise predict {found.saved} new.csv{keep} --out labels.csv")
     return [*sentences, *found.problem.notes, *found.notes]
 
 
@@ -151,7 +141,7 @@ def on_other_rows(found: Answer) -> list[str]:
     where = f"On the other {held.count:,} rows of {found.problem.name}"
     if found.problem.weights is not None:
         where = f"On all {held.count:,} rows of {found.problem.name}, each judged by models that did not see it"
-    gain = "" if key == first or first not in held.losses else signed(held.losses[first] - held.losses[key])
+    gain = "" if key == first or first not in held.losses else amount(held.losses[first] - held.losses[key])
     return [_on_further_rows(found, where, held.losses[key], gain, held.reached)]
 
 
@@ -159,7 +149,7 @@ def _on_further_rows(found: Answer, where: str, loss: float, gain: str, reached:
     """What the recommendation reaches on rows that no fit has seen, with its ``gain`` there in words, or ""."""
     words, key = f"{where}: {found.measured.title} {figure(found.measured.shown(loss))}", found.winner.key
     if gain and found.stands:
-        words += f", {gain} over {way(found.reference.key)}"
+        words += f", {gain} than {way(found.reference.key)}"
     if found.plan.floor is not None and key in reached:
         verdict = "keeps" if reached[key].kept else "breaks"
         words += f", with {shares_text(found.plan.floor, reached[key])}, which {verdict} the {found.plan.floor.kind}"
@@ -169,14 +159,113 @@ def _on_further_rows(found: Answer, where: str, loss: float, gain: str, reached:
 USUAL = 0.5
 """The threshold of probabilities that classifiers have by themselves."""
 
+NOT_REPEATED = "There was no time to repeat the choice in outer folds: on new rows it may be less good."
+
+
+def verdict(found: Answer) -> str:
+    """What to do, in at most twelve words."""
+    winner, stay = found.winner, f"Stay with {base_model(found.reference.base).title}"
+    if found.changes:
+        at = winner.threshold
+        if winner.key[1] == FlooredThreshold.name and winner.weight == 1.0 and at not in (None, np.inf, -np.inf):
+            return f"Change to {base_model(winner.key[0]).title} with the threshold {threshold_text(at)}."
+        return f"Change to {way(winner.key)}."
+    if not found.measured.orders and np.isinf(winner.threshold):
+        return f"{stay}, but {'predict no positive' if winner.threshold > 0 else 'predict every row positive'}."
+    if moves(found):
+        return f"{stay}, but move its threshold to {threshold_text(winner.threshold)}."
+    return f"{stay}. Nothing {'else was tried' if found.best_other is None else 'we tried is clearly better'}."
+
+
+def moves(found: Answer) -> bool:
+    """Whether logistic regression should have another threshold than 0.5, where the advice is to stay with it."""
+    winner, flat, plain = found.winner, found.winner.flat, found.plain
+    # Under floors what is to be expected is said of the threshold that is saved, so no other one is proposed.
+    is_flat = winner.probability and found.floored is None and flat is not None and flat.low <= USUAL <= flat.high
+    gains = plain is None or plain.mean > found.reference.mean + 1e-12
+    return gains and not is_flat and not found.measured.orders
+
+
+def number(found: Answer) -> tuple[str, str]:
+    """The measure of what is recommended, and what it was before."""
+    shown, drawn = found.measured.shown, comparison(found)
+    reached = float(found.own.mean()) if found.changes else found.reference.mean
+    is_new = drawn is not None and drawn[2].startswith("That ")
+    before = f"before {figure(shown(reached + drawn[0].mean))} " if drawn and is_new else ""
+    return f"{found.measured.title} {figure(shown(reached))}", f"{before}({found.measured.better})"
+
+
+def comparison(found: Answer) -> tuple[PairedDifference, Values, str] | None:
+    """The gain behind the verdict, the gains of the folds, and a sentence; None where there is nothing to compare."""
+    first, other, plain = found.reference, found.best_other, found.plain
+    if found.changes and found.stands:
+        before, after, what, than = first.outer, found.own, "That", f" than {way(first.key)}"
+    elif moves(found) and plain is not None:
+        before, after, what, than = plain.outer, first.outer, "That", " than at 0.5"
+    elif found.stands and other is not None:
+        before, after, what, than = first.outer, other.outer, f"The best other one, {way(other.key)},", ""
+    else:
+        return None
+    gain = found.paired(before, after)
+    return gain, before - after, f"{what} is {better(gain, than)}."
+
+
+def warnings(found: Answer) -> list[str]:
+    """What matters for trust in the answer, a short sentence each; the details have it in full."""
+    notes, kinds = [*found.problem.notes, *found.notes], dict[tuple[str, str], list[str]]()
+    for one in found.problem.findings:
+        kinds.setdefault((one.kind, one.action), []).append(_begin(one.sentence))
+    said = []
+    for (_, action), same in kinds.items():
+        done = f" ({action})" if action in ("left out", "kept together") else ""
+        said.append(f"{same[0]}{done}{f', and {len(same) - 1} more' if same[1:] else ''}")
+    said += [] if found.floored is None else floor_warnings(found, found.floored)
+    # What stands in lines that were not read is not in the figures.
+    further = [note for note in notes if "Left out to " in note or " lines of " in note]
+    further += [*dates(found), *([] if found.repeated else [NOT_REPEATED]), *found.test_differs[:1]]
+    return [f"{one}." for one in (*said, *map(_begin, further))]
+
+
+def _begin(text: str) -> str:
+    """The first sentence of a text, without its point."""
+    return text.split(". ")[0].rstrip(".")
+
+
+def cells(found: Answer) -> Bools | None:
+    """Which rows are hits, false alarms, misses and right negatives, out of fold, (4, n); None without labels."""
+    if found.winner.labels is None or found.measured.orders:
+        return None
+    truth, called = found.problem.y.ravel() == 1, np.ravel(found.winner.labels)
+    return np.stack([truth & called, ~truth & called, truth & ~called, ~(truth | called)])
+
+
+def figures(found: Answer) -> list[str]:
+    """What is reached on further rows, in 1,000 rows and at other thresholds, and how good the probabilities are."""
+    winner, curve, paid, rows = found.winner, found.curves.get(found.winner.key[0]), in_money(found), cells(found)
+    # Labels keep the columns that are ids.
+    ids = (found.problem.origin or Origin()).ids
+    keep = f" --keep {quote(','.join(ids))}" if ids else ""
+    told = [f"Saved in {found.saved}. Next: setwise predict {found.saved} new.csv{keep} --out labels.csv"]
+    told = [*(told if found.saved else []), *on_test_file(found)[:1], *on_other_rows(found), *paid]
+    if found.floored is not None:
+        told += [*expected(found, found.floored), *price(found, found.floored)]
+    elif rows is not None and not paid:
+        hits, false, missed, _ = np.rint(1000.0 * np.average(rows, axis=1, weights=found.problem.weights)).astype(int)
+        what = f"Of 1,000 {'labels' if found.problem.many else 'rows'} {hits + missed} are positive"
+        told.append(f"{what}: {hits} are found and {missed} missed. {false} others are called positive.")
+    told += [] if winner.threshold is None else [_positive_where(found)]
+    if curve is not None and curve.bins is not None:
+        off = figure(float(curve.bins[2] @ np.abs(curve.bins[0] - curve.bins[1])))
+        told.append(f"Probabilities of {base_model(winner.key[0]).title} are off by {off} on average.")
+    return told
+
 
 def headline(found: Answer) -> dict[str, list[str]]:
-    """The answer under its titles, in the order of a reader's questions; a title with nothing to say is left out."""
+    """The details under their titles; a title with nothing to say is left out."""
     told = {
         "DATA": [*(finding.sentence for finding in found.problem.findings), *dates(found)],
-        "WHAT TO DO": what_to_do(found),
-        "EXPECT": [] if found.floored is None else expected(found, found.floored),
-        "HOW MUCH": how_much(found),
+        "TEST FILE": on_test_file(found)[1:],
+        "FLOOR": [] if found.floored is None else floor_gain(found, found.floored),
         "HOW SURE": how_sure(found),
         "WHY": why(found),
     }
@@ -189,63 +278,31 @@ def heading(found: Answer) -> str:
     return f"{found.problem.name}: {found.measured.title}{floor}"
 
 
-def what_to_do(found: Answer) -> list[str]:
-    """The verdict, and where it is to stay, what the best other way gains and which gain these rows could show."""
-    if found.changes:
-        return [f"Change to {_recommended(found)}."]
-    move = "order rows by its probability" if found.measured.orders else _move(found)
-    stay, other = f"Stay with {base_model(found.reference.base).title}; {move}.", found.best_other
-    if other is None:
-        return [stay, "There is no other way to compare it with."]
-    gain = found.paired(found.reference.outer, other.outer)
-    # Folds that choose the reference show nothing of what could be seen, so the wider one of both intervals tells it.
-    widths = [high - low for low, high in (found.gain.interval(), gain.interval())]
-    return [
-        stay,
-        f"No other way beats it clearly: the best by the training rows, {way(other.key)}, gains {_gained(gain)}. "
-        f"On {len(found.problem.y):,} rows a gain below {figure(max(widths) / 2.0)} cannot be shown.",
-    ]
-
-
-def _gained(part: PairedDifference, over: str = "") -> str:
-    """A gain ``over`` something with its interval, which would say nothing where all folds have the same."""
+def better(part: PairedDifference, than: str = "") -> str:
+    """How much better or worse ``than`` something, with the interval, which says nothing where all folds agree."""
     if part.error == 0.0:
-        return f"{signed(part.mean)}{over} in every fold"
-    return f"{signed(part.mean)}{over} (95 % interval {between(*part.interval())})"
+        return f"{amount(part.mean)}{than} in every fold"
+    return f"{amount(part.mean)}{than} (95 % interval {between(*part.interval())})"
 
 
-def how_much(found: Answer) -> list[str]:
-    """The measure of the recommendation, on the folds that judge and on further rows."""
-    shown, instead = found.measured.shown, ""
-    if found.changes and found.stands:
-        instead = f" instead of {figure(shown(found.reference.mean))}"
-    reached = float(found.own.mean()) if found.changes else found.reference.mean
-    # What is recommended may be another way than those that folds chose.
-    whose = f"what {len(found.own)} folds chose" if found.changes and found.repeated else f"{len(found.own)} folds"
-    unseen = "choice" if found.repeated else "models"
-    return [
-        f"{found.measured.title} {figure(shown(reached))}{instead} ({found.measured.better}), the mean of {whose} on "
-        f"rows that the {unseen} did not see.",
-        *([] if found.floored is None else floor_gain(found, found.floored)),
-        *in_money(found),
-        *on_test_file(found),
-        *on_other_rows(found),
-    ]
+def amount(gain: float) -> str:
+    """A gain in words, as ``.016 better``, ``.001 worse`` or ``no better``."""
+    if abs(gain) < 5e-4:
+        return "no better"
+    return f"{figure(abs(gain))} {'better' if gain > 0 else 'worse'}"
 
 
 def in_money(found: Answer) -> list[str]:
     """What the cells of the confusion matrix cost in 1,000 rows, by labels out of fold; nothing without costs."""
-    labels, costs, problem = found.winner.labels, found.measured.on(found.problem.X), found.problem
-    if not isinstance(costs, RowCosts) or labels is None:
+    held, costs = cells(found), found.measured.on(found.problem.X)
+    if not isinstance(costs, RowCosts) or held is None:
         return []
-    truth, n = problem.y.ravel() == 1, len(problem.y)
-    paid = np.where(labels, *reversed(costs.of_labels(truth)))
-    cells = {"hits": truth & labels, "alarms": ~truth & labels, "misses": truth & ~labels, "right negatives": None}
-    told = list[str]()
-    for name, cell in cells.items():
-        rows = ~truth & ~labels if cell is None else cell
-        if paid[rows].any():
-            told.append(f"{figure(1000.0 * rows.sum() / n)} {name} cost {figure(float(paid[rows].sum()))}")
+    paid = np.where(held[0] | held[1], *reversed(costs.of_labels(held[0] | held[2])))
+    told = [
+        f"{figure(1000.0 * rows.mean())} {name} cost {figure(float(paid[rows].sum()))}"
+        for name, rows in zip(("hits", "alarms", "misses", "right negatives"), held, strict=True)
+        if paid[rows].any()
+    ]
     return [f"Of 1,000 rows, out of fold: {listed(told)}."] if told else []
 
 
@@ -257,7 +314,7 @@ def on_test_file(found: Answer) -> list[str]:
     gain, reached = "", {} if found.floored is None else found.floored.test
     if found.test_gain is not None:
         mean, low, high = found.test_gain
-        gain = f"{signed(mean)} ({between(low, high)})"
+        gain = f"{amount(mean)} ({between(low, high)})"
     return [
         _on_further_rows(found, "On the rows of the test file", loss, gain, reached),
         *(f"In the test file: {sentence}" for sentence in found.test_differs),
@@ -270,15 +327,19 @@ def how_sure(found: Answer) -> list[str]:
     ways = sum(row.usable and (found.floored is None or row.key != PLAIN) for row in found.rows)
     reference, folds = way(found.reference.key), len(found.choices)
     if ways == 1:
-        return [f"Nothing was chosen: {reference} is the only way that was tried."]
+        return [f"Nothing was chosen: only {reference} was tried."]
     votes = listed([f"{way(key)} ({count} of {folds})" for key, count in Counter(found.choices).most_common()])
     chosen = f"the folds chose {votes}" if found.repeated else f"the choice is {way(found.chosen)}"
-    sentences = [f"Among {ways} ways {chosen}."]
+    sentences = [f"Of {ways} pairs of a model and a rule {chosen}."]
     if found.stands and set(found.choices) != {found.reference.key}:
-        sentences.append(f"This choice gains {_gained(found.gain, f' over {reference}')}.")
-    if not found.repeated:
-        sentences.append("The budget had no room to repeat the choice in outer folds: on new rows it may gain less.")
-    return sentences
+        sentences.append(f"This choice is {better(found.gain, f' than {reference}')}.")
+    if not found.changes and (other := found.best_other) is not None:
+        gain = found.paired(found.reference.outer, other.outer)
+        # Folds that choose the reference show nothing of what could be seen, so the wider interval tells it.
+        wide = max(high - low for low, high in (found.gain.interval(), gain.interval()))
+        sentences.append(f"The best other one by the training rows, {way(other.key)}, is {better(gain)}.")
+        sentences.append(f"On {len(found.problem.y):,} rows a gain below {figure(wide / 2.0)} cannot be shown.")
+    return sentences if found.repeated else [*sentences, NOT_REPEATED]
 
 
 def why(found: Answer) -> list[str]:
@@ -287,64 +348,58 @@ def why(found: Answer) -> list[str]:
         floor = found.floored.floor.words
         return [] if found.stands else [f"Logistic regression keeps {floor} at no threshold, so no gain is reported."]
     by = {
-        "threshold": "the threshold of logistic regression: a tuned one instead of 0.5",
-        "base": "the base model: the chosen one instead of logistic regression",
-        "strategy": "the rule: the chosen one instead of a tuned threshold",
+        "threshold": "A tuned threshold instead of 0.5, for logistic regression",
+        "base": "The chosen model instead of logistic regression",
+        "strategy": "The chosen rule instead of a tuned threshold",
     }
-    return [f"{_gained(part)} by {by[name]}." for name, part in found.parts.items()]
-
-
-def _recommended(found: Answer) -> str:
-    """The recommended way with its threshold and its weights."""
-    text, winner = way(found.winner.key), found.winner
-    if found.measured.orders:
-        return f"{base_model(winner.key[0]).title}, and order rows by their scores"
-    if winner.weight != 1.0:
-        text += f", with a weight of {winner.weight:.2g} for each positive row"
-    if winner.threshold is None:
-        return text
-    return f"{text}: {_positive_where(found)}"
+    return [f"{by[name]}: {better(part)}." for name, part in found.parts.items()]
 
 
 def _positive_where(found: Answer) -> str:
-    """Where a row is positive, in the units of the model."""
-    winner, unit = found.winner, found.winner.unit
+    """Where a row is positive, in the units of the model, and how far the threshold may move."""
+    winner, unit, flat = found.winner, found.winner.unit, found.winner.flat
     if np.ndim(winner.threshold):
         each = [f"{name} {threshold_text(t)}" for name, t in zip(found.problem.classes, winner.threshold, strict=True)]
-        return f"a label is positive where its {unit} is at least its threshold, {listed(each)}"
+        return f"A label is positive from the {unit} of its threshold on: {listed(each)}."
     if np.isinf(winner.threshold):
-        return "predict no positive at all" if winner.threshold > 0 else "predict every row positive"
-    what = "label" if found.problem.many else "row"
-    return f"a {what} is positive where its {unit} is at least {threshold_text(winner.threshold)}"
+        return f"{'No' if winner.threshold > 0 else 'Every'} row is called positive."
+    what, at = "label" if found.problem.many else "row", threshold_text(winner.threshold)
+    words = f"A {what} is positive from the {unit} {at} on"
+    words += "" if winner.weight == 1.0 else f"; each positive row has the weight {winner.weight:.2g} in the fit"
+    if flat is None or threshold_text(flat.low) == threshold_text(flat.high):
+        return f"{words}."
+    kept = "" if found.floored is None else f" and the {found.floored.floor.kind} holds"
+    span = f"{threshold_text(flat.low)} to {threshold_text(flat.high)}"
+    return f"{words}. From {span} {found.measured.title} is at most {figure(flat.tolerance)} worse{kept}."
 
 
-def _move(found: Answer) -> str:
-    """What to do with the threshold of logistic regression."""
-    winner, flat = found.winner, found.winner.flat
-    if np.isinf(winner.threshold):
-        return _positive_where(found)
-    at = threshold_text(winner.threshold)
-    # Under floors what is to be expected is said of the threshold that is saved, so no other one is proposed.
-    if found.floored is None and flat is not None and winner.probability and flat.low <= USUAL <= flat.high:
-        return f"its threshold may stay at {USUAL}, which is at most {figure(flat.tolerance)} worse than the tuned {at}"
-    return f"move its threshold to {at}"
+def table(found: Answer, most: int | None = None) -> str:
+    """The mean of the measure on the outer folds ± its standard error, for all strategies and base models.
 
-
-def table(found: Answer) -> str:
-    """The mean of the measure on the outer folds ± its standard error, for all strategies and base models."""
+    Below the tuned threshold stand its recall and its precision out of fold. Of more than ``most`` lines only those of
+    the recommendation, the reference and 0.5 are left.
+    """
     bases, ways = ways_by_strategy(found)
-    cells = [[cell(found, row) for row in rows] for rows in ways.values()]
-    marks = np.array([[(base, strategy) == found.winner.key for base in bases] for strategy in ways])
-    return grid([WAYS[name].title for name in ways], [base_model(base).title for base in bases], cells, marks)
+    reached = [found.curves[base].tuned if base in found.curves else None for base in bases]
+    if most is not None and len(ways) + 3 > most:
+        ways = {name: ways[name] for name in ways if name in (found.winner.key[1], found.reference.strategy, PLAIN[1])}
+    lines = list[tuple[str, list[str], list[bool]]]()
+    for name, rows in ways.items():
+        marks = [(base, name) == found.winner.key for base in bases]
+        lines.append((WAYS[name].title, [cell(found, row) for row in rows], marks))
+        for k in range(2 if name == found.reference.strategy and any(one is not None for one in reached) else 0):
+            shares = ["-" if one is None else f"{figure(one[k])}{' ' * 7}" for one in reached]
+            lines.append((f"  its {('recall', 'precision')[k]}", shares, [False] * len(bases)))
+    names, texts, marked = zip(*lines, strict=True)
+    return grid(names, [base_model(base).title for base in bases], texts, np.array(marked))
 
 
 def legend(found: Answer) -> str:
     """What the table holds."""
     held = chain(*ways_by_strategy(found)[1].values())
     kind = "" if found.plan.floor is None else found.plan.floor.kind
-    broken = f"; what stands in brackets breaks the {kind}" if any(breaks(found, row) for row in held) else ""
-    mean = f"{found.measured.title}, mean ± standard error of the folds"
-    return f"{mean} ({found.measured.better}; the star is recommended{broken}):"
+    broken = f"; brackets: breaks the {kind}" if any(breaks(found, row) for row in held) else ""
+    return f"{found.measured.title}, mean ± standard error of the folds (star: recommended{broken}):"
 
 
 def breaks(found: Answer, row: CandidateResult | None) -> bool:

@@ -52,7 +52,7 @@ class CostWeight(Strategy):
 
     name: ClassVar[str] = "cost_weight"
     title = "rows weighted by costs"
-    phrase = "fitted to rows weighted by their costs, with a tuned threshold"
+    phrase = "fitted to cost-weighted rows, with a tuned threshold"
     explanation = "the model is fitted again with each row weighted by what its mistake costs, with a tuned threshold"
     needs = "because this model cannot be fitted to weighted rows here"
     page: ClassVar[Page] = pages.ROW_COSTS

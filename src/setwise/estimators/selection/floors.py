@@ -198,15 +198,6 @@ class FlooredThreshold(Strategy):
         return kept_at(task.sets, task.flat(scores), self.floors, thresholds)
 
 
-def calls(thresholds: Values, scores: Values, truth: Bools) -> tuple[Values, Values]:
-    """How many positive and how many negative rows have at least each of some thresholds."""
-    tp, fp = (
-        np.asarray(mask.sum() - np.searchsorted(np.sort(scores[mask]), thresholds, "left"), dtype=np.float64)
-        for mask in (truth, ~truth)
-    )
-    return tp, fp
-
-
 @final
 @dataclass(frozen=True)
 class NearestThreshold(Strategy):

@@ -123,7 +123,7 @@ class RampStack(Strategy):
 
     name: ClassVar[str] = "ramp"
     title = "ramp on top"
-    phrase = "with a ramp on top that descends from its threshold"
+    phrase = "with a ramp trained on top"
     explanation = (
         "a linear function of the model's log-odds and of the features, trained for the measure itself, from the tuned "
         "threshold on"
@@ -192,7 +192,7 @@ class Stack(Strategy):
 
     name: ClassVar[str] = "stack"
     title = "trained on top"
-    phrase = "with a linear model on top that is trained for the measure"
+    phrase = "with a linear model trained on top"
     explanation = "a linear function of the model's log-odds and of the features, trained for the measure itself"
     many_numbers: ClassVar[bool] = True
 

@@ -352,3 +352,23 @@ class BackwardsRule(Rule):
 
     def labels(self, evidence):
         return ~self.rule.labels(evidence)
+
+
+def test_costs_that_fit_was_given_must_be_given_to_predict_and_score():
+    X, y, _ = cases(900, 17)
+    amount = X["amount"].to_numpy()
+    fitted = MeasureClassifier(LogisticRegression(), RowCosts(), cv=3, random_state=0).fit(
+        X, y, fp_cost=5.0, fn_cost=amount
+    )
+    for method in (fitted.predict, lambda rows, **costs: fitted.score(rows, y, **costs)):
+        for given, missing in (({}, "fp"), ({"fn_cost": amount}, "fp"), ({"fp_cost": 5.0}, "fn")):
+            with pytest.raises(ValueError, match=f"{missing} was given to fit as {missing}_cost, and .* other rows"):
+                method(X, **given)
+    labels = fitted.predict(X, fp_cost=5.0, fn_cost=amount)
+    assert fitted.score(X, y, fp_cost=5.0, fn_cost=amount) == pytest.approx(-cost(X, y, labels) / 900)
+    assert fitted.predict(X, single_threshold=True).shape == (900,)
+    # Costs of another fit are forgotten.
+    assert fitted.fit(X, y).score(X, y) == pytest.approx(-(fitted.predict(X) != y).mean())
+    search = GridSearchCV(clone(fitted), {"estimator__C": [1.0]}, cv=2, error_score="raise")
+    with pytest.raises(ValueError, match="was given to fit as"):
+        search.fit(X, y, fp_cost=5.0, fn_cost=amount)

@@ -372,3 +372,27 @@ def test_costs_that_fit_was_given_must_be_given_to_predict_and_score():
     search = GridSearchCV(clone(fitted), {"estimator__C": [1.0]}, cv=2, error_score="raise")
     with pytest.raises(ValueError, match="was given to fit as"):
         search.fit(X, y, fp_cost=5.0, fn_cost=amount)
+
+
+@pytest.mark.parametrize(
+    "costs", [RowCosts(tp="amount", fp=5.0, fn=1.0), RowCosts(fp=-3.0, fn="amount"), RowCosts(fp="amount", fn=0.0)]
+)
+def test_costs_for_which_one_label_is_always_cheaper_leave_weighted_rows_alone(costs):
+    X, y, _ = cases(400, 18)
+    X["amount"] += 1.0
+    fitted = MeasureClassifier(LogisticRegression(), costs, cv=3, random_state=0).fit(X, y)
+    (refused,) = [one.refusal for one in fitted.candidates_ if one.strategy == "cost_weight"]
+    assert "the same label is the cheaper one for all" in refused
+    known = costs.read(X)
+    least = min(known(y, np.full(400, label)) for label in (0, 1))
+    assert known(y, fitted.predict(X)) == least
+
+
+def test_a_fold_with_one_cheaper_label_leaves_weighted_rows_alone():
+    X, y, _ = cases(400, 19)
+    # A miss costs something in the first half alone.
+    costs = RowCosts(fp=5.0, fn=np.where(np.arange(400) < 200, X["amount"], 0.0))
+    halves = [np.arange(200), np.arange(200, 400)]
+    fitted = MeasureClassifier(LogisticRegression(), costs, cv=[halves, halves[::-1]], n_jobs=2).fit(X, y)
+    (refused,) = [one.refusal for one in fitted.candidates_ if one.strategy == "cost_weight"]
+    assert "in 200 training rows the same label" in refused

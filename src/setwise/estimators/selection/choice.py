@@ -210,13 +210,13 @@ def _tried(name: str, strategy: Strategy, base: OutOfFoldBase, task: Task) -> tu
     start = perf_counter()
     why = strategy.refuses(task, base) or strategy.refuses_weights(task)
     if why is None:
-        base.prepare(strategy.bound(task).fits)
-        start = perf_counter()
         try:
+            base.prepare(strategy.bound(task).fits)
+            start = perf_counter()
             labels = cross_fitted(strategy, base, task)
             return Candidate(name, strategy.name, seconds=perf_counter() - start), labels
         except Refusal as refusal:
-            # Some losses show only on the sets whether they fit.
+            # Some losses show only on the sets whether they fit, and some costs only in the folds.
             found = refusal
     else:
         found = Refusal(why, STRATEGIES)

@@ -10,7 +10,7 @@ import sklearn
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -396,3 +396,40 @@ def test_a_fold_with_one_cheaper_label_leaves_weighted_rows_alone():
     fitted = MeasureClassifier(LogisticRegression(), costs, cv=[halves, halves[::-1]], n_jobs=2).fit(X, y)
     (refused,) = [one.refusal for one in fitted.candidates_ if one.strategy == "cost_weight"]
     assert "in 200 training rows the same label" in refused
+
+
+def test_the_score_is_minus_the_mean_cost_of_a_row_whatever_the_sets():
+    X, y, _ = cases(600, 20)
+    # Groups of 4, but for one of 200; without groups the first fold of a series is not judged.
+    groups = np.minimum(np.arange(600) // 4, 100)
+    weights = np.where(groups % 2, 1.0, 3.0)
+    ours = model(strategies=["threshold", "decision"]).fit(X, y, groups=groups)
+    each = np.where(y == 1, np.where(ours.predict(X, groups) == 1, 0.0, X["amount"]), 5.0 * ours.predict(X, groups))
+    assert ours.score(X, y, groups=groups) == pytest.approx(-each.mean())
+    assert ours.score(X, y, groups=groups, sample_weight=weights) == pytest.approx(-np.average(each, weights=weights))
+    linear = SetClassifier(RowCosts(fp=5.0, fn="amount"), "convex").fit(X, y, groups=groups)
+    each = np.where(y == 1, np.where(linear.predict(X) == 1, 0.0, X["amount"]), 5.0 * linear.predict(X))
+    assert linear.score(X, y, groups=groups) == pytest.approx(-each.mean())
+    assert linear.score(X, y, groups=groups, sample_weight=weights) == pytest.approx(-np.average(each, weights=weights))
+    search = SetClassifierCV(SetClassifier(RowCosts(fp=5.0, fn="amount"), "convex", threshold="exact"), [10.0], 3)
+    # One group in three folds is 200 rows long: a fold is a mean over its rows.
+    assert -each.mean() * 3 < search.fit(X, y, groups=groups).best_score_ < -each.mean() / 3
+    series = model(strategies=["threshold"], store_cv_results=True).set_params(cv=TimeSeriesSplit(3)).fit(X, y)
+    assert series.best_score_ == pytest.approx(-series.candidates_[0].loss / 300)
+    at = series.cv_results_["thresholds"]
+    scores = np.zeros(600)
+    for train, test in TimeSeriesSplit(3).split(X):
+        scores[test] = LogisticRegression().fit(X.iloc[train], y[train]).predict_proba(X.iloc[test])[:, 1]
+    lost = [cost(X[150:], y[150:], scores[150:] >= one) / 450 for one in at[::50]]
+    assert series.cv_results_["scores"][::50] == pytest.approx(-np.array(lost))
+
+
+@pytest.mark.parametrize("average", ["samples", "micro", "macro"])
+def test_the_score_of_a_label_matrix_is_minus_the_mean_cost_of_a_row(average):
+    X, y, _ = cases(300, 21)
+    Y = np.column_stack([y, 1 - y, np.roll(y, 1)])
+    costs = RowCosts(fp=5.0, fn=2.0)
+    ours = MeasureClassifier(LogisticRegression(), costs, ["threshold"], cv=3, average=average).fit(X, Y)
+    linear = SetClassifier(costs, "convex", average=average).fit(X, Y)
+    for one in (ours, linear):
+        assert one.score(X, Y) == pytest.approx(-costs(Y.ravel(), one.predict(X).ravel()) / 300)

@@ -129,7 +129,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     best_strategy_ : the name of the strategy that was chosen
     best_threshold_ : the threshold at which a score of ``estimator_`` is positive; an array with one for each label, or
         None, where the chosen strategy is no threshold. ``predict`` follows a value that is set by hand, until ``fit``
-    best_score_ : ``1 - loss`` of the choice out of fold; choosing made it a little too high on average
+    best_score_ : the score of the choice on rows that were held out, as of :meth:`score`; choosing made it a little too
+        high on average
     candidates_ : a tuple of ``Candidate``, the reference first, with losses, gains and their standard errors;
         ``pandas.DataFrame(model.candidates_)`` shows it as a table
     cv_results_ : ``{"thresholds", "scores"}`` at all cut points of the out-of-fold scores, with ``store_cv_results``
@@ -356,8 +357,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     ) -> float:
         """``1 - mean loss`` over the sets of (X, y), which are made as in :meth:`fit`; the loss is ``loss_``.
 
-        With costs of each row it is minus the mean cost of a row, and of a function of yours its mean value, or minus
-        this where less is better.
+        With costs of each row it is minus the mean cost of a row, in a label matrix that of all its labels, and of a
+        function of yours its mean value, or minus this where less is better.
 
         Parameters
         ----------
@@ -476,12 +477,12 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             self.rule_ = replace(choice.rule, weight=1.0)
         self.candidates_ = choice.candidates
         self.best_strategy_ = choice.chosen.strategy
-        self.best_score_ = problem.task.as_score(choice.chosen.loss)
+        self.best_score_ = choice.score
         self._reference = choice.reference
         self._positive, self._outputs, self._method = problem.positive, base.outputs, self.response_method
         self._grouped, self._told = problem.task.groups is not None, told
         if self.store_cv_results:
-            task, scores = problem.task, base.response(choice.rule.weight).scores
+            task, scores = problem.task.take(base.tested), base.response(choice.rule.weight).scores[base.tested]
             thresholds, losses = threshold_curve(task.sets, task.flat(scores), task.set_loss)
             found = [task.as_score(one) for one in losses.tolist()]
             self.cv_results_ = {"thresholds": thresholds, "scores": np.array(found)}

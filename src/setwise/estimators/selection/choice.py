@@ -83,6 +83,7 @@ class Choice:
     chosen : the candidate to take
     rule : its rule, tuned on all rows
     reference : the rule of the reference, tuned on all rows
+    score : the score of the choice on the rows that were judged
     interrupted : whether Ctrl-C ended the search before all strategies were tried
     """
 
@@ -91,6 +92,7 @@ class Choice:
     chosen: Candidate
     rule: Rule
     reference: Rule
+    score: float
     interrupted: bool = False
 
 
@@ -152,11 +154,11 @@ def choose(
         if not tried:
             raise
         interrupted = True
-    judged = np.concatenate([test for _, (_, test) in _judged_folds(bases[first], task)])
+    judged = np.sort(np.concatenate([test for _, (_, test) in _judged_folds(bases[first], task)]))
     every = len(judged) == len(task.truth)
-    held = labels if every else {key: one[np.sort(judged)] for key, one in labels.items()}
-    runs = None if every else runs_of(len(judged))
-    figures, found = judge(tried, held, task if every else task.take(np.sort(judged)), seed, runs=runs)
+    held = labels if every else {key: one[judged] for key, one in labels.items()}
+    runs, told = (None, task) if every else (runs_of(len(judged)), task.take(judged))
+    figures, found = judge(tried, held, told, seed, runs=runs)
     # With costs of each row the usual way is to decide each by its own, and one threshold is an exception.
     usual = (first, BY_COSTS) if by_row(task) and (first, BY_COSTS) in labels else next(iter(labels))
     beside = replace(found, first=list(labels).index(usual))
@@ -168,7 +170,7 @@ def choose(
     known = task if len(bases[first].tested) == len(task.truth) else task.take(bases[first].tested)
     rule = by_name[chosen.strategy].bound(task).tune(bases[chosen.base].held_out(), known)
     base_rule = rule if chosen is candidates[0] else reference.bound(task).tune(bases[first].held_out(), known)
-    return Choice(candidates, labels, chosen, rule, base_rule, interrupted)
+    return Choice(candidates, labels, chosen, rule, base_rule, told.as_score(chosen.loss), interrupted)
 
 
 def cross_fitted(strategy: Strategy, base: OutOfFoldBase, task: Task) -> Bools:

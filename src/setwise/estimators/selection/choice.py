@@ -18,7 +18,7 @@ from setwise.decisions.task import REPLICATES, Comparison, Task, compared
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.selection.strategies import Rule, Strategy
-from setwise.estimators.splits import Folds
+from setwise.estimators.splits import Folds, among
 from setwise.losses.row_costs import RowCosts
 
 REFERENCE = "threshold"
@@ -194,7 +194,8 @@ def _judged_folds(base: OutOfFoldBase, task: Task) -> list[tuple[int, tuple[Ints
     tested, folds = base.tested, base.folds
     if len(tested) == len(task.truth):
         return list(enumerate(folds))
-    known = [(np.intersect1d(train, tested), test) for train, test in folds]
+    there = among(tested, len(task.truth))
+    known = [(np.flatnonzero(there & among(train, len(there))), test) for train, test in folds]
     found = [(i, pair) for i, pair in enumerate(known) if len(np.unique(task.truth[pair[0]])) > 1]
     if not found:
         raise Refusal("cv must test rows with both labels before its last fold: give more folds.", STRATEGIES)

@@ -10,7 +10,7 @@ import sklearn
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -352,3 +352,84 @@ class BackwardsRule(Rule):
 
     def labels(self, evidence):
         return ~self.rule.labels(evidence)
+
+
+def test_costs_that_fit_was_given_must_be_given_to_predict_and_score():
+    X, y, _ = cases(900, 17)
+    amount = X["amount"].to_numpy()
+    fitted = MeasureClassifier(LogisticRegression(), RowCosts(), cv=3, random_state=0).fit(
+        X, y, fp_cost=5.0, fn_cost=amount
+    )
+    for method in (fitted.predict, lambda rows, **costs: fitted.score(rows, y, **costs)):
+        for given, missing in (({}, "fp"), ({"fn_cost": amount}, "fp"), ({"fp_cost": 5.0}, "fn")):
+            with pytest.raises(ValueError, match=f"{missing} was given to fit as {missing}_cost, and .* other rows"):
+                method(X, **given)
+    labels = fitted.predict(X, fp_cost=5.0, fn_cost=amount)
+    assert fitted.score(X, y, fp_cost=5.0, fn_cost=amount) == pytest.approx(-cost(X, y, labels) / 900)
+    assert fitted.predict(X, single_threshold=True).shape == (900,)
+    # Costs of another fit are forgotten.
+    assert fitted.fit(X, y).score(X, y) == pytest.approx(-(fitted.predict(X) != y).mean())
+    search = GridSearchCV(clone(fitted), {"estimator__C": [1.0]}, cv=2, error_score="raise")
+    with pytest.raises(ValueError, match="was given to fit as"):
+        search.fit(X, y, fp_cost=5.0, fn_cost=amount)
+
+
+@pytest.mark.parametrize(
+    "costs", [RowCosts(tp="amount", fp=5.0, fn=1.0), RowCosts(fp=-3.0, fn="amount"), RowCosts(fp="amount", fn=0.0)]
+)
+def test_costs_for_which_one_label_is_always_cheaper_leave_weighted_rows_alone(costs):
+    X, y, _ = cases(400, 18)
+    X["amount"] += 1.0
+    fitted = MeasureClassifier(LogisticRegression(), costs, cv=3, random_state=0).fit(X, y)
+    (refused,) = [one.refusal for one in fitted.candidates_ if one.strategy == "cost_weight"]
+    assert "the same label is the cheaper one for all" in refused
+    known = costs.read(X)
+    least = min(known(y, np.full(400, label)) for label in (0, 1))
+    assert known(y, fitted.predict(X)) == least
+
+
+def test_a_fold_with_one_cheaper_label_leaves_weighted_rows_alone():
+    X, y, _ = cases(400, 19)
+    # A miss costs something in the first half alone.
+    costs = RowCosts(fp=5.0, fn=np.where(np.arange(400) < 200, X["amount"], 0.0))
+    halves = [np.arange(200), np.arange(200, 400)]
+    fitted = MeasureClassifier(LogisticRegression(), costs, cv=[halves, halves[::-1]], n_jobs=2).fit(X, y)
+    (refused,) = [one.refusal for one in fitted.candidates_ if one.strategy == "cost_weight"]
+    assert "in 200 training rows the same label" in refused
+
+
+def test_the_score_is_minus_the_mean_cost_of_a_row_whatever_the_sets():
+    X, y, _ = cases(600, 20)
+    # Groups of 4, but for one of 200; without groups the first fold of a series is not judged.
+    groups = np.minimum(np.arange(600) // 4, 100)
+    weights = np.where(groups % 2, 1.0, 3.0)
+    ours = model(strategies=["threshold", "decision"]).fit(X, y, groups=groups)
+    each = np.where(y == 1, np.where(ours.predict(X, groups) == 1, 0.0, X["amount"]), 5.0 * ours.predict(X, groups))
+    assert ours.score(X, y, groups=groups) == pytest.approx(-each.mean())
+    assert ours.score(X, y, groups=groups, sample_weight=weights) == pytest.approx(-np.average(each, weights=weights))
+    linear = SetClassifier(RowCosts(fp=5.0, fn="amount"), "convex").fit(X, y, groups=groups)
+    each = np.where(y == 1, np.where(linear.predict(X) == 1, 0.0, X["amount"]), 5.0 * linear.predict(X))
+    assert linear.score(X, y, groups=groups) == pytest.approx(-each.mean())
+    assert linear.score(X, y, groups=groups, sample_weight=weights) == pytest.approx(-np.average(each, weights=weights))
+    search = SetClassifierCV(SetClassifier(RowCosts(fp=5.0, fn="amount"), "convex", threshold="exact"), [10.0], 3)
+    # One group in three folds is 200 rows long: a fold is a mean over its rows.
+    assert -each.mean() * 3 < search.fit(X, y, groups=groups).best_score_ < -each.mean() / 3
+    series = model(strategies=["threshold"], store_cv_results=True).set_params(cv=TimeSeriesSplit(3)).fit(X, y)
+    assert series.best_score_ == pytest.approx(-series.candidates_[0].loss / 300)
+    at = series.cv_results_["thresholds"]
+    scores = np.zeros(600)
+    for train, test in TimeSeriesSplit(3).split(X):
+        scores[test] = LogisticRegression().fit(X.iloc[train], y[train]).predict_proba(X.iloc[test])[:, 1]
+    lost = [cost(X[150:], y[150:], scores[150:] >= one) / 450 for one in at[::50]]
+    assert series.cv_results_["scores"][::50] == pytest.approx(-np.array(lost))
+
+
+@pytest.mark.parametrize("average", ["samples", "micro", "macro"])
+def test_the_score_of_a_label_matrix_is_minus_the_mean_cost_of_a_row(average):
+    X, y, _ = cases(300, 21)
+    Y = np.column_stack([y, 1 - y, np.roll(y, 1)])
+    costs = RowCosts(fp=5.0, fn=2.0)
+    ours = MeasureClassifier(LogisticRegression(), costs, ["threshold"], cv=3, average=average).fit(X, Y)
+    linear = SetClassifier(costs, "convex", average=average).fit(X, Y)
+    for one in (ours, linear):
+        assert one.score(X, Y) == pytest.approx(-costs(Y.ravel(), one.predict(X).ravel()) / 300)

@@ -134,7 +134,7 @@ class Loss(Measure):
         return self
 
     def as_score(self, loss: float, n: float) -> float:
-        """The score of n rows, or of rows of the weight n, with this mean loss, higher is better: ``1 - loss``."""
+        """The score of sets of n rows each, or of rows of the weight n, with this mean loss: ``1 - loss``."""
         return 1.0 - loss
 
     @property

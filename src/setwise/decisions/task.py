@@ -115,7 +115,8 @@ class Task:
 
     def as_score(self, loss: float) -> float:
         """The score of predictions with this mean loss."""
-        return self.loss.as_score(loss, len(self.truth) if self.weights is None else float(self.weights.sum()))
+        rows = len(self.truth) if self.weights is None else float(self.weights.sum())
+        return self.loss.as_score(loss, rows / len(self.sets))
 
     def mean_loss(self, predicted: NDArray[Any]) -> float:
         """The mean of :meth:`losses` over the sets."""

@@ -1,7 +1,7 @@
 """MeasureClassifier: any classifier, decided in the way that is best for a measure of whole sets of decisions."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from copy import deepcopy
 from dataclasses import KW_ONLY, replace
 from numbers import Integral
@@ -51,14 +51,18 @@ OWN = "estimator"
 """The name of the user's estimator among the base models of a choice."""
 
 
-def with_costs(loss: Loss, X: Any, costs: Mapping[str, Any], method: str) -> Loss:
-    """The loss with the costs of the rows X: those that were given to ``method`` by their cells, or columns of X."""
+def with_costs(loss: Loss, X: Any, costs: Mapping[str, Any], method: str, told: Collection[str] = ()) -> Loss:
+    """The loss with the costs of the rows X: those that were given to ``method`` by their cells, or columns of X.
+
+    ``told`` are the cells whose costs ``fit`` was given, which ``method`` must be given too.
+    """
     given = {cell: cost for cell, cost in costs.items() if cost is not None}
     if isinstance(loss, RowCosts):
-        known = [] if method == "fit" else [cell for cell in loss.arrays if cell not in given]
+        known = [] if method == "fit" else [cell for cell in (*loss.arrays, *told) if cell not in given]
         try:
             if known:
-                raise ValueError(f"{known[0]} has the costs of the rows of fit, and {method} is about other rows.")
+                how = f"was given to fit as {known[0]}_cost" if known[0] in told else "has the costs of the rows of fit"
+                raise ValueError(f"{known[0]} {how}, and {method} is about other rows.")
             return loss.read(X, **given)
         except ValueError as error:
             hint = ", or ask for single_threshold=True" if method == "predict" else ""
@@ -125,7 +129,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     best_strategy_ : the name of the strategy that was chosen
     best_threshold_ : the threshold at which a score of ``estimator_`` is positive; an array with one for each label, or
         None, where the chosen strategy is no threshold. ``predict`` follows a value that is set by hand, until ``fit``
-    best_score_ : ``1 - loss`` of the choice out of fold; choosing made it a little too high on average
+    best_score_ : the score of the choice on rows that were held out, as of :meth:`score`; choosing made it a little too
+        high on average
     candidates_ : a tuple of ``Candidate``, the reference first, with losses, gains and their standard errors;
         ``pandas.DataFrame(model.candidates_)`` shows it as a table
     cv_results_ : ``{"thresholds", "scores"}`` at all cut points of the out-of-fold scores, with ``store_cv_results``
@@ -269,7 +274,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         groups : (n,) the id of the group of each row. With them the rows of a group may be decided together; without
             them the label of a row depends on this row alone
         tp_cost, fp_cost, fn_cost, tn_cost : (n,) costs of these rows, or numbers, in place of those of a loss
-            ``RowCosts``
+            ``RowCosts``; what ``fit`` was given must be given here too
         single_threshold : whether a rule that decides each row by its own costs gives way to the tuned threshold, which
             needs no costs
 
@@ -279,7 +284,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
 
         Raises
         ------
-        ValueError : for groups that do not fit the rows, and for scores of the estimator that are not finite
+        ValueError : for groups that do not fit the rows, for costs that are missing, and for scores of the estimator
+            that are not finite
         NotFittedError : before ``fit``
         """
         check_is_fitted(self)
@@ -291,7 +297,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         if single_threshold and isinstance(rule, RowCostRule):
             rule = self._reference
         elif isinstance(rule, RowCostRule) or any(cost is not None for cost in costs.values()):
-            rule = rule.for_rows(with_costs(self.loss_, X, costs, "predict"))
+            rule = rule.for_rows(with_costs(self.loss_, X, costs, "predict", self._told))
         labels = rule.labels(evidence)
         if self._outputs is not None:
             return labels.astype(np.int64)
@@ -351,8 +357,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     ) -> float:
         """``1 - mean loss`` over the sets of (X, y), which are made as in :meth:`fit`; the loss is ``loss_``.
 
-        With costs of each row it is minus the mean cost of a row, and of a function of yours its mean value, or minus
-        this where less is better.
+        With costs of each row it is minus the mean cost of a row, in a label matrix that of all its labels, and of a
+        function of yours its mean value, or minus this where less is better.
 
         Parameters
         ----------
@@ -361,7 +367,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         groups : (n,) the id of the set of each row, for y (n,) only; None makes all rows one set
         sample_weight : (n,) the weight of each row in the loss, for y (n,) only
         tp_cost, fp_cost, fn_cost, tn_cost : (n,) costs of these rows, or numbers, in place of those of a loss
-            ``RowCosts``
+            ``RowCosts``; what ``fit`` was given must be given here too
 
         Returns
         -------
@@ -378,7 +384,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             if self._grouped:
                 warn_of_forgotten_groups("score")
         costs = {"tp": tp_cost, "fp": fp_cost, "fn": fn_cost, "tn": tn_cost}
-        loss = with_costs(self.loss_, X, costs, "score").reported
+        loss = with_costs(self.loss_, X, costs, "score", self._told).reported
         labels = self.predict(X, groups, tp_cost=tp_cost, fp_cost=fp_cost, fn_cost=fn_cost, tn_cost=tn_cost)
         known = [0, 1] if self._outputs is not None else self.classes_.tolist()
         target = as_known(y, labels.shape, known)
@@ -421,7 +427,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         with open_for_choice(self, problem, folds, sample_weight, checkpoint, resume) as kept:
             bases = self._bases(problem, prefit, folds, kept)
             choice = self._decide(bases, problem.task, strategies, seed)
-            self._keep(problem, bases[OWN], choice, plain)
+            self._keep(problem, bases[OWN], choice, plain, tuple(c for c in costs if costs[c] is not None))
             if self.outer_cv is not None and not choice.interrupted:
                 found = repeated_choice(
                     problem,
@@ -458,7 +464,9 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     def _base(self, X: Any) -> Any:
         return default_classifier(X) if self.estimator is None else self.estimator
 
-    def _keep(self, problem: SelectionProblem, base: OutOfFoldBase, choice: Choice, loss: Loss) -> None:
+    def _keep(
+        self, problem: SelectionProblem, base: OutOfFoldBase, choice: Choice, loss: Loss, told: tuple[str, ...]
+    ) -> None:
         """Store the result of a choice in the attributes."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
@@ -469,12 +477,12 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             self.rule_ = replace(choice.rule, weight=1.0)
         self.candidates_ = choice.candidates
         self.best_strategy_ = choice.chosen.strategy
-        self.best_score_ = problem.task.as_score(choice.chosen.loss)
+        self.best_score_ = choice.score
         self._reference = choice.reference
         self._positive, self._outputs, self._method = problem.positive, base.outputs, self.response_method
-        self._grouped = problem.task.groups is not None
+        self._grouped, self._told = problem.task.groups is not None, told
         if self.store_cv_results:
-            task, scores = problem.task, base.response(choice.rule.weight).scores
+            task, scores = problem.task.take(base.tested), base.response(choice.rule.weight).scores[base.tested]
             thresholds, losses = threshold_curve(task.sets, task.flat(scores), task.set_loss)
             found = [task.as_score(one) for one in losses.tolist()]
             self.cv_results_ = {"thresholds": thresholds, "scores": np.array(found)}

@@ -290,7 +290,7 @@ class SetClassifier(LinearSetClassifier):
     ) -> float:
         """``1 - mean loss`` over the sets of (X, y), which are made as in :meth:`fit`; the loss is ``loss_``.
 
-        With costs of each row it is minus the mean cost of a row.
+        With costs of each row it is minus the mean cost of a row; in a label matrix that of all its labels.
 
         Parameters
         ----------
@@ -331,7 +331,7 @@ class SetClassifier(LinearSetClassifier):
         scores = self.decision_function(X)
         labels = as_target_like(y, scores.shape if self._matrix else scores.shape[:1])
         grouping = group(labels, groups, self.average, self.classes_)
-        return loss.as_score(grouping.mean_loss(loss.reported, scores, sample_weight), len(labels))
+        return grouping.score(loss, scores, sample_weight)
 
     @property
     def _matrix(self) -> bool:

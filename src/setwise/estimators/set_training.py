@@ -489,8 +489,7 @@ def cross_fitted_scores(problem: SetProblem, held_out: Values, splits: list[Spli
         )
         for j, scores in enumerate(held_out):
             best = thresholds(loss, others, scores[rest])
-            lost = fold.mean_loss(score_loss.reported, scores[test] - best, weight)
-            found[k, j] = score_loss.as_score(lost, len(test))
+            found[k, j] = fold.score(score_loss, scores[test] - best, weight)
     return found
 
 

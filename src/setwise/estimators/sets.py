@@ -228,6 +228,12 @@ class Grouping:
         # Only the ratios of weights count; divided by the largest one, their sum cannot overflow.
         return float(np.average(losses, weights=None if weights is None else weights / weights.max()))
 
+    def score(self, loss: Loss, scores: NDArray[Any], sample_weight: Any) -> float:
+        """The score of scores in the order of the rows, higher is better: ``1 - mean loss`` for most losses."""
+        sizes = self.batch.sizes / (len(self.classes) if self.is_matrix else 1)
+        rows = np.average(sizes, weights=self.weights(sample_weight, len(scores)))
+        return loss.as_score(self.mean_loss(loss.reported, scores, sample_weight), float(rows))
+
     def weights(self, sample_weight: Any, n_rows: int) -> Values | None:
         """The weight of each set, from weights of the rows that are equal inside each set; None for equal weights."""
         if sample_weight is None:

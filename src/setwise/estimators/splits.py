@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
-from setwise.core.checks import Ints, Values, as_array, as_count, shown
+from setwise.core.checks import Bools, Ints, Values, as_array, as_count, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import EXACT_THRESHOLD, MEANING_OF_C
 from setwise.decisions.task import Task
@@ -197,7 +197,7 @@ def folds_of(
         )
     for train, test in folds:
         truth = task.truth[train]
-        if np.intersect1d(train, test).size:
+        if among(train, n)[test].any():
             raise ValueError(f"cv must keep training rows and test rows apart; {shown(cv)} does not.")
         if truth.size == 0 or truth.all() or not truth.any():
             raise ValueError(
@@ -232,6 +232,13 @@ def _splits(cv: Any, X: Any, target: Any, groups: Ints | None) -> list[Any]:
     found = list(cv if split is None else split(X, target, groups))
     if len(found) < 2 or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in found):
         raise ValueError(f"cv must give two pairs of training and test rows, or more; got {shown(cv)}.")
+    return found
+
+
+def among(rows: Ints, n: int) -> Bools:
+    """Whether each of n rows is among some, (n,)."""
+    found = np.zeros(n, dtype=np.bool_)
+    found[rows] = True
     return found
 
 

@@ -140,7 +140,7 @@ class RowCosts(Loss):
         return self._with(1.0, **{cell: cost[rows] for cell, cost in self.arrays.items()})
 
     def as_score(self, loss: float, n: float) -> float:
-        """Minus the mean cost of n rows."""
+        """Minus the mean cost of a row, for sets of n rows each."""
         return -loss / n
 
     def times(self, factor: float) -> "RowCosts":

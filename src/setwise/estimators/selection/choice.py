@@ -18,7 +18,7 @@ from setwise.decisions.task import REPLICATES, Comparison, Task, compared
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.selection.strategies import Rule, Strategy
-from setwise.estimators.splits import Folds
+from setwise.estimators.splits import Folds, among
 from setwise.losses.row_costs import RowCosts
 
 REFERENCE = "threshold"
@@ -83,6 +83,7 @@ class Choice:
     chosen : the candidate to take
     rule : its rule, tuned on all rows
     reference : the rule of the reference, tuned on all rows
+    score : the score of the choice on the rows that were judged
     interrupted : whether Ctrl-C ended the search before all strategies were tried
     """
 
@@ -91,6 +92,7 @@ class Choice:
     chosen: Candidate
     rule: Rule
     reference: Rule
+    score: float
     interrupted: bool = False
 
 
@@ -152,11 +154,11 @@ def choose(
         if not tried:
             raise
         interrupted = True
-    judged = np.concatenate([test for _, (_, test) in _judged_folds(bases[first], task)])
+    judged = np.sort(np.concatenate([test for _, (_, test) in _judged_folds(bases[first], task)]))
     every = len(judged) == len(task.truth)
-    held = labels if every else {key: one[np.sort(judged)] for key, one in labels.items()}
-    runs = None if every else runs_of(len(judged))
-    figures, found = judge(tried, held, task if every else task.take(np.sort(judged)), seed, runs=runs)
+    held = labels if every else {key: one[judged] for key, one in labels.items()}
+    runs, told = (None, task) if every else (runs_of(len(judged)), task.take(judged))
+    figures, found = judge(tried, held, told, seed, runs=runs)
     # With costs of each row the usual way is to decide each by its own, and one threshold is an exception.
     usual = (first, BY_COSTS) if by_row(task) and (first, BY_COSTS) in labels else next(iter(labels))
     beside = replace(found, first=list(labels).index(usual))
@@ -168,7 +170,7 @@ def choose(
     known = task if len(bases[first].tested) == len(task.truth) else task.take(bases[first].tested)
     rule = by_name[chosen.strategy].bound(task).tune(bases[chosen.base].held_out(), known)
     base_rule = rule if chosen is candidates[0] else reference.bound(task).tune(bases[first].held_out(), known)
-    return Choice(candidates, labels, chosen, rule, base_rule, interrupted)
+    return Choice(candidates, labels, chosen, rule, base_rule, told.as_score(chosen.loss), interrupted)
 
 
 def cross_fitted(strategy: Strategy, base: OutOfFoldBase, task: Task) -> Bools:
@@ -192,7 +194,8 @@ def _judged_folds(base: OutOfFoldBase, task: Task) -> list[tuple[int, tuple[Ints
     tested, folds = base.tested, base.folds
     if len(tested) == len(task.truth):
         return list(enumerate(folds))
-    known = [(np.intersect1d(train, tested), test) for train, test in folds]
+    there = among(tested, len(task.truth))
+    known = [(np.flatnonzero(there & among(train, len(there))), test) for train, test in folds]
     found = [(i, pair) for i, pair in enumerate(known) if len(np.unique(task.truth[pair[0]])) > 1]
     if not found:
         raise Refusal("cv must test rows with both labels before its last fold: give more folds.", STRATEGIES)
@@ -210,13 +213,13 @@ def _tried(name: str, strategy: Strategy, base: OutOfFoldBase, task: Task) -> tu
     start = perf_counter()
     why = strategy.refuses(task, base) or strategy.refuses_weights(task)
     if why is None:
-        base.prepare(strategy.bound(task).fits)
-        start = perf_counter()
         try:
+            base.prepare(strategy.bound(task).fits)
+            start = perf_counter()
             labels = cross_fitted(strategy, base, task)
             return Candidate(name, strategy.name, seconds=perf_counter() - start), labels
         except Refusal as refusal:
-            # Some losses show only on the sets whether they fit.
+            # Some losses show only on the sets whether they fit, and some costs only in the folds.
             found = refusal
     else:
         found = Refusal(why, STRATEGIES)

@@ -39,8 +39,8 @@ class BayesDecision(Strategy):
 
     With costs of each row, :class:`~setwise.losses.RowCosts`, a row is positive where that is expected to cost less by
     its own costs. Its probability is then the mean of the base model's and of both calibrations, in log-odds, without
-    those whose decisions clearly cost more than the best on rows that they were not fitted to. With a
-    limit of ``alarms`` only rows with the greatest expected savings are positive, down to the lowest one that keeps the
+    those whose decisions clearly cost more than the best on rows that they were not fitted to; of more than 200,000
+    rows so many are drawn for this comparison. With a limit of ``alarms`` only rows with the greatest expected savings are positive, down to the lowest one that keeps the
     limit out of fold.
 
     Source: own; the labelings are those of :func:`setwise.decisions.least_expected_loss`.
@@ -132,7 +132,7 @@ class BayesDecision(Strategy):
         Costs are those of rows that a calibration was not fitted to. Which one is best is mostly noise, so the mean
         of the others costs less than the choice.
         """
-        truth, weights = task.truth, np.ones(len(task.truth)) if task.weights is None else task.weights
+        truth, weights = task.truth, task.weights
         least = 0.5 / len(truth)
         scores = response.log_odds(least)
         ways = [CALIBRATIONS[self.calibration]] if self.calibration else [*CALIBRATIONS.values()]
@@ -142,19 +142,24 @@ class BayesDecision(Strategy):
             costs.saved_by_positive()
         except ValueError as error:
             raise Refusal(f"decision refuses these costs: {error}", ROW_COSTS) from error
-        half = np.random.default_rng(0).permutation(len(truth)) % 2 == 0
-        lost = np.zeros((len(ways), len(truth)))
-        for fitted in (half, ~half) if len(ways) > 1 else ():
-            held = np.flatnonzero(~fitted)
+        places = np.random.default_rng(0).permutation(len(truth))
+        halves = [np.flatnonzero((places % 2 == k) & (places < COMPARED)) for k in (0, 1)]
+        lost: list[Values] = []
+        for fitted, held in (halves, halves[::-1]) if len(ways) > 1 else ():
             zero, one = costs.of_rows(held).of_labels(truth[held])
-            for k, way in enumerate(ways):
-                rule = RowCostRule(costs.of_rows(held), way(scores[fitted], truth[fitted], weights[fitted]), least)
-                lost[k, held] = weights[held] * np.where(rule.of_scores(scores[held]), one, zero)
-        more = lost - lost[np.argmin(lost.sum(axis=1))]
-        clearly = more.sum(axis=1) > CLEARLY * more.std(axis=1) * np.sqrt(len(truth))
+            w, counted = (None, 1.0) if weights is None else (weights[fitted], weights[held])
+            rules = [RowCostRule(costs.of_rows(held), way(scores[fitted], truth[fitted], w), least) for way in ways]
+            lost.append(np.array([counted * np.where(rule.of_scores(scores[held]), one, zero) for rule in rules]))
+        each = np.hstack(lost) if lost else np.zeros((1, 1))
+        more = each - each[np.argmin(each.sum(axis=1))]
+        clearly = more.sum(axis=1) > CLEARLY * more.std(axis=1) * np.sqrt(more.shape[1])
         kept = [way(scores, truth, weights) for way, worse in zip(ways, clearly, strict=True) if not worse]
         return RowCostRule(costs, kept[0] if len(kept) == 1 else MeanCalibration(tuple(kept), least), least)
 
+
+COMPARED = 200_000
+"""Calibrations are compared on so many rows at most, drawn at random: what costs as much there costs as much on all,
+but for a share that is small beside what one calibration or the other costs on new rows."""
 
 CLEARLY = 2.0
 """A calibration is left out if its decisions cost so many standard errors more than those of the best one."""

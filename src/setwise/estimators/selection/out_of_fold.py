@@ -21,7 +21,7 @@ from setwise.core.attributes import cached_property
 from setwise.core.checkpoint import OpenCheckpoint, fingerprint, opened
 from setwise.core.checks import Ints, Values
 from setwise.core.exceptions import Refusal
-from setwise.core.pages import HOW_THE_CHOICE_IS_MADE
+from setwise.core.pages import HOW_THE_CHOICE_IS_MADE, ROW_COSTS
 from setwise.estimators.base import base_threads
 from setwise.estimators.checkpoints import described, of_rows, table_parts
 from setwise.estimators.selection.base_models import Response, respond
@@ -380,6 +380,12 @@ def _by_costs(source: OutOfFoldBase, costs: RowCosts, rows: Ints) -> tuple[Any, 
     zero, one = costs.of_labels(source.truth[rows])
     more, labels = np.abs(one - zero), np.unique(source.target)
     flipped = (one < zero) != source.truth[rows]
+    if (one < zero).all() or not (one < zero).any():
+        raise Refusal(
+            f"cost_weight refuses these costs: in {len(rows)} training rows the same label is the cheaper one for all, "
+            "so there is nothing to learn.",
+            ROW_COSTS,
+        )
     other = np.where(source.target[rows] == labels[0], labels[1], labels[0])
     # Regularizers and leaves of trees are meant for weights of about 1.
     return np.where(flipped, other, source.target[rows]), more / max(float(more.mean()), 1e-300)

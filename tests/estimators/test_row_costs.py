@@ -18,7 +18,7 @@ from setwise import MeasureClassifier, SetClassifier, SetClassifierCV
 from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold
 from setwise.decisions.task import Task
-from setwise.estimators.selection import BayesDecision
+from setwise.estimators.selection import BayesDecision, decision
 from setwise.estimators.selection.base_models import (
     IsotonicCalibration,
     Response,
@@ -186,6 +186,29 @@ def test_calibrations_are_averaged_but_for_those_that_clearly_cost_more():
     assert [type(part) for part in rule.calibration.parts] == [SigmoidCalibration, IsotonicCalibration]
     assert rule.calibration.parts[0].slope != 1.0
     assert np.abs(rule.calibration(s) - q).mean() < 0.02
+
+
+def test_calibrations_are_compared_on_some_of_many_rows(monkeypatch):
+    X, y, q = cases(4000, 22)
+    task = Task(y == 1, RowCosts(fp=5.0, fn="amount").read(X))
+    heard = []
+
+    class Given(Evidence):
+        numbers = None
+
+        def response(self, weight=1.0):
+            return Response(q >= 0.5, expit(logit(q) + 3.0), True)
+
+    def listened(scores, truth, weights=None):
+        heard.append(len(scores))
+        return sigmoid(scores, truth, weights)
+
+    monkeypatch.setattr(decision, "COMPARED", 1000)
+    monkeypatch.setitem(decision.CALIBRATIONS, "sigmoid", listened)
+    monkeypatch.setitem(decision.CALIBRATIONS, "isotonic", listened)
+    rule = BayesDecision().tune(Given(), task)
+    assert heard == [500] * 4 + [4000] * 2
+    assert np.abs(rule.calibration(Given().response().log_odds(rule.least)) - q).mean() < 0.02
 
 
 def test_searches_and_pipelines_take_named_columns_without_routing_and_arrays_with_it():

@@ -31,13 +31,14 @@ from setwise.estimators.selection import (
     Stack,
     ThresholdPerLabel,
     as_strategies,
+    strategies,
 )
 from setwise.estimators.selection.base_models import Response, isotonic, sigmoid
 from setwise.estimators.selection.choice import choose, cross_fitted
 from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.out_of_fold import ColumnScaling, as_numbers
 from setwise.estimators.selection.problem import problem_of
-from setwise.estimators.selection.strategies import Evidence
+from setwise.estimators.selection.strategies import Evidence, steady_threshold
 from setwise.losses import EarlyDetection, ErrorRate, FBeta, Hamming, Jaccard
 
 
@@ -120,6 +121,19 @@ def test_a_sigmoid_finds_the_truth():
     assert found.intercept == pytest.approx(-1.0, abs=0.1)
 
 
+def test_a_sigmoid_counts_weights_as_equal_rows():
+    rng = np.random.default_rng(7)
+    scores, weights = rng.standard_normal(60), rng.integers(0, 4, 60)
+    truth = rng.random(60) < 1 / (1 + np.exp(2 - scores))
+    found = sigmoid(scores, truth, weights.astype(float))
+    usual = sigmoid(np.repeat(scores, weights), np.repeat(truth, weights))
+    assert (found.slope, found.intercept) == pytest.approx((usual.slope, usual.intercept), abs=1e-3)
+    small, one = sigmoid(scores, truth, weights * 1e-9), sigmoid(scores, truth, weights / weights.mean())
+    assert (small.slope, small.intercept) == pytest.approx((one.slope, one.intercept))
+    # With a mean of 1 the targets are others.
+    assert one.intercept != pytest.approx(usual.intercept, abs=1e-3)
+
+
 @pytest.mark.parametrize("calibrate", [sigmoid, isotonic])
 def test_calibrations_rise_and_stay_finite(calibrate):
     rng = np.random.default_rng(3)
@@ -140,6 +154,20 @@ def test_isotonic_is_that_of_scikit_learn():
     scores, truth = rng.standard_normal(80), rng.random(80) < 0.4
     expected_values = IsotonicRegression(out_of_bounds="clip", y_min=0, y_max=1).fit(scores, truth).predict(scores)
     np.testing.assert_allclose(isotonic(scores, truth)(scores), expected_values)
+    scores, weights = np.round(scores, 1), rng.integers(0, 3, 80) * 0.5
+    usual = IsotonicRegression(out_of_bounds="clip", y_min=0, y_max=1).fit(scores, truth, weights)
+    at = np.linspace(-3, 3, 50)
+    np.testing.assert_allclose(isotonic(scores, truth, weights)(at), usual.predict(at), atol=1e-12)
+
+
+def test_of_many_rows_fewer_resamples_are_drawn(monkeypatch):
+    rng = np.random.default_rng(6)
+    scores = rng.random(120)
+    truth = rng.random(120) < scores**2
+    monkeypatch.setattr(strategies, "MANY_ROWS", 30)
+    for asked, drawn in ((100, 25), (60, 15), (20, 10), (4, 4)):
+        found = steady_threshold(Task(truth, FBeta()), scores, asked)
+        assert found == bagged_threshold(truth, scores, FBeta(), drawn).threshold
 
 
 def test_label_thresholds_of_columns_are_theirs():

@@ -335,9 +335,10 @@ class IsotonicCalibration:
 def sigmoid(scores: Values, truth: Bools, weights: Values | None = None) -> SigmoidCalibration:
     """The sigmoid of least log loss, with the targets of Platt, that never are 0 or 1 (Platt 1999, section 2.2).
 
-    Rows count by their weights (n,), or alike.
+    Rows count by their weights (n,) as so many equal rows, or alike. Weights of a mean below 1 are scaled to it, since
+    the targets are made for whole rows.
     """
-    w = None if weights is None else weights * (len(truth) / weights.sum())
+    w = None if weights is None else weights * max(1.0, len(truth) / weights.sum())
     P, N = (float(kind.sum() if w is None else w[kind].sum()) for kind in (truth, ~truth))
     target = np.where(truth, (P + 1) / (P + 2), 1 / (N + 2))
     center, scale = scores.mean(), scores.std()
@@ -345,19 +346,21 @@ def sigmoid(scores: Values, truth: Bools, weights: Values | None = None) -> Sigm
     if not scale > 0:
         return SigmoidCalibration(0.0, float(np.log((P + 1) / (N + 1))))
     z = (scores - center) / scale
-    one = np.full(len(z), 1.0 / len(z)) if w is None else w / len(z)
+    one = np.full(len(z), 1.0 / len(z)) if w is None else w / w.sum()
     wz = one * z
     known, margin, out = np.array([target @ wz, target @ one]), np.empty(len(z)), np.empty(len(z))
 
     def objective(line: Values) -> tuple[float, Values]:
         # Fresh arrays of a million numbers cost more than what is computed.
         np.add(np.multiply(z, line[0], out=margin), line[1], out=margin)
-        value = np.logaddexp(0.0, margin, out=out) @ one - line @ known
-        q = expit(margin, out=out)
+        np.exp(-np.abs(margin, out=out), out=out)
+        value = (np.log1p(out) + np.maximum(margin, 0.0)) @ one - line @ known
+        q = np.where(margin > 0.0, 1.0, out) / (1.0 + out)
         return float(value), np.array([q @ wz, q @ one]) - known
 
     start = np.array([1.0, np.log((P + 1) / (N + 1))])
-    with base_threads(scores):
+    # Sums of products are too little work to share it with other threads.
+    with base_threads(scores[:1]):
         found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None), (None, None)]).x
     return SigmoidCalibration(float(found[0] / scale), float(found[1] - found[0] * center / scale))
 

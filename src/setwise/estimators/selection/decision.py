@@ -37,11 +37,11 @@ class BayesDecision(Strategy):
     is then a threshold, which is fixed, so that the label of a row depends on this row alone. Unlike the tuned
     threshold it is not chosen by the labels but by the probabilities, and so less noisy where these are right.
 
-    With costs of each row, :class:`~setwise.losses.RowCosts`, a row is positive where that is expected to cost less by
-    its own costs. Its probability is then the mean of the base model's and of both calibrations, in log-odds, without
-    those whose decisions clearly cost more than the best on rows that they were not fitted to; of more than 200,000
-    rows so many are drawn for this comparison. With a limit of ``alarms`` only rows with the greatest expected savings are positive, down to the lowest one that keeps the
-    limit out of fold.
+    With costs of each row, :class:`~setwise.losses.RowCosts`, a row is positive where that is expected to cost less
+    by its own costs. Its probability is then the mean of the base model's and of both calibrations, in log-odds,
+    without those whose decisions clearly cost more than the best on rows that they were not fitted to; of more than
+    200,000 rows so many are drawn for this comparison. With a limit of ``alarms`` only rows with the greatest
+    expected savings are positive, down to the lowest one that keeps the limit out of fold.
 
     Source: own; the labelings are those of :func:`setwise.decisions.least_expected_loss`.
 

@@ -37,7 +37,7 @@ def test_a_clear_gain_says_change():
     found = made_up()
     assert found.changes
     assert verdict(found) == "Change to boosted trees with the threshold 0.27."
-    assert number(found) == ("F1 .600", "before .500 (higher is better)")
+    assert number(found) == ("F1 .600", "instead of .500 (higher is better)")
     gain, differences, sentence = comparison(found)
     assert (gain.mean, *differences) == pytest.approx((0.1, 0.1, 0.11, 0.09))
     interval = between(*found.gain.interval())
@@ -90,7 +90,7 @@ def test_what_is_not_clear_says_stay_and_names_the_best_other_one_by_its_inner_l
 def test_a_threshold_that_gains_is_moved_and_its_gain_is_shown():
     found = made_up(chosen=REFERENCE, winner=STAYED)
     assert verdict(found) == "Stay with logistic regression, but move its threshold to 0.27."
-    assert number(found) == ("F1 .500", "before .400 (higher is better)")
+    assert number(found) == ("F1 .500", "instead of .400 (higher is better)")
     gain, differences, sentence = comparison(found)
     assert (gain.mean, *differences) == pytest.approx([0.1] * 4)
     assert sentence == "That is .100 better than at 0.5 in every fold."
@@ -166,7 +166,7 @@ def test_a_gain_that_is_never_below_0_but_not_sure_is_no_change():
 
 def test_costs_are_shown_as_costs():
     found = made_up(measured=NamedLoss("early_detection", EarlyDetection()))
-    assert number(found) == ("early detection loss .400", "before .500 (lower is better)")
+    assert number(found) == ("early detection loss .400", "instead of .500 (lower is better)")
     assert ".400 ± " in table(found)
 
 

@@ -191,7 +191,7 @@ def number(found: Answer) -> tuple[str, str]:
     shown, drawn = found.measured.shown, comparison(found)
     reached = float(found.own.mean()) if found.changes else found.reference.mean
     is_new = drawn is not None and drawn[2].startswith("That ")
-    before = f"before {figure(shown(reached + drawn[0].mean))} " if drawn and is_new else ""
+    before = f"instead of {figure(shown(reached + drawn[0].mean))} " if drawn and is_new else ""
     return f"{found.measured.title} {figure(shown(reached))}", f"{before}({found.measured.better})"
 
 

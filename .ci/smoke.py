@@ -2,11 +2,13 @@
 
 import importlib
 import pkgutil
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
-from importlib.metadata import version
+from importlib.metadata import metadata, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,7 +19,7 @@ from setwise import MeasureClassifier, SetClassifier, describe, losses
 
 SHIPPED = {
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "pyproject.toml", "src", "papers", "tests", "docs",
-    "examples",
+    "examples", "packaging",
 }  # fmt: skip
 EXTRAS = {
     "setwise.dask": "setwise.dask needs dask and distributed: pip install 'setwise[dask]'.",
@@ -36,6 +38,8 @@ def check_archives(files: list[Path]) -> None:
     roots = {name.split("/")[0] for name in names}
     assert roots == {"setwise", f"setwise-{setwise.__version__}.dist-info"}, roots
     assert "setwise/py.typed" in names
+    # What the index shows has no repository around it.
+    assert not re.findall(r'(?:\]\(|src(?:set)?=")(?!https?:|#)', str(metadata("setwise").get_payload()))
     with tarfile.open(sdist) as archive:
         held = {name.split("/")[1] for name in archive.getnames() if "/" in name}
     assert held >= SHIPPED, SHIPPED - held
@@ -69,7 +73,7 @@ def check_a_fit() -> None:
 
 def check_the_command_line(folder: Path) -> None:
     """``--version``, ``list``, ``compare --quick`` on an archive, and what is said without the extra ``compare``."""
-    command = [str(Path(sys.executable).parent / "setwise")]
+    command = [str(shutil.which("setwise", path=Path(sys.executable).parent))]
 
     def run(*arguments: str) -> str:
         return subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout

@@ -195,7 +195,7 @@ def test_the_glossary_is_sorted():
 
 def test_the_version_is_written_in_one_place():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    assert project["project"]["dynamic"] == ["version"]
+    assert project["project"]["dynamic"] == ["version", "readme"]
     source = ROOT / project["tool"]["hatch"]["version"]["path"]
     assert re.findall(r'^__version__ = "(.+)"$', source.read_text("utf-8"), flags=re.MULTILINE) == [__version__]
     others = [ROOT / "CITATION.cff", ROOT / "README.md", *(f for f in (ROOT / "src").rglob("*.py") if f != source)]

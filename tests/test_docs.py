@@ -53,7 +53,7 @@ LONG |= {"docs/start/chooser.md"}
 
 
 def page_id(path):
-    return str(path.relative_to(ROOT))
+    return path.relative_to(ROOT).as_posix()
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_fifty_cases_are_a_share_that_is_kept_and_predict_says_where_a_file_has_
     # The share of the rows is none of the time.
     assert "of 5 keep the limit of alarms" in out
     assert "Left out" not in out
-    assert json.loads((tmp_path / "r" / "results.json").read_text())["answers"][0]["title"] == "recall"
+    assert json.loads((tmp_path / "r" / "results.json").read_text("utf-8"))["answers"][0]["title"] == "recall"
     model = load_model(tmp_path / "m.skops")
     assert model.alarms == 0.0125
     labels, err = called(tmp_path, "m.skops", "pay.csv", capsys)
@@ -56,7 +56,7 @@ def test_with_costs_the_saved_model_calls_the_rows_that_save_most(tmp_path, caps
     (tmp_path / "pay.csv").write_text("\n".join(["risk,amount,fraud", *lines]) + "\n")
     words = ("--alarms-at-most", 0.03, "--fp-cost", 5, "--fn-cost", "amount", "--save", tmp_path / "m.skops")
     assert run("compare", tmp_path / "pay.csv", *LEAST, *words, "--out", tmp_path / "r") == 0
-    found = json.loads((tmp_path / "r" / "results.json").read_text())["answers"][0]
+    found = json.loads((tmp_path / "r" / "results.json").read_text("utf-8"))["answers"][0]
     assert (found["change"], found["strategy"]) == (True, "decision")
     assert "--strategies" not in capsys.readouterr().out
     labels, _ = called(tmp_path, "m.skops", "pay.csv", capsys)

@@ -213,7 +213,7 @@ def test_a_test_file_that_differs_is_told(tmp_path, capsys):
     (tmp_path / "cents.csv").write_text("\n".join(["amount,sick", *(row.replace(".", "") for row in rows)]))
     words = ("--target", "sick", *LEAST, "--test", tmp_path / "cents.csv", "--out", tmp_path / "r")
     assert run(tmp_path / "t.csv", *words, "--save", tmp_path / "m.skops") == 0
-    assert "In the test file: Column 'amount' is above " in (tmp_path / "r" / "report.html").read_text().replace(
+    assert "In the test file: Column 'amount' is above " in (tmp_path / "r" / "report.html").read_text("utf-8").replace(
         "&#x27;", "'"
     )
     capsys.readouterr()

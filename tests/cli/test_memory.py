@@ -105,7 +105,7 @@ def test_the_recommendation_is_judged_on_all_other_rows(path, tmp_path, monkeypa
     shown = f"{1 - losses['linear', 'threshold']:.3f}".lstrip("0")
     sentence = f"On all 4,000 rows of big.parquet, each judged by models that did not see it: F1 {shown}."
     assert sentence in out
-    assert sentence in (tmp_path / "r" / "report.html").read_text()
+    assert sentence in (tmp_path / "r" / "report.html").read_text("utf-8")
 
 
 def judged(path, loss, rule, **given):

@@ -4,18 +4,20 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
 import pytest
 
 from setwise.cli import main
+from setwise.estimators.base import end_with
 
 
 def session(leader):
-    """The processes that were started under a process, and that still run, with their commands."""
+    """The processes of the group of a process that still run, with their commands."""
     shown = subprocess.run(
-        ["ps", "-ww", "-eo", "pid=,sess=,stat=,args="], capture_output=True, text=True, check=True
+        ["ps", "-ww", "-eo", "pid=,pgid=,stat=,args="], capture_output=True, text=True, check=True
     ).stdout
     rows = [line.split(None, 3) for line in shown.splitlines()]
     return {int(pid): args for pid, its, state, args in rows if its == str(leader) and state[0] != "Z"}
@@ -59,6 +61,15 @@ def test_no_worker_outlives_the_command(number, code, tmp_path):
     finally:
         for pid in session(process.pid):
             os.kill(pid, signal.SIGKILL)
+
+
+def test_a_worker_watches_its_parent_where_the_system_tells_its_end(monkeypatch):
+    started = []
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: started.append(thread.name))
+    for system in ("linux", "darwin", "win32"):
+        monkeypatch.setattr(sys, "platform", system)
+        end_with(os.getppid())
+    assert started == ["end_with"] * 2
 
 
 def test_the_handler_of_sigterm_is_put_back(capsys):

@@ -101,6 +101,17 @@ def test_a_package_that_is_missing_is_named(monkeypatch):
         base_model.cache_clear()
 
 
+@pytest.mark.parametrize("error", ["ImportError", "OSError", "ValueError"])
+def test_a_package_that_cannot_be_loaded_is_not_installed(error, tmp_path, monkeypatch):
+    """LightGBM and XGBoost raise the last two where a Mac has no OpenMP."""
+    (tmp_path / "own_trees.py").write_text(f"raise {error}('there is no libomp.dylib')", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    base = base_model("linear")
+    assert base.is_installed
+    monkeypatch.setattr(type(base), "package", "own_trees")
+    assert not base.is_installed
+
+
 @pytest.mark.parametrize(("name", "called"), [("trees", "trees"), ("forest", "forest()"), ("Mine", "Mine()")])
 def test_a_classifier_of_the_user_is_an_object_a_class_or_a_function(name, called, own, table):
     base = base_model(f"own_models:{name}")

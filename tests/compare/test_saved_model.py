@@ -1,5 +1,6 @@
 """Models in files: the same labels after loading, and whatever else a file may hold is one sentence."""
 
+import os
 import re
 import subprocess
 import sys
@@ -240,7 +241,7 @@ def test_what_is_not_fitted_is_not_saved_and_nan_is_no_answer(tmp_path):
     for one, at in ((model, "LogisticRegression"), (replace(model, estimator=half), "StandardScaler")):
         with pytest.raises(ValueError, match=f"m.skops cannot be saved: This {at} instance is not fitted yet"):
             save_model(one, tmp_path / "m.skops")
-    (tmp_path / "far.skops").symlink_to("away/m.skops")
+    (tmp_path / "far.skops").symlink_to(os.path.join("away", "m.skops"))
     whole = make_pipeline(FunctionTransformer(), "passthrough", LogisticRegression()).fit(X, Y[:, 0])
     with pytest.raises(FileNotFoundError, match="there is no folder .*away for far.skops"):
         save_model(replace(model, estimator=whole), tmp_path / "far.skops")

@@ -147,8 +147,8 @@ def package(tmp_path_factory):
     room = tmp_path_factory.mktemp("package")
     shutil.copytree(Path(setwise.__file__).parent, room / "setwise")
     for path, text in FILES.items():
-        (room / "setwise" / path).write_text(text.lstrip())
-    (room / "setwise" / "estimators" / "selection" / "upper_half.py").write_text(STRATEGY.lstrip())
+        (room / "setwise" / path).write_text(text.lstrip(), "utf-8")
+    (room / "setwise" / "estimators" / "selection" / "upper_half.py").write_text(STRATEGY.lstrip(), "utf-8")
     return room
 
 
@@ -243,12 +243,12 @@ def test_its_contract_is_tested_with_no_other_edit(package):
 @pytest.mark.slow
 def test_a_promise_that_does_not_hold_fails_its_contract(package):
     path = package / "setwise" / "losses" / "late_misses.py"
-    true = path.read_text()
-    path.write_text(true.replace("+ 0.0 * fp", "* (1.0 + fp)"))
+    true = path.read_text("utf-8")
+    path.write_text(true.replace("+ 0.0 * fp", "* (1.0 + fp)"), "utf-8")
     try:
         with pytest.raises(AssertionError, match="breaks its promise: on these sets it is not modular"):
             python(
                 package, "-m", "pytest", "-q", "-n", "0", "-k", "late_misses", str(TESTS / "contract/test_losses.py")
             )
     finally:
-        path.write_text(true)
+        path.write_text(true, "utf-8")

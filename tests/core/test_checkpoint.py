@@ -57,7 +57,7 @@ def test_places_where_no_file_can_be(tmp_path):
     for place in (tmp_path / "none" / "fit.npz", tmp_path / "file" / "fit.npz"):
         with pytest.raises(FileNotFoundError, match="checkpoint must be a file in a folder that exists; got"):
             Checkpoint(place).open()
-    for place in (tmp_path, "/dev/null"):
+    for place in (tmp_path, os.devnull):
         with pytest.raises(
             ValueError, match="checkpoint must be a regular file; got .*, which is a folder, a device or"
         ):

@@ -31,7 +31,7 @@ def test_an_error_leaves_the_file_as_it_was(tmp_path):
 
 
 def test_a_place_is_tried_without_a_trace(tmp_path):
-    (tmp_path / "link").symlink_to("none/a.csv")
+    (tmp_path / "link").symlink_to(Path("none", "a.csv"))
     (tmp_path / "old.csv").write_text("old")
     before = sorted(tmp_path.iterdir())
     for place in (tmp_path, tmp_path / "new.csv", tmp_path / "old.csv", Path(os.devnull)):
@@ -49,7 +49,7 @@ def test_a_link_stays_and_the_file_behind_it_is_written(there, tmp_path):
     file, link = tmp_path / "deep" / "a.csv", tmp_path / "b.csv"
     if there:
         file.write_text("old")
-    link.symlink_to("deep/a.csv")
+    link.symlink_to(Path("deep", "a.csv"))
     write(link)
     assert link.is_symlink()
     assert file.read_text() == "new"

@@ -188,8 +188,8 @@ class BaseModel(ABC):
         """Whether its package is there and can be loaded."""
         try:
             return not self.package or bool(import_module(self.package))
-        # A package of compiled code may lack a library of the system.
-        except (ImportError, OSError):
+        # A package of compiled code may lack a library of the system, which XGBoost says by a ValueError.
+        except (ImportError, OSError, ValueError):
             return False
 
     def constants(self, grid: tuple[float, ...]) -> tuple[float | None, ...]:

@@ -292,8 +292,11 @@ def threads(n_jobs: int | None) -> int:
 def end_with(parent: int) -> None:
     """End this process soon after the process ``parent`` ends, whose worker it is; its work is for nobody then.
 
-    Workers of joblib run on otherwise where their parent is killed.
+    Workers of joblib run on otherwise where their parent is killed. Windows does not tell that a parent has ended, so
+    there they run on.
     """
+    if sys.platform == "win32":
+        return
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -486,3 +486,19 @@ def test_more_than_two_classes_have_the_mean_cost_of_each_against_the_rest():
         linear = SetClassifier(costs, "margin", C=10.0, pos_label=pos_label).fit(X, y)
         lost = [costs(y == one, linear.predict(X) == one) / 90 for one in classes]
         assert linear.score(X, y) == pytest.approx(-np.mean(lost))
+
+
+def test_a_missing_cost_is_reported_with_its_row():
+    X, y, _ = cases(300, 25)
+    for cell, wanted in (("fn", 1), ("tn", 0)):
+        row = np.flatnonzero(y == wanted)[-3]
+        known = np.ones(300)
+        known[row] = np.nan
+        costs, groups = RowCosts(**{cell: known}), np.arange(300) % 7
+        for more in ({}, {"groups": groups}):
+            with pytest.raises(ValueError, match=rf"{cell} must be known for each .*; got NaN for row {row}\."):
+                MeasureClassifier(LogisticRegression(), costs, cv=3).fit(X, y, **more)
+        known[row], known[np.flatnonzero(y != wanted)[-5]] = 1.0, np.nan
+        costs = RowCosts(**{cell: known})
+        fitted = MeasureClassifier(LogisticRegression(), costs, ["threshold", "decision"], cv=3).fit(X, y)
+        assert f"got NaN for row {np.flatnonzero(y != wanted)[-5]}." in fitted.candidates_[1].refusal

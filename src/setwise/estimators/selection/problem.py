@@ -25,7 +25,7 @@ from setwise.estimators.selection.base_models import (
 )
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.sets import as_ids, as_row_weights, as_target, group_matrix, labels_of
-from setwise.estimators.splits import Folds, folds_of
+from setwise.estimators.splits import Folds, folds_of, outer_folds_of
 from setwise.losses.row_costs import RowCosts
 
 
@@ -74,6 +74,10 @@ class SelectionProblem:
     def folds(self, cv: Any, seed: int) -> Folds:
         """The folds of ``cv`` over the rows; see :func:`folds_of`."""
         return folds_of(cv, self.X, self.target, self.task, self.groups, seed, self.blocks)
+
+    def outer_folds(self, k: int, cv: Any, inner: Folds, seed: int) -> Folds:
+        """The k outer folds in which a choice with ``inner`` folds of ``cv`` is repeated."""
+        return outer_folds_of(k, cv, inner, self.X, self.target, self.task, self.groups, seed, self.blocks)
 
     def out_of_fold(
         self,
@@ -168,6 +172,9 @@ def problem_of(
     target = target.ravel()
     truth = np.asarray(target == classes[1], dtype=np.bool_)
     task = Task(truth, loss, ids, "samples", weight)
+    if isinstance(loss, RowCosts):
+        # Here rows have the numbers that the user gave them.
+        loss.of_labels(truth)
     if ids is None or loss.of_one_batch(task.sets):
         loss.check(task.sets)
     if weight is not None:

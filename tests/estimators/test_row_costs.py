@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from setwise import MeasureClassifier, SetClassifier, SetClassifierCV
 from setwise.core.exceptions import Refusal
@@ -456,3 +457,48 @@ def test_the_score_of_a_label_matrix_is_minus_the_mean_cost_of_a_row(average):
     linear = SetClassifier(costs, "convex", average=average).fit(X, Y)
     for one in (ours, linear):
         assert one.score(X, Y) == pytest.approx(-costs(Y.ravel(), one.predict(X).ravel()) / 300)
+
+
+@parametrize_with_checks(
+    [MeasureClassifier(LogisticRegression(), RowCosts(fp=1.0, fn=2.0), ["threshold", "decision"], cv=2)]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore:The least populated class")
+def test_scikit_learn_compatibility(estimator, check):
+    check(estimator)
+
+
+def test_a_label_matrix_has_costs_of_mistakes_alone():
+    X, y, _ = cases(60, 23)
+    Y = np.column_stack([y, 1 - y])
+    for costs in (RowCosts(tp=0.5, fp=5.0), RowCosts(fn="amount"), RowCosts(fn=np.ones(60)), RowCosts(fn=np.ones(120))):
+        with pytest.raises(
+            ValueError, match=r"refuses RowCosts\(.*\) for a label matrix|one cost for each row of X, 60"
+        ):
+            MeasureClassifier(LogisticRegression(), costs, cv=3).fit(X, Y)
+
+
+def test_more_than_two_classes_have_the_mean_cost_of_each_against_the_rest():
+    X, _, _ = cases(90, 24)
+    y = np.arange(90) % 3
+    costs = RowCosts(fp=5.0, fn=2.0)
+    for pos_label, classes in ((None, [0, 1, 2]), (1, [1])):
+        linear = SetClassifier(costs, "margin", C=10.0, pos_label=pos_label).fit(X, y)
+        lost = [costs(y == one, linear.predict(X) == one) / 90 for one in classes]
+        assert linear.score(X, y) == pytest.approx(-np.mean(lost))
+
+
+def test_a_missing_cost_is_reported_with_its_row():
+    X, y, _ = cases(300, 25)
+    for cell, wanted in (("fn", 1), ("tn", 0)):
+        row = np.flatnonzero(y == wanted)[-3]
+        known = np.ones(300)
+        known[row] = np.nan
+        costs, groups = RowCosts(**{cell: known}), np.arange(300) % 7
+        for more in ({}, {"groups": groups}):
+            with pytest.raises(ValueError, match=rf"{cell} must be known for each .*; got NaN for row {row}\."):
+                MeasureClassifier(LogisticRegression(), costs, cv=3).fit(X, y, **more)
+        known[row], known[np.flatnonzero(y != wanted)[-5]] = 1.0, np.nan
+        costs = RowCosts(**{cell: known})
+        fitted = MeasureClassifier(LogisticRegression(), costs, ["threshold", "decision"], cv=3).fit(X, y)
+        assert f"got NaN for row {np.flatnonzero(y != wanted)[-5]}." in fitted.candidates_[1].refusal

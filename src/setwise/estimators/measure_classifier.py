@@ -117,7 +117,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     average : what a set is in a label matrix: each row (``"samples"``), each column (``"macro"``), or the whole matrix
         (``"micro"``)
     outer_cv : the number of outer folds in which the whole choice is repeated, for ``gain_``; None reports no gain. It
-        takes so many times the time of ``fit``
+        takes so many times the time of ``fit``. Where test rows of ``cv`` are later than its training rows, as in
+        ``TimeSeriesSplit``, so are those of the outer folds, and the interval comes from runs of rows
     store_cv_results : whether ``cv_results_`` keeps the score at all cut points
     n_jobs : the number of processes that share the fits of the folds
     random_state : the seed of folds and of the bootstrap; with None both repeat from fit to fit
@@ -431,7 +432,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             if self.outer_cv is not None and not choice.interrupted:
                 found = repeated_choice(
                     problem,
-                    problem.folds(self.outer_cv, seed),
+                    problem.outer_folds(self.outer_cv, self.cv, folds, seed),
                     lambda part: self._bases(part, prefit, self._folds(part, seed), kept),
                     lambda models, task: self._decide(models, task, strategies, seed),
                     seed,

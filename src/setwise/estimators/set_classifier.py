@@ -353,7 +353,7 @@ class SetClassifier(LinearSetClassifier):
         weights = trained.w.reshape(grouping.outputs, -1)
         own = as_loss(self.loss)
         # Costs of each row stay as they were given: other rows have other ones.
-        self.loss_ = own if isinstance(own, RowCosts) else problem.score_loss
+        self.loss_ = own if isinstance(own, RowCosts) and own.by_class is None else problem.score_loss
         self.classes_, self._layout = grouping.classes, grouping.layout
         self.coef_ = weights[:, :-1].copy() if self.fit_intercept else weights.copy()
         self.intercept_ = self.intercept_scaling * weights[:, -1] if self.fit_intercept else np.zeros(len(weights))

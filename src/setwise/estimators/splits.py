@@ -1,12 +1,13 @@
 """Splits of rows into those to train on and those that are held out: stratified, and whole groups."""
 
 from collections.abc import Iterable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, TimeSeriesSplit
 
 from setwise.core.checks import Bools, Ints, Values, as_array, as_count, shown
 from setwise.core.exceptions import Refusal
@@ -205,6 +206,17 @@ def folds_of(
                 f"{len(train)} training rows. Use fewer folds, or more rows of each class."
             )
     return folds
+
+
+def outer_folds_of(
+    k: int, cv: Any, inner: Folds, X: Any, target: Any, task: Task, groups: Ints | None, seed: int, blocks: Ints | None
+) -> Folds:
+    """The k outer folds around ``inner`` ones of ``cv``: in the order of time where these are, else shuffled."""
+    if not all(train.max() < test.min() for train, test in inner if len(test)):
+        return folds_of(k, X, target, task, groups, seed, blocks)
+    later = deepcopy(cv) if hasattr(cv, "n_splits") else TimeSeriesSplit()
+    later.n_splits = k
+    return folds_of(later, X, target, task, groups, seed)
 
 
 def _splitter(cv: Any, task: Task, groups: Ints | None, seed: int) -> Any:

@@ -249,6 +249,15 @@ class LossOfClasses(Loss):
     def of_one_batch(self, batch: Batch) -> bool:
         return self.loss.of_one_batch(batch)
 
+    @property
+    def reported(self) -> "LossOfClasses":
+        """The same of the loss that scores are made of."""
+        return replace(self, loss=self.loss.reported)
+
+    def as_score(self, loss: float, n: float) -> float:
+        """The score of this loss as one of the loss of a class."""
+        return self.loss.as_score(loss, n)
+
 
 @final
 @dataclass(frozen=True)

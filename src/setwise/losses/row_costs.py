@@ -161,7 +161,7 @@ class RowCosts(Loss):
         """
         costs = self._with(1.0, **{cell: cost for cell, cost in given.items() if cost is not None})
         costs = costs._with(1.0, **{cell: _column(X, name, cell) for cell, name in costs.columns.items()})
-        n = len(X) if not hasattr(X, "shape") else X.shape[0]
+        n = X.shape[0] if hasattr(X, "shape") else len(X if hasattr(X, "__len__") else np.asarray(X))
         for cell, cost in costs.arrays.items():
             if len(cost) != n:
                 raise ValueError(f"{cell} must have one cost for each row of X, {n}; got {len(cost)}.")

@@ -1,5 +1,7 @@
 """Folds that leave rows out, as those in the order of time: rules are tuned and judged on rows that were tested."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -74,3 +76,43 @@ def test_runs_of_rows_that_are_alike_have_the_errors_that_they_have(loss):
     real = np.std(losses)
     assert 0.65 * real < np.mean(found) < 1.3 * real
     assert single < 0.45 * real
+
+
+class Clock(LogisticRegression):
+    """Logistic regression that writes down the last time it has seen, and the first it is asked about."""
+
+    asked: ClassVar[list[tuple[float, float]]] = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.last_ = X[:, 0].max()
+        return super().fit(X[:, 1:], y)
+
+    def predict_proba(self, X):
+        Clock.asked.append((self.last_, X[:, 0].min()))
+        return super().predict_proba(X[:, 1:])
+
+    def predict(self, X):
+        return super().predict(X[:, 1:])
+
+
+def test_outer_folds_are_in_time_too():
+    X, y = drifting(800, 4)
+    cv = TimeSeriesSplit(3, gap=20)
+    times = np.column_stack([np.arange(800), X])
+    Clock.asked.clear()
+    names = ["threshold", "as_it_is"]
+    model = MeasureClassifier(Clock(), FBeta(), names, cv=cv, outer_cv=2, random_state=0)
+    model.fit(times, y)
+    assert len(Clock.asked) >= 3 + 2 * (3 + 1)
+    assert all(first - last > 20 for last, first in Clock.asked)
+    # Brute force: the whole fit on the rows before each outer test part.
+    guess, outer = np.full((2, 800), False), list(TimeSeriesSplit(2, gap=20).split(X))
+    for train, test in outer:
+        part = MeasureClassifier(LogisticRegression(), FBeta(), names, cv=cv, random_state=0).fit(X[train], y[train])
+        guess[1, test] = part.predict(X[test]) == 1
+        guess[0, test] = part.predict_proba(X[test])[:, 1] >= part._reference.at
+    told = np.concatenate([test for _, test in outer])
+    lost = [1.0 - f1_score(y[told], one[told]) for one in guess]
+    assert model.gain_ == pytest.approx(lost[0] - lost[1])
+    drawn = compared(Task(y[told] == 1, FBeta()), [one[told] for one in guess], 0, 2000, runs_of(len(told)))
+    assert model.gain_error_ == pytest.approx(drawn.drawn_gains[:, 1].std(ddof=1), rel=0.1)

@@ -330,14 +330,22 @@ def repeated_choice(
         rule = choice.rule.for_rows(held.task.loss)
         chosen[test] = rule.labels(models[choice.chosen.base].fresh(held.X, held.task.groups))
         choices.append(choice.chosen.key)
-    return gain_of(task, reference, chosen, tuple(choices), seed)
+    told = np.sort(np.concatenate([test for _, test in folds]))
+    if len(told) == len(task.truth):
+        return gain_of(task, reference, chosen, tuple(choices), seed)
+    return gain_of(task.take(told), reference[told], chosen[told], tuple(choices), seed, runs_of(len(told)))
 
 
 def gain_of(
-    task: Task, reference: Bools, chosen: Bools, choices: tuple[tuple[str, str], ...] = (), seed: int = 0
+    task: Task,
+    reference: Bools,
+    chosen: Bools,
+    choices: tuple[tuple[str, str], ...] = (),
+    seed: int = 0,
+    runs: Ints | None = None,
 ) -> Gain:
-    """The gain of one prediction over another one for the same rows, with its bootstrap interval."""
-    found = compared(task, [reference, chosen], seed, GAIN_REPLICATES)
+    """The gain of one prediction over another one for the same rows, with its interval; see :func:`compared`."""
+    found = compared(task, [reference, chosen], seed, GAIN_REPLICATES, runs)
     gains = found.drawn_gains[:, 1]
     low, high = np.quantile(gains, [0.025, 0.975]).tolist()
     first, second = found.losses.tolist()

@@ -10,9 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from setwise.core import pages
 from setwise.core.checks import Bools, Ints, Values, as_choice, as_factor, as_number
-from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
-from setwise.core.pages import ROW_COSTS
 from setwise.core.terms import Trait
 from setwise.decisions import Floor, best_threshold, expected_loss, gfm, least_expected_loss
 from setwise.decisions.formula import formula_of
@@ -100,6 +98,14 @@ class BayesDecision(Strategy):
             f"decision refuses {task.loss!r}: a limit of alarms is for costs that differ from row to row, as RowCosts."
         )
 
+    def refuses(self, task: Task, base: Base) -> str | None:
+        if isinstance(task.loss, RowCosts) and task.loss.by_class is None:
+            try:
+                task.loss.saved_by_positive()
+            except ValueError as error:
+                return f"decision refuses these costs: {error}"
+        return self.refuses_data(task)
+
     def refuses_weights(self, task: Task) -> str | None:
         """Weights of rows change no decision about single rows, and are refused for all other losses, and a limit."""
         single = Trait.MODULAR in task.loss.traits and self.alarms is None
@@ -138,10 +144,6 @@ class BayesDecision(Strategy):
         ways = [CALIBRATIONS[self.calibration]] if self.calibration else [*CALIBRATIONS.values()]
         if response.probability and not self.calibration:
             ways.insert(0, as_is)
-        try:
-            costs.saved_by_positive()
-        except ValueError as error:
-            raise Refusal(f"decision refuses these costs: {error}", ROW_COSTS) from error
         places = np.random.default_rng(0).permutation(len(truth))
         halves = [np.flatnonzero((places % 2 == k) & (places < COMPARED)) for k in (0, 1)]
         lost: list[Values] = []

@@ -13,7 +13,7 @@ from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import Ints, Values, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
-from setwise.core.pages import MEASURE_COST
+from setwise.core.pages import MEASURE_COST, ROW_COSTS
 from setwise.decisions.task import Layout, Task
 from setwise.estimators.selection.base_models import (
     LabelwiseClassifier,
@@ -25,7 +25,8 @@ from setwise.estimators.selection.base_models import (
 )
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.sets import as_ids, as_row_weights, as_target, group_matrix, labels_of
-from setwise.estimators.splits import Folds, folds_of
+from setwise.estimators.splits import Folds, folds_of, outer_folds_of
+from setwise.losses.row_costs import RowCosts
 
 
 @final
@@ -73,6 +74,10 @@ class SelectionProblem:
     def folds(self, cv: Any, seed: int) -> Folds:
         """The folds of ``cv`` over the rows; see :func:`folds_of`."""
         return folds_of(cv, self.X, self.target, self.task, self.groups, seed, self.blocks)
+
+    def outer_folds(self, k: int, cv: Any, inner: Folds, seed: int) -> Folds:
+        """The k outer folds in which a choice with ``inner`` folds of ``cv`` is repeated."""
+        return outer_folds_of(k, cv, inner, self.X, self.target, self.task, self.groups, seed, self.blocks)
 
     def out_of_fold(
         self,
@@ -145,6 +150,12 @@ def problem_of(
     weight = None if sample_weight is None else as_row_weights(sample_weight, n)
     classes = labels_of(y, target, pos_label)
     if target.ndim == 2 and target.shape[1] > 1:
+        if isinstance(loss, RowCosts) and loss.by_class is None:
+            raise Refusal(
+                f"MeasureClassifier refuses {loss!r} for a label matrix: costs that differ from row to row, and those "
+                "of right decisions, are for y (n,). Use RowCosts(fp=5, fn=2), or fit a model for each label.",
+                ROW_COSTS,
+            )
         # This checks the labels; the sets are made anew for each part of the rows.
         group_matrix(target, None, average, classes)
         truth = target.astype(np.float64) == 1.0
@@ -161,6 +172,9 @@ def problem_of(
     target = target.ravel()
     truth = np.asarray(target == classes[1], dtype=np.bool_)
     task = Task(truth, loss, ids, "samples", weight)
+    if isinstance(loss, RowCosts):
+        # Here rows have the numbers that the user gave them.
+        loss.of_labels(truth)
     if ids is None or loss.of_one_batch(task.sets):
         loss.check(task.sets)
     if weight is not None:

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 from compare.answers import F1, made_up
 from setwise.compare import Plan, Problem, compare
-from setwise.compare.audit import audited, mistakes, number_rows, value_counts
+from setwise.compare.audit import _counts, audited, mistakes, number_rows, value_counts
 from setwise.compare.fits import rows_of
 from setwise.compare.problem import Origin, read, read_test
 from setwise.compare.report import section, write_report
@@ -570,3 +570,12 @@ def test_a_text_that_tells_the_label_is_left_out_with_all_its_words(tmp_path):
     assert "drop=['note']" in found.code[1]
     kept = audited(read(str(path), {"target": "y"}), ["note"])
     assert len(kept.columns) > 10
+
+
+def test_a_column_without_a_name_is_an_index_only_if_it_counts_rows():
+    rng = np.random.default_rng(0)
+    counts = np.arange(60.0)
+    assert _counts(counts)
+    assert _counts(np.concatenate([counts, counts, counts]))
+    assert not _counts(rng.normal(size=60))
+    assert not _counts(np.repeat([0.0, 1.0, 2.0], 20))

@@ -147,6 +147,11 @@ def _without(problem: Problem, findings: Sequence[Finding], keep: Sequence[str])
     return problem.without(left, numbers) if out else problem
 
 
+def _counts(cells: Values) -> bool:
+    """Whether whole numbers count rows, also of up to ten joined tables: a column without a name may be a feature."""
+    return bool((cells == np.rint(cells)).all()) and len(np.unique(cells)) > len(cells) / 10
+
+
 def _useless(problem: Problem, folds: int) -> list[Finding]:
     """The columns that number rows or are nearly empty."""
     found, rows, part = [], np.arange(len(problem.y)), "rows"
@@ -160,7 +165,7 @@ def _useless(problem: Problem, folds: int) -> list[Finding]:
         cells, name = problem.X[first, j], column.name
         cells, filled = cells[~np.isnan(cells)], rows[~np.isnan(problem.X[rows, j])]
         held = _units(problem, filled)
-        if isinstance(column, Number) and PANDAS.fullmatch(name):
+        if isinstance(column, Number) and PANDAS.fullmatch(name) and _counts(cells):
             found.append(_of(name, "running number", len(cells), "is an index of pandas."))
         elif isinstance(column, Number) and number_rows(cells):
             found.append(_of(name, "running number", len(cells), "numbers the rows."))

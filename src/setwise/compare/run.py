@@ -174,8 +174,8 @@ class _Choice:
         self._fits, self._problem, self._costs, self._clock = fits, problem, costs, clock
         self.plan, self.cut = plan, list[str]()
         self._whole, self._gone = plan, list[Key]()
-        # Two thirds of the outer folds should have room beside the choice on all rows.
-        outer = -(-2 * (plan.folds if plan.outer is None else plan.outer) // 3)
+        # All outer folds have room beside the choice on all rows, so that a slow one costs one of them and not all.
+        outer = plan.folds if plan.outer is None else plan.outer
         self._share = END / (1.0 + (1.0 - 1.0 / plan.folds) * outer)
 
     def made(self, measures: Sequence[NamedLoss], say: Say | None) -> list["_MeasureRecord"]:

@@ -659,7 +659,9 @@ def _useless(column: Column, codes: NDArray[np.float64]) -> str:
     """Why a column says nothing about other rows; the empty text if it may say something."""
     # NaN is neither the largest nor the smallest, so a gap beside one value is a difference.
     if codes.min() == codes.max():
-        return "it holds the same value in every row"
+        # Larger whole numbers may differ where float64 does not.
+        large = abs(codes.max()) >= 2.0**53
+        return "its numbers differ in no more than the last digits" if large else "it holds the same value in every row"
     known = codes[~np.isnan(codes)]
     if isinstance(column, Category) and 1 < len(known) == len(column.words):
         return LIKE_AN_ID

@@ -502,3 +502,26 @@ def test_a_missing_cost_is_reported_with_its_row():
         costs = RowCosts(**{cell: known})
         fitted = MeasureClassifier(LogisticRegression(), costs, ["threshold", "decision"], cv=3).fit(X, y)
         assert f"got NaN for row {np.flatnonzero(y != wanted)[-5]}." in fitted.candidates_[1].refusal
+
+
+@pytest.mark.parametrize(
+    "costs", [RowCosts(fp=5.0, fn="amount"), RowCosts(fp=5.0, fn=2.0), RowCosts(tp=9.0, fn="amount")]
+)
+@pytest.mark.parametrize("surrogate", ["convex", "ramp"])
+def test_set_classifier_counts_weights_as_so_many_rows(costs, surrogate):
+    X, y, _ = cases(200, 26)
+    weights = np.random.default_rng(0).integers(0, 4, 200)
+    often = np.repeat(np.arange(200), weights)
+    linear = SetClassifier(costs, surrogate, C=10.0, tol=1e-6, start="zero", max_iter=5000)
+    ours = clone(linear).fit(X, y, sample_weight=weights)
+    usual = clone(linear).fit(X.iloc[often], y[often])
+    if surrogate == "convex":
+        assert ours.objective_ == pytest.approx(usual.objective_, rel=1e-4)
+        assert ours.coef_ == pytest.approx(usual.coef_, rel=0.02, abs=0.02)
+    assert ours.score(X, y, sample_weight=weights) == pytest.approx(ours.score(X.iloc[often], y[often]))
+    known = costs.read(X.iloc[often])
+    assert ours.score(X, y, sample_weight=weights) == pytest.approx(
+        -known(y[often], ours.predict(X.iloc[often])) / len(often)
+    )
+    with pytest.raises(ValueError, match="must be the same for all rows of a set"):
+        SetClassifierCV(linear, [1.0], 2).fit(X, y, sample_weight=weights)

@@ -223,8 +223,11 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
                 NAMES_AND_OBJECTS,
             )
         # What does not fit is refused before anything is split.
-        problem = problem_of(clone(model), X, y, groups, sample_weight, 1.0)
-        problem.grouping.weights(sample_weight, len(problem.target))
+        problem = problem_of(clone(model), X, y, groups, None, 1.0)
+        # Equal weights of the rows of one set change nothing.
+        weights = problem.grouping.weights(sample_weight, len(problem.target))
+        sample_weight = None if weights is None or len(weights) == 1 else sample_weight
+        problem = replace(problem, row_weights=sample_weight)
         # Folds that the user makes hold the rows by their places.
         own = self.cv is None or isinstance(self.cv, int | np.integer)
         problem = problem.in_order(in_folds=True) if own else problem

@@ -38,7 +38,7 @@ from setwise.estimators.objective import (
     sees_places,
     train_loss,
 )
-from setwise.estimators.sets import Grouping, as_ids, as_target, group, labels_of
+from setwise.estimators.sets import Grouping, as_ids, as_row_weights, as_target, group, labels_of
 from setwise.estimators.splits import FOLDS, Split, folds, row_keys
 from setwise.inference.enumeration import Enumeration
 from setwise.losses import as_loss
@@ -434,6 +434,10 @@ def problem_of(
         target = classes[cheaper.astype(np.intp)]
     grouping = group(target, groups, model.average, classes)
     loss, trained = (loss_for(one, grouping, model.pos_label) for one in (loss, trained))
+    one_set = grouping.layout == "vector" and groups is None
+    if one_set and sample_weight is not None and isinstance(loss, RowCosts) and isinstance(trained, RowCosts):
+        weights, sample_weight = as_row_weights(sample_weight, len(target)), None
+        loss, trained = loss.weighted(weights), trained.weighted(weights)
     largest = int(grouping.batch.sizes.max())
     if calls_labels(loss) and largest > Enumeration().limit:
         raise Refusal(

@@ -502,3 +502,50 @@ def test_a_missing_cost_is_reported_with_its_row():
         costs = RowCosts(**{cell: known})
         fitted = MeasureClassifier(LogisticRegression(), costs, ["threshold", "decision"], cv=3).fit(X, y)
         assert f"got NaN for row {np.flatnonzero(y != wanted)[-5]}." in fitted.candidates_[1].refusal
+
+
+@pytest.mark.parametrize(
+    "costs", [RowCosts(fp=5.0, fn="amount"), RowCosts(fp=5.0, fn=2.0), RowCosts(tp=9.0, fn="amount")]
+)
+@pytest.mark.parametrize("surrogate", ["convex", "ramp"])
+def test_set_classifier_counts_weights_as_so_many_rows(costs, surrogate):
+    X, y, _ = cases(200, 26)
+    weights = np.random.default_rng(0).integers(0, 4, 200)
+    often = np.repeat(np.arange(200), weights)
+    linear = SetClassifier(costs, surrogate, C=10.0, tol=1e-6, start="zero", max_iter=5000)
+    ours = clone(linear).fit(X, y, sample_weight=weights)
+    usual = clone(linear).fit(X.iloc[often], y[often])
+    if surrogate == "convex":
+        assert ours.objective_ == pytest.approx(usual.objective_, rel=1e-4)
+        assert ours.coef_ == pytest.approx(usual.coef_, rel=0.02, abs=0.02)
+    assert ours.score(X, y, sample_weight=weights) == pytest.approx(ours.score(X.iloc[often], y[often]))
+    known = costs.read(X.iloc[often])
+    assert ours.score(X, y, sample_weight=weights) == pytest.approx(
+        -known(y[often], ours.predict(X.iloc[often])) / len(often)
+    )
+    with pytest.raises(ValueError, match="must be the same for all rows of a set"):
+        SetClassifierCV(linear, [1.0], 2).fit(X, y, sample_weight=weights)
+
+
+def test_exact_thresholds_come_from_rows_that_were_tested():
+    X, y, _ = cases(400, 27)
+    linear = SetClassifier(RowCosts(fp=5.0, fn="amount"), "convex", threshold="exact", tol=1e-7, max_iter=5000)
+    cv = TimeSeriesSplit(3)
+    found = SetClassifierCV(linear, [1.0, 100.0], cv).fit(X, y)
+    scores, known = np.zeros((2, 400)), RowCosts(fp=5.0, fn="amount").read(X)
+    for train, test in cv.split(X):
+        for row, C in zip(scores, (1.0, 100.0), strict=True):
+            part = clone(linear).set_params(C=C, threshold="zero").fit(X.iloc[train], y[train])
+            row[test] = part.decision_function(X.iloc[test])
+    for k, first in enumerate((200, 300)):
+        for j, row in enumerate(scores):
+            at = best_threshold(y[100:first], row[100:first], known.of_rows(np.arange(100, first))).threshold
+            test = np.arange(first, first + 100)
+            lost = cost(X.iloc[test], y[test], row[test] >= at) / 100
+            assert found.scores_[k, j] == pytest.approx(-lost, rel=1e-6)
+    assert found.scores_.shape == (2, 2)
+    chosen = scores[[1.0, 100.0].index(found.C_)]
+    at = best_threshold(y[100:], chosen[100:], known.of_rows(np.arange(100, 400))).threshold
+    assert found.estimator_.threshold_ == pytest.approx(at, rel=1e-3, abs=1e-3)
+    with pytest.raises(ValueError, match="cv must test rows with both labels before its last fold"):
+        SetClassifierCV(linear, [1.0], [(np.arange(200), np.arange(200, 400))]).fit(X, y)

@@ -225,3 +225,16 @@ def test_places_read_columns_of_a_table_without_names():
     assert costs.read(X).fn.tolist() == [7.0, 8.0]
     assert costs.read(X).times(10.0).fn.tolist() == [70.0, 80.0]
     assert (repr(costs), costs.read(X).times(10.0).fp) == ("RowCosts(fp=5, fn=X[:, 1])", 50.0)
+
+
+def test_savings_count_weights_as_so_many_rows():
+    rng = np.random.default_rng(0)
+    y, h, weights = rng.random(30) < 0.4, rng.random(30) < 0.5, rng.integers(0, 4, 30)
+    fn = np.where(y, rng.exponential(9.0, 30), np.nan)
+    often = np.repeat(np.arange(30), weights)
+    for costs in (RowCosts(fp=5.0, fn=fn), RowCosts(fp=5.0, fn=2.0)):
+        found = savings_score(y, h, costs, sample_weight=weights)
+        assert found == pytest.approx(savings_score(y[often], h[often], costs.of_rows(often)))
+    for wrong in (np.ones(29), -np.ones(30), np.zeros(30), np.ones((30, 1))):
+        with pytest.raises(ValueError, match="sample_weight must be one number of each of the 30 rows"):
+            savings_score(y, h, RowCosts(fn=fn), sample_weight=wrong)

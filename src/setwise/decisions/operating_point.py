@@ -130,9 +130,15 @@ def nearest_threshold(
     return replace(point, reached=tuple(one.of_share(value) for one, value in zip(floors, at.tolist(), strict=True)))
 
 
-def lowest_threshold(y: ArrayLike | Sets, scores: ArrayLike, floor: Floor | Sequence[Floor]) -> float:
-    """The lowest threshold that meets all floors, which predicts the most; UnmetFloor where none does."""
-    cuts = CutCounts.of_scores(y, scores)
+def lowest_threshold(
+    y: ArrayLike | Sets, scores: ArrayLike, floor: Floor | Sequence[Floor], weights: Values | None = None
+) -> float:
+    """The lowest threshold that meets all floors, which predicts the most; UnmetFloor where none does.
+
+    Floors without a confidence count the ``weights`` (total,) of rows.
+    """
+    sets = as_sets(y)
+    cuts = CutCounts.of(SortedDecisions.of(sets, scores, together=True), sets, weights)
     last = np.flatnonzero(cuts.meeting(together(as_requests(floor))))[-1:]
     return float(cuts.order.between(last)[0])
 

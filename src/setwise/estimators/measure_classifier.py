@@ -107,9 +107,10 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         threshold is always tried
     cv : the number of folds, a splitter, or splits that put each row into one test fold, or into none, as
         ``TimeSeriesSplit`` does the first rows: then tested rows tune, later ones judge, and standard errors come from
-        runs of rows that follow each other. ``"prefit"`` takes the estimator as it was fitted, on other rows; the rows
-        of ``fit`` then tune and choose alone. A number k makes shuffled folds, stratified for y (n,), and of whole
-        groups where groups are given
+        runs of rows that follow each other. The test rows of one split alone, as of ``ShuffleSplit(1)``, are divided
+        into 5 folds that tune and judge. ``"prefit"`` takes the estimator as it was fitted, on other rows; the rows of
+        ``fit`` then tune and choose alone. A number k makes shuffled folds, stratified for y (n,), and of whole groups
+        where groups are given
     refit : whether the estimator is fitted on all rows after the choice; it must be False with ``cv="prefit"``, and
         True otherwise
     response_method : ``"auto"`` takes ``predict_proba``, or else ``decision_function``

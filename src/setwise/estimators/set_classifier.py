@@ -26,7 +26,7 @@ from setwise.estimators.base import (
 from setwise.estimators.checkpoints import of_rows
 from setwise.estimators.linear_training import LinearFit, certain, keep_certificates, shift_of, solve
 from setwise.estimators.set_training import Keep, SetProblem, about, held_out_thresholds, no_file, problem_of
-from setwise.estimators.sets import as_target_like, group
+from setwise.estimators.sets import as_row_weights, as_target_like, group
 from setwise.losses import as_loss
 from setwise.losses.row_costs import RowCosts
 from setwise.models.rows import check_rows
@@ -179,7 +179,8 @@ class SetClassifier(LinearSetClassifier):
         X : (n, d), dense or CSR
         y : (n,) with two labels or more, or (n, p) of 0 and 1
         groups : (n,) the id of the set of each row, for y (n,) only
-        sample_weight : (n,) the weight of the set of each row, equal for all rows of a set
+        sample_weight : (n,) the weight of the set of each row, equal for all rows of a set. Costs of the rows of one
+            set, ``RowCosts``, are multiplied by the weights, as if each row occurred so often
         checkpoint : the path of a file to which weights, bounds and planes are written every 30 seconds, after Ctrl-C
             and at the end; or a :class:`setwise.learners.Checkpoint`, which says how often
         resume : whether to go on from what the file holds of this fit, if there is one; a file of other data, another
@@ -297,7 +298,8 @@ class SetClassifier(LinearSetClassifier):
         X : (n, d), dense or CSR, with the features of ``fit``
         y : (n,) of labels that were fitted, or (n, p) of 0 and 1
         groups : (n,) the id of the set of each row, for y (n,) only; None makes all rows one set
-        sample_weight : (n,) the weight of the set of each row, equal for all rows of a set
+        sample_weight : (n,) the weight of the set of each row, equal for all rows of a set; of each row for
+            ``RowCosts`` and one set
 
         Returns
         -------
@@ -331,6 +333,9 @@ class SetClassifier(LinearSetClassifier):
         scores = self.decision_function(X)
         labels = as_target_like(y, scores.shape if self._matrix else scores.shape[:1])
         grouping = group(labels, groups, self.average, self.classes_)
+        if isinstance(loss, RowCosts) and sample_weight is not None and groups is None and not self._matrix:
+            weights = as_row_weights(sample_weight, len(labels))
+            loss, sample_weight = loss.weighted(weights / weights.mean()), None
         return grouping.score(loss, scores, sample_weight)
 
     @property
@@ -353,7 +358,7 @@ class SetClassifier(LinearSetClassifier):
         weights = trained.w.reshape(grouping.outputs, -1)
         own = as_loss(self.loss)
         # Costs of each row stay as they were given: other rows have other ones.
-        self.loss_ = own if isinstance(own, RowCosts) and own.by_class is None else problem.score_loss
+        self.loss_ = own if isinstance(own, RowCosts) and grouping.layout != "classes" else problem.score_loss
         self.classes_, self._layout = grouping.classes, grouping.layout
         self.coef_ = weights[:, :-1].copy() if self.fit_intercept else weights.copy()
         self.intercept_ = self.intercept_scaling * weights[:, -1] if self.fit_intercept else np.zeros(len(weights))

@@ -145,7 +145,7 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
     ----------
     estimator : a SetClassifier, whose C is not used and whose learner is a name; None is ``SetClassifier()``. With
         ``threshold="exact"`` each C is judged with the best thresholds of the other folds' held-out scores, and the
-        final ones are those of all folds: no more fits are needed, but ``cv`` must hold each row out once
+        final ones are those of all folds: no more fits are needed, but ``cv`` must hold no row out twice
     Cs : (m,) values of C, above 0; None is 1, 10, ..., 1e6. The mean is over sets, so C does not grow with the number
         of rows: see :class:`SetClassifier`
     cv : the number of folds, or a splitter of scikit-learn, or pairs of training and test rows. Folds keep groups
@@ -223,8 +223,11 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
                 NAMES_AND_OBJECTS,
             )
         # What does not fit is refused before anything is split.
-        problem = problem_of(clone(model), X, y, groups, sample_weight, 1.0)
-        problem.grouping.weights(sample_weight, len(problem.target))
+        problem = problem_of(clone(model), X, y, groups, None, 1.0)
+        # Equal weights of the rows of one set change nothing.
+        weights = problem.grouping.weights(sample_weight, len(problem.target))
+        sample_weight = None if weights is None or len(weights) == 1 else sample_weight
+        problem = replace(problem, row_weights=sample_weight)
         # Folds that the user makes hold the rows by their places.
         own = self.cv is None or isinstance(self.cv, int | np.integer)
         problem = problem.in_order(in_folds=True) if own else problem
@@ -347,7 +350,10 @@ def _judge(
                     scores[k, j] = one._score(*fold, loss)
     if not exact:
         return scores, [None] * m
-    best = [thresholds(problem.loss, problem.grouping, one) for one in held_out]
+    tested = np.unique(np.concatenate([test for _, test in splits]))
+    every = len(tested) == len(problem.target)
+    loss, sets = problem.loss_of(problem.loss, tested), problem.grouping if every else problem.sets_of(tested)
+    best = [thresholds(loss, sets, one[tested]) for one in held_out]
     return cross_fitted_scores(problem, held_out, splits), best
 
 

@@ -38,8 +38,8 @@ from setwise.estimators.objective import (
     sees_places,
     train_loss,
 )
-from setwise.estimators.sets import Grouping, as_ids, as_target, group, labels_of
-from setwise.estimators.splits import FOLDS, Split, folds, row_keys
+from setwise.estimators.sets import Grouping, as_ids, as_row_weights, as_target, group, labels_of
+from setwise.estimators.splits import FOLDS, Split, among, folds, row_keys
 from setwise.inference.enumeration import Enumeration
 from setwise.losses import as_loss
 from setwise.losses.row_costs import RowCosts
@@ -433,6 +433,10 @@ def problem_of(
         target = classes[cheaper.astype(np.intp)]
     grouping = group(target, groups, model.average, classes)
     loss, trained = (loss_for(one, grouping, model.pos_label) for one in (loss, trained))
+    one_set = grouping.layout == "vector" and groups is None
+    if one_set and sample_weight is not None and isinstance(loss, RowCosts) and isinstance(trained, RowCosts):
+        weights, sample_weight = as_row_weights(sample_weight, len(target)), None
+        loss, trained = loss.weighted(weights), trained.weighted(weights)
     largest = int(grouping.batch.sizes.max())
     if calls_labels(loss) and largest > Enumeration().limit:
         raise Refusal(
@@ -475,22 +479,27 @@ def cross_fitted_scores(problem: SetProblem, held_out: Values, splits: list[Spli
     """The score of each fold, (folds, m), for m models' scores of held-out rows (m, n) or (m, n, p).
 
     It is one minus the mean loss over the sets of the fold, with the thresholds that are best on the other folds: on
-    the rows they were chosen on, thresholds look better than they are.
+    the rows they were chosen on, thresholds look better than they are. Where folds leave rows out, thresholds come from
+    training rows that were tested in others, and a fold whose training rows have none, or one label only there, has no
+    score.
     """
-    found = np.empty((len(splits), len(held_out)))
-    for k, (_, test) in enumerate(splits):
-        rest = np.ones(len(problem.target), dtype=bool)
-        rest[test] = False
+    n, found = len(problem.target), []
+    tested = among(np.concatenate([test for _, test in splits]), n)
+    for train, test in splits:
+        rest = ~among(test, n) if tested.all() else tested & among(train, n) & ~among(test, n)
+        if len(np.unique(problem.target[rest])) < 2:
+            continue
         others, fold = problem.sets_of(rest), problem.sets_of(test)
         weight = None if problem.row_weights is None else np.asarray(problem.row_weights)[test]
         loss, score_loss = (
             problem.loss_of(problem.loss, np.flatnonzero(rest)),
             problem.loss_of(problem.score_loss, test),
         )
-        for j, scores in enumerate(held_out):
-            best = thresholds(loss, others, scores[rest])
-            found[k, j] = fold.score(score_loss, scores[test] - best, weight)
-    return found
+        best = [thresholds(loss, others, scores[rest]) for scores in held_out]
+        found.append([fold.score(score_loss, s[test] - at, weight) for s, at in zip(held_out, best, strict=True)])
+    if not found:
+        raise Refusal("cv must test rows with both labels before its last fold: give more folds.", EXACT_THRESHOLD)
+    return np.array(found)
 
 
 NOT_SAID = frozenset(

@@ -98,13 +98,13 @@ def as_splits(given: Any, n: int) -> list[Split]:
 
 
 def refuse_unless_once(splits: list[Split], n: int) -> None:
-    """Refusal if a row is held out in no split, or in several."""
+    """Refusal if a row is held out in several splits."""
     times = np.bincount(np.concatenate([test for _, test in splits]), minlength=n)
-    if (times != 1).any():
-        row = int(np.argmax(times != 1))
+    if (times > 1).any():
+        row = int(np.argmax(times > 1))
         raise Refusal(
-            f"threshold='exact' refuses a cv that holds row {row} out {times[row]} times: hold each row out once, as "
-            "KFold does, or use threshold='zero'.",
+            f"threshold='exact' refuses a cv that holds row {row} out {times[row]} times: hold each row out once at "
+            "most, as KFold and TimeSeriesSplit do, or use threshold='zero'.",
             EXACT_THRESHOLD,
         )
 
@@ -242,8 +242,8 @@ def _splits(cv: Any, X: Any, target: Any, groups: Ints | None) -> list[Any]:
     if isinstance(cv, str | bytes) or (split is None and not isinstance(cv, Iterable)):
         raise ValueError(f"cv must be a number of folds, a splitter, splits, or 'prefit'; got {shown(cv)}.")
     found = list(cv if split is None else split(X, target, groups))
-    if len(found) < 2 or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in found):
-        raise ValueError(f"cv must give two pairs of training and test rows, or more; got {shown(cv)}.")
+    if not found or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in found):
+        raise ValueError(f"cv must give pairs of training and test rows, one or more; got {shown(cv)}.")
     return found
 
 

@@ -8,7 +8,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.batch import Batch, Sets
 from setwise.core.bound_loss import BoundLoss
-from setwise.core.checks import LARGEST_FACTOR, Bools, Ints, Values, as_array, as_bools, as_float64, as_number, shown
+from setwise.core.checks import (
+    LARGEST_FACTOR,
+    Bools,
+    Ints,
+    Values,
+    as_array,
+    as_bools,
+    as_float64,
+    as_number,
+    as_reals,
+    shown,
+)
 from setwise.core.counts import Formula
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
@@ -147,6 +158,14 @@ class RowCosts(Loss):
         """All costs times a factor, which must be numbers or arrays."""
         return self._with(factor, **{cell: cost * factor for cell, cost in self._costs().items()})
 
+    def weighted(self, weights: ArrayLike) -> "RowCosts":
+        """All costs, which must be numbers or arrays, times the weights (n,) of rows, as if each occurred so often."""
+        each = as_reals(weights, "sample_weight")
+        if each.ndim != 1 or (each < 0).any() or not each.any() or self.n_rows not in (None, len(each)):
+            rows = "of each row" if self.n_rows is None else f"of each of the {self.n_rows} rows"
+            raise ValueError(f"sample_weight must be one number {rows}, not negative and not all zero.")
+        return self._with(1.0, **{cell: cost * each for cell, cost in self._costs().items()})
+
     def _with(self, factor: float, **costs: Any) -> "RowCosts":
         found = replace(self, **costs)
         object.__setattr__(found, "factor", self.factor * factor)
@@ -278,7 +297,9 @@ def _column(X: Any, name: str | Place, cell: str) -> NDArray[Any]:
     return values
 
 
-def savings_score(y_true: ArrayLike, y_pred: ArrayLike, costs: RowCosts) -> float:
+def savings_score(
+    y_true: ArrayLike, y_pred: ArrayLike, costs: RowCosts, *, sample_weight: ArrayLike | None = None
+) -> float:
     """``1 - cost / cost of the better constant decision``: the share of the cost that predictions save.
 
     It is 1 where nothing is lost, 0 where one label for all rows is as good, and negative where it is better.
@@ -289,6 +310,7 @@ def savings_score(y_true: ArrayLike, y_pred: ArrayLike, costs: RowCosts) -> floa
     ----------
     y_true, y_pred : (n,) labels 0 and 1
     costs : numbers, or arrays with one cost for each row
+    sample_weight : (n,) the weight of each row, by which its costs are multiplied
 
     Returns
     -------
@@ -306,6 +328,7 @@ def savings_score(y_true: ArrayLike, y_pred: ArrayLike, costs: RowCosts) -> floa
     0.2
     """
     truth = as_bools(as_array(y_true, "y_true"), "y_true")
+    costs = costs if sample_weight is None or costs.columns else costs.weighted(sample_weight)
     least = min(costs(truth, np.full(len(truth), constant)) for constant in (False, True))
     if least <= 0:
         raise ValueError(f"savings are a share of the cost of the better constant decision, which is {least:g} here.")

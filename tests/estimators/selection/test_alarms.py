@@ -188,8 +188,24 @@ def test_limits_that_cannot_be_kept_or_do_not_fit_are_refused():
         MeasureClassifier(LogisticRegression(), RowCosts(fn="amount"), [decision]).fit(X, y)
     found = MeasureClassifier(LogisticRegression(), "f1", [FlooredThreshold(alarms=0.1), decision]).fit(X, y)
     assert "a limit of alarms is for costs that differ from row to row" in found.candidates_[1].refusal
-    weighted = MeasureClassifier(LogisticRegression(), RowCosts(fn="amount"), [FlooredThreshold(alarms=0.1), decision])
-    found = weighted.fit(X, y, sample_weight=np.ones(100))
-    assert "refuses weights of rows" in found.candidates_[1].refusal
+    sure, weights = BayesDecision(alarms=0.1, confidence=0.9), np.where(np.arange(100) % 2, 1.0, 2.0)
+    weighted = MeasureClassifier(LogisticRegression(), RowCosts(fn="amount"), [FlooredThreshold(alarms=0.1), sure])
+    found = weighted.fit(X, y, sample_weight=weights)
+    assert "a confidence is one of rows that are equally likely" in found.candidates_[1].refusal
     with pytest.raises(Refusal, match="a limit of alarms is for one label a row"):
         MeasureClassifier(LogisticRegression(), "f1", [FlooredThreshold(alarms=0.1)]).fit(X, np.stack([y, ~y], 1))
+
+
+def test_a_limit_of_alarms_counts_weights_as_so_many_rows():
+    rng = np.random.default_rng(5)
+    y, q, weights = rng.random(80) < 0.3, rng.random(80), rng.integers(1, 4, 80).astype(float)
+    costs = RowCosts(fp=1.0, fn=rng.exponential(5.0, 80))
+    for alarms in (0.05, 0.2, 0.4):
+        rule = BayesDecision(alarms=alarms).tune(Held(q), Task(y, costs, weights=weights))
+        called = rule.labels(Held(q))
+        assert weights[called].sum() <= alarms * weights.sum() + 1e-9
+        # Brute force: the rows that save most, as long as their weights keep the limit.
+        saved = rule.saved(Held(q).response().log_odds(rule.least))
+        order = np.argsort(-saved)
+        most = order[(np.cumsum(weights[order]) <= alarms * weights.sum() + 1e-9) & (saved[order] > 0)]
+        assert set(np.flatnonzero(called)) == set(most)

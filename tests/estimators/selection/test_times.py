@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
-from sklearn.model_selection import TimeSeriesSplit
+from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
 
 from setwise import MeasureClassifier
 from setwise.core.exceptions import Refusal
 from setwise.decisions.task import Task, compared
 from setwise.estimators.selection.choice import runs_of
+from setwise.estimators.selection.problem import problem_of
 from setwise.estimators.selection.strategies import steady_threshold
 from setwise.losses import FBeta, Hamming, Jaccard
 
@@ -116,3 +117,26 @@ def test_outer_folds_are_in_time_too():
     assert model.gain_ == pytest.approx(lost[0] - lost[1])
     drawn = compared(Task(y[told] == 1, FBeta()), [one[told] for one in guess], 0, 2000, runs_of(len(told)))
     assert model.gain_error_ == pytest.approx(drawn.drawn_gains[:, 1].std(ddof=1), rel=0.1)
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(600) // 3])
+def test_the_test_rows_of_one_split_tune_and_judge(groups):
+    X, y = drifting(600, 5)
+    train, test = np.arange(350), np.arange(350, 600)
+    model = MeasureClassifier(LogisticRegression(), FBeta(), cv=PredefinedSplit(np.where(np.arange(600) < 350, -1, 0)))
+    if groups is not None:
+        model.set_params(cv=[(train, test)])
+    model.fit(X, y, groups=groups)
+    fitted = LogisticRegression().fit(X[train], y[train])
+    scores = fitted.predict_proba(X[test])[:, 1]
+    part = problem_of(X[test], y[test], FBeta(), groups=None if groups is None else groups[test])
+    guess = np.zeros(250, bool)
+    for tune, judge in part.folds(5, 0):
+        assert groups is None or not set(groups[test][tune]) & set(groups[test][judge])
+        task = part.task.take(tune)
+        guess[judge] = scores[judge] >= steady_threshold(task, scores[tune], 100)
+    assert model.candidates_[0].loss == pytest.approx(part.task.mean_loss(guess))
+    if groups is None:
+        assert model._reference.at == steady_threshold(part.task, scores, 100)
+    assert all(np.isfinite(one.loss) for one in model.candidates_ if not one.refusal)
+    assert {one.strategy for one in model.candidates_ if not one.refusal} >= {"threshold", "decision", "ramp"}

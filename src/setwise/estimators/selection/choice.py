@@ -18,7 +18,7 @@ from setwise.decisions.task import REPLICATES, Comparison, Task, compared
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.selection.strategies import Rule, Strategy
-from setwise.estimators.splits import Folds, among
+from setwise.estimators.splits import FOLDS, Folds, among
 from setwise.losses.row_costs import RowCosts
 
 REFERENCE = "threshold"
@@ -185,17 +185,22 @@ def cross_fitted(strategy: Strategy, base: OutOfFoldBase, task: Task) -> Bools:
     return labels
 
 
-def _judged_folds(base: OutOfFoldBase, task: Task) -> list[tuple[int, tuple[Ints, Ints]]]:
+def _judged_folds(base: OutOfFoldBase, task: Task) -> list[tuple[int | None, tuple[Ints, Ints]]]:
     """The numbers of the folds that are judged, with the rows that tune rules for them and their test rows.
 
-    Where folds leave rows out a rule is tuned on training rows that were tested in another fold. Folds whose training
-    rows have none, or one label only there, as the first ones of ``TimeSeriesSplit``, are not judged.
+    The test rows of a single fold, which no model saw, are divided into folds without a number. Where folds leave
+    rows out a rule is tuned on training rows that were tested in another fold. Folds whose training rows have none,
+    or one label only there, as the first ones of ``TimeSeriesSplit``, are not judged.
     """
     tested, folds = base.tested, base.folds
+    if len(folds) == 1:
+        parts = base.problem.take(tested).folds(FOLDS, 0)
+        return [(None, (tested[train], tested[test])) for train, test in parts]
     if len(tested) == len(task.truth):
         return list(enumerate(folds))
     there = among(tested, len(task.truth))
     known = [(np.flatnonzero(there & among(train, len(there))), test) for train, test in folds]
+    found: list[tuple[int | None, tuple[Ints, Ints]]]
     found = [(i, pair) for i, pair in enumerate(known) if len(np.unique(task.truth[pair[0]])) > 1]
     if not found:
         raise Refusal("cv must test rows with both labels before its last fold: give more folds.", STRATEGIES)

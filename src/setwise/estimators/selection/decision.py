@@ -107,9 +107,10 @@ class BayesDecision(Strategy):
         return self.refuses_data(task)
 
     def refuses_weights(self, task: Task) -> str | None:
-        """Weights of rows change no decision about single rows, and are refused for all other losses, and a limit."""
-        single = Trait.MODULAR in task.loss.traits and self.alarms is None
-        return None if single else super().refuses_weights(task)
+        """Weights of rows are for losses that decide about single rows; a confidence is one of equally likely rows."""
+        if task.weights is not None and self.confidence is not None:
+            return "decision refuses weights of rows: a confidence is one of rows that are equally likely."
+        return None if Trait.MODULAR in task.loss.traits else super().refuses_weights(task)
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         # Probabilities closer to 0 or 1 than half a row out of all cannot be known.
@@ -119,7 +120,8 @@ class BayesDecision(Strategy):
             if self.alarms is None:
                 return rule
             saved = task.flat(rule.saved(evidence.response().log_odds(least)))
-            cut = lowest_threshold(task.sets, saved, Floor("unflagged", 1.0 - self.alarms, self.confidence))
+            limit, weights = Floor("unflagged", 1.0 - self.alarms, self.confidence), task.weights
+            cut = lowest_threshold(task.sets, saved, limit, None if weights is None else task.flat(weights))
             return replace(rule, at=max(cut / task.loss.factor, 0.0))
         scores = evidence.response().log_odds(least)
         calibrate = CALIBRATIONS[self.calibration or "sigmoid"](scores.ravel(), task.truth.ravel(), task.weights)

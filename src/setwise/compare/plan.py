@@ -15,6 +15,7 @@ from functools import cache, reduce
 from importlib import import_module
 from typing import Any, final
 
+import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -146,10 +147,10 @@ class NamedLoss:
         """Whether the loss reads scores, of which only the order counts, so that no threshold occurs in it."""
         return self.loss.reads == "scores"
 
-    def on(self, X: Any) -> Loss:
-        """The loss of the rows X, as it is reported; costs of each row are those of 1,000 rows."""
-        loss = self.loss.reported
-        return loss.read(X).times(1000.0 / X.shape[0]) if isinstance(loss, RowCosts) else loss
+    def on(self, X: Any, groups: Any = None) -> Loss:
+        """The loss of the rows X, as it is reported; the mean over groups is the cost of 1,000 rows with costs."""
+        loss, sets = self.loss.reported, 1 if groups is None else len(np.unique(groups))
+        return loss.read(X).times(1000.0 * sets / X.shape[0]) if isinstance(loss, RowCosts) else loss
 
     def shown(self, loss: float) -> float:
         """The figure that is shown for a value of the loss."""

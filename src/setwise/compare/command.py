@@ -49,8 +49,8 @@ from setwise.core.checks import as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
-from setwise.datasets.columns import Number, optional, some
-from setwise.datasets.files import as_existing, drawn, parts_of, request
+from setwise.datasets.columns import SAME_VALUE, Number, left_out, optional, some
+from setwise.datasets.files import as_existing, as_names_of_columns, drawn, parts_of, request
 from setwise.datasets.tables import ParquetTable
 from setwise.decisions.row_weights import RowWeighted
 from setwise.estimators import MeasureClassifier
@@ -60,7 +60,7 @@ from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.splits import block_folds
 from setwise.losses import parse_losses
 from setwise.losses.functions import MetricLoss
-from setwise.losses.row_costs import Place, RowCosts
+from setwise.losses.row_costs import CELLS, Place, RowCosts
 
 PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"
 """1 - tp / (tp + fp), and 1 - tp / (tp + fn), but for a weight of 1e-9 that breaks ties by the other mistakes."""
@@ -74,7 +74,20 @@ def asked_of(options: Namespace) -> dict[str, Any]:
         if not name:
             raise ValueError(f"--kind must be COLUMN=KIND, as zip=category; got {text!r}.")
     names = ("target", "group", "positive", "drop", "missing", "sep", "encoding")
-    return {**{name: getattr(options, name) for name in names}, "kinds": kinds or None}
+    asked = {name: getattr(options, name) for name in names}
+    dropped = as_names_of_columns(options.drop, "drop") or ()
+    # What is dropped is no feature, and may be a cost.
+    if paid := [name for name in dropped if name in given_costs(options).values()]:
+        asked["drop"], kinds = (
+            [name for name in dropped if name not in paid] or None,
+            kinds | dict.fromkeys(paid, "cost"),
+        )
+    return {**asked, "kinds": kinds or None}
+
+
+def given_costs(options: Namespace) -> dict[str, str]:
+    """The costs that the options give by their cells, as they are written."""
+    return {cell: text for cell in CELLS if (text := getattr(options, f"{cell}_cost")) is not None}
 
 
 def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
@@ -189,7 +202,7 @@ def saved_model(found: Answer, group: str | None) -> SavedModel:
     width = X.shape[1] if places is None else problem.width
     at = winner.threshold
     simple = at is not None or winner.key[1] in ("as_it_is", "order")
-    return SavedModel(
+    held = SavedModel(
         winner.fitted if simple else _fitted_anew(found),
         problem.classes,
         found.measured.name,
@@ -202,9 +215,12 @@ def saved_model(found: Answer, group: str | None) -> SavedModel:
         many=problem.many,
         group=group,
         joint=winner.joint and problem.groups is not None,
-        training=TrainingRows.of(X, problem.columns, problem.groups, winner.labels, problem.weights),
         alarms=None if found.plan.floor is None else found.plan.floor.alarms,
     )
+    # What is not read of new rows does not tell them from those of the training.
+    X = np.where(held.unread, np.nan, X) if any(held.unread) else X
+    training = TrainingRows.of(X, problem.columns, problem.groups, winner.labels, problem.weights)
+    return replace(held, training=training)
 
 
 def _fitted_anew(found: Answer) -> MeasureClassifier:
@@ -408,10 +424,14 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
         problem, others = read_sample(options, plan, measures)
     else:
         refuse_too_large(Path(options.data))
-        problem = read(options.data, asked_of(options))
+        problem = read(options.data, asked := asked_of(options))
+        # A cost may be the same for all rows, though a feature may not.
+        same = [text for text in given_costs(options).values() if left_out(text, SAME_VALUE) in problem.notes]
+        if same:
+            problem = read(options.data, asked | {"kinds": {**(asked["kinds"] or {}), **dict.fromkeys(same, "cost")}})
     costs = costs_of(options, problem)
     columns = [cost for cost in costs.values() if isinstance(cost, str)]
-    problem = audited(problem, [*(options.keep_column or ()), *columns], options.time_column, plan.folds)
+    problem = audited(problem, options.keep_column or (), options.time_column, plan.folds, columns)
     others = others and replace(others, problem=problem)
     test = None if options.test is None else read_test(options.test, problem, asked_of(options))
     if costs:
@@ -423,7 +443,7 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
 
 def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
     """The costs that the options give by their cells, numbers or columns; ValueError for what they exclude."""
-    given = {cell: text for cell in ("tp", "fp", "fn", "tn") if (text := getattr(options, f"{cell}_cost")) is not None}
+    given: dict[str, Any] = {**given_costs(options)}
     if not given:
         return {}
     odd = [name for name in ("loss", "memory") if getattr(options, name) is not None]

@@ -220,3 +220,26 @@ def test_a_cost_may_be_the_same_for_all_rows(compared, tmp_path):
     ours, usual = answers(tmp_path / "a"), answers(tmp_path / "b")
     assert ours["rows"] == usual["rows"]
     assert ours["coefficients"] == usual["coefficients"]
+
+
+def test_how_many_rows_lack_a_cost_is_said(compared, tmp_path, capsys):
+    folder, *_ = compared
+    gone = []
+
+    def forget(row, i):
+        if row["fraud"] == "0" and len(gone) < 4:
+            gone.append(i)
+            row["amount"] = ""
+
+    data = rewritten(folder / "pay.csv", tmp_path / "gaps.csv", forget)
+    words = ("--fp-cost", 5, "--fn-cost", "amount", "--out", tmp_path / "r", "--strategies")
+    assert run("compare", data, *QUICK, *words, "threshold,decision") == 0
+    sentence = "Column 'amount' lacks the cost of 4 of 4,000 rows, so one threshold decides all rows"
+    assert capsys.readouterr().err.count(sentence) == 1
+    found = answers(tmp_path / "r")
+    assert found["strategy"] == "threshold"
+    assert [one["sentence"].startswith(sentence) for one in found["findings"]].count(True) == 1
+    assert "NaN" in next(row["refusal"] for row in found["rows"] if row["strategy"] == "decision")
+    # Without the rule there is nothing to say.
+    assert run("compare", data, *QUICK, *words, "threshold") == 0
+    assert "lacks the cost" not in capsys.readouterr().err

@@ -36,7 +36,7 @@ from setwise.compare.plan import (
     is_own_loss,
     own_loss,
 )
-from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
+from setwise.compare.problem import Finding, Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
 from setwise.compare.report import check_folder, section, write_report
 from setwise.compare.run import compare
@@ -432,6 +432,8 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
     costs = costs_of(options, problem)
     columns = [cost for cost in costs.values() if isinstance(cost, str)]
     problem = audited(problem, options.keep_column or (), options.time_column, plan.folds, columns)
+    if "decision" in plan.strategies:
+        problem = replace(problem, findings=(*problem.findings, *unknown_costs(problem, columns)))
     others = others and replace(others, problem=problem)
     test = None if options.test is None else read_test(options.test, problem, asked_of(options))
     if costs:
@@ -459,6 +461,19 @@ def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
             known = f"of {problem.name}, which has {some(numbers)}" if numbers else f"; {problem.name} has none"
             raise ValueError(f"--{cell}-cost must be a number or a column of numbers {known}; got {cost!r}.")
     return given
+
+
+def unknown_costs(problem: Problem, columns: Sequence[str]) -> list[Finding]:
+    """What is said of columns of costs with gaps, which keep rows from being decided by their own costs."""
+    found, n = list[Finding](), len(problem.y)
+    for name in dict.fromkeys(columns):
+        gaps = int(np.isnan(problem.X[:, list(problem.features).index(name)]).sum())
+        words = (
+            f"Column {name!r} lacks the cost of {gaps:,} of {n:,} rows, so one threshold decides all rows: to decide"
+        )
+        words = f"{words} each row by its own costs, all of them must be known."
+        found += [Finding("costs", (name,), gaps, "none", words)] if gaps else []
+    return found
 
 
 def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:

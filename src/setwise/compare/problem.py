@@ -65,7 +65,7 @@ class Finding:
 
     Attributes
     ----------
-    kind : ``"twins"``, ``"running number"``, ``"label"``, ``"empty"``, ``"sentinel"`` or ``"time"``
+    kind : ``"twins"``, ``"running number"``, ``"label"``, ``"empty"``, ``"sentinel"``, ``"costs"`` or ``"time"``
     columns : the names of the columns that it is about; () for all of them
     rows : the number of rows that it is about
     action : ``"left out"``, ``"kept together"``, ``"ordered"``, or ``"none"``, where it is only said

@@ -9,7 +9,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from setwise.cli import main
+from setwise.cli import main, options_parser
+from setwise.compare.command import plan_of
 from setwise.datasets import load_rows, load_table
 from setwise.estimators import TableEncoder
 
@@ -234,7 +235,7 @@ def test_how_many_rows_lack_a_cost_is_said(compared, tmp_path, capsys):
     data = rewritten(folder / "pay.csv", tmp_path / "gaps.csv", forget)
     words = ("--fp-cost", 5, "--fn-cost", "amount", "--out", tmp_path / "r", "--strategies")
     assert run("compare", data, *QUICK, *words, "threshold,decision") == 0
-    sentence = "Column 'amount' lacks the cost of 4 of 4,000 rows, so one threshold decides all rows"
+    sentence = "Column 'amount' lacks the cost of 4 of 4,000 rows, so rows are not decided by their own costs"
     assert capsys.readouterr().err.count(sentence) == 1
     found = answers(tmp_path / "r")
     assert found["strategy"] == "threshold"
@@ -243,3 +244,32 @@ def test_how_many_rows_lack_a_cost_is_said(compared, tmp_path, capsys):
     # Without the rule there is nothing to say.
     assert run("compare", data, *QUICK, *words, "threshold") == 0
     assert "lacks the cost" not in capsys.readouterr().err
+
+
+def test_rows_weighted_by_costs_are_tried(tmp_path, capsys):
+    write(tmp_path / "pay.csv", 16000, 2)
+    amount, fraud = write(tmp_path / "new.csv", 1500, 3)
+    costs = ("--fp-cost", 5, "--fn-cost", "amount", "--test", tmp_path / "new.csv")
+    words = ("--strategies", "cost_weight", "--save", tmp_path / "m.skops", "--out", tmp_path / "r")
+    assert run("compare", tmp_path / "pay.csv", *QUICK, *costs, *words) == 0
+    found = answers(tmp_path / "r")
+    assert (found["change"], found["strategy"], found["weight_of_positives"]) == (True, "cost_weight", 1.0)
+    # The same model by hand: each row weighs what its mistake costs.
+    train, new = (load_table(tmp_path / name, "fraud") for name in ("pay.csv", "new.csv"))
+    weights = np.where(train.y == 1, train.X[:, 1], 5.0)
+    steps = TableEncoder(train.columns), LogisticRegression(C=found["constant"], max_iter=1000)
+    model = make_pipeline(*steps).fit(train.X, train.y, logisticregression__sample_weight=weights / weights.mean())
+    rows = predicted(tmp_path / "m.skops", tmp_path / "new.csv", capsys)
+    scores = model.predict_proba(new.X)[:, 1]
+    assert [float(row["probability"]) for row in rows] == pytest.approx(scores.tolist(), rel=1e-3)
+    labels = np.array([int(row["label"]) for row in rows])
+    assert ((scores >= found["threshold"]) == labels).mean() > 0.99
+    weighted = next(row for row in found["rows"] if row["strategy"] == "cost_weight")
+    assert weighted["loss_on_test_file"] == pytest.approx(paid(amount, fraud, labels) / 1.5)
+    space = {}
+    exec(found["code"], space)
+    assert space["model"].predict(new.X).tolist() == labels.tolist()
+
+    usual = options_parser().parse_args(["compare", "x.csv", "--fn-cost", "amount"])
+    assert "cost_weight" in plan_of(usual).strategies
+    assert "cost_weight" not in plan_of(options_parser().parse_args(["compare", "x.csv"])).strategies

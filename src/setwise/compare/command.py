@@ -30,6 +30,7 @@ from setwise.compare.plan import (
     FIRST,
     GRID,
     QUICK_GRID,
+    TRIED,
     NamedLoss,
     Plan,
     base_model,
@@ -100,8 +101,9 @@ def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
         sys.path.insert(0, os.getcwd())
     # Weighted fits cost the most and seldom gain anything over a threshold; for many sets the stack is the cheaper one.
     sets = problem is not None and (problem.groups is not None or problem.many)
-    slow = ("class_weight", "ramp") if sets else ("class_weight",)
-    strategies = tuple(name for name in STRATEGIES if not options.quick or name not in slow)
+    slow = ("class_weight", "cost_weight", "ramp") if sets else ("class_weight", "cost_weight")
+    tried = TRIED if given_costs(options) else STRATEGIES
+    strategies = tuple(name for name in tried if not options.quick or name not in slow)
     return Plan(
         options.folds,
         3 if options.quick else 5,
@@ -468,10 +470,8 @@ def unknown_costs(problem: Problem, columns: Sequence[str]) -> list[Finding]:
     found, n = list[Finding](), len(problem.y)
     for name in dict.fromkeys(columns):
         gaps = int(np.isnan(problem.X[:, list(problem.features).index(name)]).sum())
-        words = (
-            f"Column {name!r} lacks the cost of {gaps:,} of {n:,} rows, so one threshold decides all rows: to decide"
-        )
-        words = f"{words} each row by its own costs, all of them must be known."
+        words = f"Column {name!r} lacks the cost of {gaps:,} of {n:,} rows, so rows are not decided by their own costs"
+        words = f"{words}, which must all be known."
         found += [Finding("costs", (name,), gaps, "none", words)] if gaps else []
     return found
 

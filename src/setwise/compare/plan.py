@@ -32,6 +32,7 @@ from setwise.decisions.task import Task
 from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.base_models import RESPONSE_METHODS, array_pipeline
 from setwise.estimators.selection.choice import Candidate, chosen_of, judge
+from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.floors import FlooredThreshold, NearestThreshold
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.strategies import ScoreOrder, SingleThreshold, Strategy
@@ -419,6 +420,9 @@ def shared_words(problem: Problem) -> list[str]:
     ]
 
 
+TRIED: Mapping[str, type[Strategy]] = {**STRATEGIES, CostWeight.name: CostWeight}
+"""The strategies by their names; weights by costs are for costs of each row alone."""
+
 Key = tuple[str, str]
 """A way to get predictions: the names of the base model and of the strategy."""
 
@@ -486,7 +490,7 @@ class Plan:
         for c in self.grid:
             as_number(c, "a constant of grid", low=0.0, open_low=True)
         own = [one for one in self.bases if ":" in str(one)] if isinstance(self.bases, tuple) else []
-        for name, known in (("bases", [*BASES, *own]), ("strategies", list(STRATEGIES))):
+        for name, known in (("bases", [*BASES, *own]), ("strategies", list(TRIED))):
             held = getattr(self, name)
             if not isinstance(held, tuple) or not all(isinstance(one, str) and one in known for one in held):
                 raise ValueError(f"{name} must be names among {', '.join(known)}; got {shown(held)}.")
@@ -509,7 +513,7 @@ class Plan:
         if self.floor is not None:
             return NearestThreshold(self.floor), *self.floor.decisions
         names = dict.fromkeys(("as_it_is", "threshold", *self.strategies))
-        return tuple(STRATEGIES[name]() for name in names if (base, name) not in self.skipped)
+        return tuple(TRIED[name]() for name in names if (base, name) not in self.skipped)
 
     def kept(self, base: str, task: Task) -> tuple[Strategy, ...]:
         """The strategies that are tried over a base model for a task; under floors those that are for its loss."""

@@ -177,7 +177,7 @@ def _add_compare(commands: Any) -> None:
         "--positive", metavar="VALUE", help="which of the two labels is the positive one (default: the later in order)"
     )
     add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
-    add.add_argument("--drop", metavar="COLUMN[,COLUMN]", help="columns that are no features")
+    add.add_argument("--drop", metavar="COLUMN[,COLUMN]", help="columns that are no features; costs may be among them")
     add.add_argument(
         "--keep-column", action="append", metavar="COLUMN",
         help="a column that is a feature although it numbers rows, gives the label away or is nearly empty; repeatable",
@@ -185,7 +185,7 @@ def _add_compare(commands: Any) -> None:
     add.add_argument("--time-column", metavar="COLUMN", help="a date or number: outer folds are judged on later rows")
     add.add_argument(
         "--kind", action="append", metavar="COLUMN=KIND",
-        help="how a column is read: number, category, date, text, or id, which is left out; may be repeated",
+        help="how a column is read: number, category, date, text, cost, which is no feature, or id, which is left out",
     )  # fmt: skip
     add.add_argument("--missing", action="append", metavar="WORD", help="a word for a gap; may be repeated")
     _add_text_form(add)

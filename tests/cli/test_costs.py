@@ -6,8 +6,13 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
-from setwise.cli import main
+from setwise.cli import main, options_parser
+from setwise.compare.command import plan_of
+from setwise.datasets import load_rows, load_table
+from setwise.estimators import TableEncoder
 
 pytestmark = pytest.mark.slow
 
@@ -101,10 +106,169 @@ def test_equal_costs_are_a_threshold(compared, tmp_path):
         ),
         (("--fp-cost", "nan"), "fp must be a finite number"),
         (("--fn-cost", "amount", "--loss", "f1"), "--loss and --fn-cost do not go together: costs are the measure"),
-        (("--fn-cost", "amount", "--drop", "amount"), "--fn-cost must be a number or a column of numbers of pay.csv"),
+        (("--fn-cost", "shop", "--drop", "shop"), "column 'shop' of pay.csv holds 'a' in row 1"),
+        (("--fn-cost", "amount", "--drop", "amount,risk,shop"), "pay.csv has no column left for features"),
     ],
 )
 def test_costs_that_do_not_fit_are_refused(compared, tmp_path, capsys, words, said):
     folder, *_ = compared
     assert run("compare", folder / "pay.csv", "--target", "fraud", "--out", tmp_path / "r", *words) == 2
     assert said in capsys.readouterr().err
+
+
+QUICK = ("--target", "fraud", "--quick", "--base", "linear", "--time-budget", 3600)
+
+
+def predicted(model, data, capsys):
+    capsys.readouterr()
+    assert run("predict", model, data) == 0
+    return list(csv.DictReader(capsys.readouterr().out.splitlines()))
+
+
+def without(path, column, new):
+    rows = list(csv.reader(path.read_text().splitlines()))
+    at = rows[0].index(column)
+    new.write_text("\n".join(",".join(row[:at] + row[at + 1 :]) for row in rows) + "\n")
+    return new
+
+
+def test_a_column_that_is_dropped_is_still_a_cost_and_no_feature(tmp_path, capsys):
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    write(folder / "pay.csv", 12000, 2)
+    amount, fraud = write(folder / "new.csv", 1500, 3)
+    bare = without(folder / "pay.csv", "amount", tmp_path / "bare.csv")
+    costs = ("--fp-cost", 5, "--fn-cost", "amount", "--drop", "amount", "--test", folder / "new.csv")
+    for name, model in (("threshold", "t.skops"), ("threshold,decision", "d.skops")):
+        words = ("--strategies", name, "--save", tmp_path / model, "--out", tmp_path / name)
+        assert run("compare", folder / "pay.csv", *costs, *QUICK, *words) == 0
+
+    # The threshold needs no amounts, and its probabilities are those of a table that has none.
+    new = without(folder / "new.csv", "amount", tmp_path / "new.csv")
+    ours, found = predicted(tmp_path / "t.skops", new, capsys), answers(tmp_path / "threshold")
+    held = load_table(bare, "fraud")
+    steps = TableEncoder(held.columns), LogisticRegression(C=found["constant"], max_iter=1000)
+    by_hand = make_pipeline(*steps).fit(held.X, held.y).predict_proba(load_rows(new, held.columns).X)[:, 1]
+    assert [float(row["probability"]) for row in ours] == pytest.approx(by_hand.tolist(), rel=1e-3)
+    assert ours == predicted(tmp_path / "t.skops", folder / "new.csv", capsys)
+    by_hand = paid(amount, fraud, np.array([int(row["label"]) for row in ours])) / 1.5
+    assert next(row for row in found["rows"] if row["strategy"] == "threshold")["loss_on_test_file"] == pytest.approx(
+        by_hand
+    )
+    assert not any("amount" in name for name in found["coefficients"])
+
+    # Its own costs decide a row, and its label is that of the printed code.
+    found = answers(tmp_path / "threshold,decision")
+    assert found["strategy"] == "decision"
+    labels = np.array([int(row["label"]) for row in predicted(tmp_path / "d.skops", folder / "new.csv", capsys)])
+    decided = next(row for row in found["rows"] if row["strategy"] == "decision")
+    assert decided["loss_on_test_file"] == pytest.approx(paid(amount, fraud, labels) / 1.5)
+    assert run("predict", tmp_path / "d.skops", new) == 2
+    assert "new.csv has no column 'amount', which the model reads" in capsys.readouterr().err
+    space = {}
+    exec(found["code"], space)
+    rows = csv.DictReader((folder / "new.csv").read_text().splitlines())
+    X = np.array([(float(row["risk"]), float(row["amount"]), "abc".index(row["shop"])) for row in rows])
+    assert (space["model"].predict(X, fn_cost=amount) == labels).mean() > 0.99
+
+    # A plan of an earlier report repeats it.
+    words = ("--plan", tmp_path / "threshold,decision" / "results.json", "--out", tmp_path / "again")
+    assert run("compare", folder / "pay.csv", *costs, "--target", "fraud", *words) == 0
+    assert answers(tmp_path / "again")["rows"] == found["rows"]
+
+
+def rewritten(path, new, change):
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    for i, row in enumerate(rows):
+        change(row, i)
+    new.write_text("\n".join([",".join(rows[0]), *(",".join(row.values()) for row in rows)]) + "\n")
+    return new
+
+
+@pytest.mark.parametrize("every", [1, 8])
+def test_a_cost_that_is_known_for_one_label_alone_is_no_feature(compared, tmp_path, capsys, every):
+    folder, *_ = compared
+
+    def forget(row, i):
+        row["amount"] = "" if row["fraud"] == "0" and i % every == 0 else row["amount"]
+
+    data = rewritten(folder / "pay.csv", tmp_path / "gaps.csv", forget)
+    costs = ("--fp-cost", 5, "--fn-cost", "amount", "--strategies", "threshold,decision")
+    assert run("compare", data, *QUICK, *costs, "--save", tmp_path / "m.skops", "--out", tmp_path / "r") == 0
+    out, err = capsys.readouterr()
+    sentence = "Column 'amount' is empty for one of the labels alone. It is a cost and no feature"
+    assert err.count(sentence) == 1
+    assert "is kept, as --keep-column says" not in out + err
+    found = answers(tmp_path / "r")
+    assert found["strategy"] == "threshold"
+    assert "kinds={'amount': 'cost'}" in found["code"]
+    assert not any("amount" in name for name in found["coefficients"])
+    # With the leak it would cost next to nothing.
+    assert found["rows"][0]["out_of_fold_loss"] > 100.0
+    without(folder / "new.csv", "amount", tmp_path / "new.csv")
+    assert len(predicted(tmp_path / "m.skops", tmp_path / "new.csv", capsys)) == 1500
+    assert run("compare", data, *QUICK, *costs, "--keep-column", "amount", "--out", tmp_path / "k") == 0
+    assert "It is kept, as --keep-column says" in capsys.readouterr().err
+
+
+def test_a_cost_may_be_the_same_for_all_rows(compared, tmp_path):
+    folder, *_ = compared
+    data = rewritten(folder / "pay.csv", tmp_path / "fee.csv", lambda row, i: row.update(fee="5.0"))
+    words = ("--fn-cost", "amount", "--strategies", "threshold,decision")
+    assert run("compare", data, *QUICK, *words, "--fp-cost", "fee", "--out", tmp_path / "a") == 0
+    assert run("compare", folder / "pay.csv", *QUICK, *words, "--fp-cost", 5, "--out", tmp_path / "b") == 0
+    ours, usual = answers(tmp_path / "a"), answers(tmp_path / "b")
+    assert ours["rows"] == usual["rows"]
+    assert ours["coefficients"] == usual["coefficients"]
+
+
+def test_how_many_rows_lack_a_cost_is_said(compared, tmp_path, capsys):
+    folder, *_ = compared
+    gone = []
+
+    def forget(row, i):
+        if row["fraud"] == "0" and len(gone) < 4:
+            gone.append(i)
+            row["amount"] = ""
+
+    data = rewritten(folder / "pay.csv", tmp_path / "gaps.csv", forget)
+    words = ("--fp-cost", 5, "--fn-cost", "amount", "--out", tmp_path / "r", "--strategies")
+    assert run("compare", data, *QUICK, *words, "threshold,decision") == 0
+    sentence = "Column 'amount' lacks the cost of 4 of 4,000 rows, so rows are not decided by their own costs"
+    assert capsys.readouterr().err.count(sentence) == 1
+    found = answers(tmp_path / "r")
+    assert found["strategy"] == "threshold"
+    assert [one["sentence"].startswith(sentence) for one in found["findings"]].count(True) == 1
+    assert "NaN" in next(row["refusal"] for row in found["rows"] if row["strategy"] == "decision")
+    # Without the rule there is nothing to say.
+    assert run("compare", data, *QUICK, *words, "threshold") == 0
+    assert "lacks the cost" not in capsys.readouterr().err
+
+
+def test_rows_weighted_by_costs_are_tried(tmp_path, capsys):
+    write(tmp_path / "pay.csv", 16000, 2)
+    amount, fraud = write(tmp_path / "new.csv", 1500, 3)
+    costs = ("--fp-cost", 5, "--fn-cost", "amount", "--test", tmp_path / "new.csv")
+    words = ("--strategies", "cost_weight", "--save", tmp_path / "m.skops", "--out", tmp_path / "r")
+    assert run("compare", tmp_path / "pay.csv", *QUICK, *costs, *words) == 0
+    found = answers(tmp_path / "r")
+    assert (found["change"], found["strategy"], found["weight_of_positives"]) == (True, "cost_weight", 1.0)
+    # The same model by hand: each row weighs what its mistake costs.
+    train, new = (load_table(tmp_path / name, "fraud") for name in ("pay.csv", "new.csv"))
+    weights = np.where(train.y == 1, train.X[:, 1], 5.0)
+    steps = TableEncoder(train.columns), LogisticRegression(C=found["constant"], max_iter=1000)
+    model = make_pipeline(*steps).fit(train.X, train.y, logisticregression__sample_weight=weights / weights.mean())
+    rows = predicted(tmp_path / "m.skops", tmp_path / "new.csv", capsys)
+    scores = model.predict_proba(new.X)[:, 1]
+    assert [float(row["probability"]) for row in rows] == pytest.approx(scores.tolist(), rel=1e-3)
+    labels = np.array([int(row["label"]) for row in rows])
+    assert ((scores >= found["threshold"]) == labels).mean() > 0.99
+    weighted = next(row for row in found["rows"] if row["strategy"] == "cost_weight")
+    assert weighted["loss_on_test_file"] == pytest.approx(paid(amount, fraud, labels) / 1.5)
+    space = {}
+    exec(found["code"], space)
+    assert space["model"].predict(new.X).tolist() == labels.tolist()
+
+    usual = options_parser().parse_args(["compare", "x.csv", "--fn-cost", "amount"])
+    assert "cost_weight" in plan_of(usual).strategies
+    assert "cost_weight" not in plan_of(options_parser().parse_args(["compare", "x.csv"])).strategies

@@ -158,6 +158,8 @@ def test_costs_are_those_of_the_rows(path, forest):
         assert tuned.measure == "cost of 1,000 rows"
         assert tuned.after < tuned.before
         assert tuned.gain_interval[0] < tuned.before - tuned.after < tuned.gain_interval[1]
+        grouped = tune(path, rows.assign(visit=np.arange(900) // 7), "sick", costs, group="visit")
+        assert grouped.before == pytest.approx(tuned.before)
 
 
 def test_weights_of_rows_count(path, forest):

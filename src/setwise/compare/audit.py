@@ -16,7 +16,7 @@ from setwise.compare.problem import Finding, Problem
 from setwise.compare.text import percent
 from setwise.compare.twins import FEW, Twins, joined, twins
 from setwise.core.checks import Ints, Values
-from setwise.datasets.columns import Column, Date, Number, Word, some
+from setwise.datasets.columns import Column, Cost, Date, Number, Word, some
 from setwise.estimators.sets import as_ids
 from setwise.estimators.splits import row_keys
 
@@ -45,6 +45,10 @@ KNOWN = 20
 """A column with fewer known cells may be empty in a training part; with so many it is so with probability 1e-4."""
 
 
+CHANCE = 1e-4
+"""Gaps of a cost that are all of one label are so by chance with a smaller probability."""
+
+
 def value_counts(column: Values, y: Ints) -> Ints:
     """The rows with the labels 0 and 1 of each distinct value of a column (n,), rising, and of gaps, (2, m + 1)."""
     values, places = np.unique(column, return_inverse=True)
@@ -57,6 +61,12 @@ def copies_label(counts: Ints) -> bool:
     """Whether a column with these counts has one value for each label, or gaps for one label and for no other."""
     values = (counts[:, :-1] > 0).sum(axis=1)
     return not counts.min(axis=0).any() and bool(values.max() == 1 or values.min() == 0)
+
+
+def gaps_tell_label(counts: Ints) -> bool:
+    """Whether a column with these counts has gaps for one label alone, which is not so by chance."""
+    gaps, rows = counts[:, -1], counts.sum(axis=1)
+    return not gaps.min() and bool((rows / rows.sum())[gaps.argmax()] ** gaps.max() < CHANCE)
 
 
 def _of_best_cut(counts: Ints) -> int:
@@ -74,7 +84,9 @@ def mistakes(counts: Ints) -> int:
     return int(min(cut, few[few - 1 <= many].sum() + many[many - 1 < few].sum()))
 
 
-def audited(problem: Problem, keep: Sequence[str] = (), time: str | None = None, folds: int = 5) -> Problem:
+def audited(
+    problem: Problem, keep: Sequence[str] = (), time: str | None = None, folds: int = 5, costs: Sequence[str] = ()
+) -> Problem:
     """The problem without columns that would deceive, with the rows that folds keep together, and with its findings.
 
     Parameters
@@ -83,12 +95,13 @@ def audited(problem: Problem, keep: Sequence[str] = (), time: str | None = None,
     keep : names of columns that are not left out
     time : the name of the column by which later rows judge; None where folds are random
     folds : the number of outer folds
+    costs : the names of columns that are costs; one that would deceive stays a cost, and is no feature
 
     Raises
     ------
     ValueError : for names of no columns, gaps in the column of times, and where no column is left
     """
-    names = [column.name for column in _columns(problem)]
+    names = [column.name for column in _columns(problem) if not isinstance(column, Cost)]
     texts = {column.text for column in _columns(problem) if isinstance(column, Word)}
     asked = [*(("--keep-column", name) for name in keep), *([] if time is None else [("--time-column", time)])]
     for option, name in asked:
@@ -96,11 +109,11 @@ def audited(problem: Problem, keep: Sequence[str] = (), time: str | None = None,
             known = f"whose features are {some(names)}" if names else "whose features are sparse"
             raise ValueError(f"{option} must name a feature of {problem.name}, {known}; got {name!r}.")
     if time is not None:
-        problem = _in_time(problem, names.index(time))
-    problem = _without(problem, _useless(problem, folds), keep)
+        problem = _in_time(problem, [column.name for column in _columns(problem)].index(time))
+    problem = _without(problem, _useless(problem, folds), keep, costs)
     found = twins(problem.X, problem.y, None, problem.columns)
     blocks, same = _of_same_value(problem, found.blocks)
-    told = _without(problem, _telling(problem, blocks), keep)
+    told = _without(problem, _telling(problem, blocks, costs), keep, costs)
     if told.X is not problem.X or problem.groups is not None:
         found = twins(told.X, told.y, told.groups, told.columns)
         blocks, same = _of_same_value(told, found.blocks)
@@ -125,22 +138,28 @@ def _in_time(problem: Problem, j: int) -> Problem:
     return replace(problem, times=times, findings=(*problem.findings, found))
 
 
-def _without(problem: Problem, findings: Sequence[Finding], keep: Sequence[str]) -> Problem:
-    """The problem with findings about single columns, without those that are to be left out and not to be kept."""
-    said, out = list[Finding](), list[Finding]()
+def _without(problem: Problem, findings: Sequence[Finding], keep: Sequence[str], costs: Sequence[str]) -> Problem:
+    """The problem with findings about single columns, without those that are to be left out and not to be kept.
+
+    Those that are costs are only no features any more.
+    """
+    said, out, paid = list[Finding](), list[Finding](), list[str]()
     for found in findings:
         (name,), words, action = found.columns, found.sentence, found.action
         if action == "left out" and name in keep:
             words, action = f"{words} It is kept, as --keep-column says.", "none"
+        elif action == "left out" and name in costs:
+            words = f"{words} It is a cost and no feature (--keep-column {quote(name)} makes it one)."
+            paid.append(name)
         elif action == "left out":
             words, out = f"{words} It is left out (--keep-column {quote(name)} keeps it).", [*out, found]
         said.append(replace(found, sentence=words, action=action))
-    problem = replace(problem, findings=(*problem.findings, *said))
+    problem = replace(problem.with_costs(paid), findings=(*problem.findings, *said))
     gone = [name for found in out for name in found.columns]
     # A text is left out with all its words.
     left = [column.name for column in _columns(problem) if column.source in gone]
     left += [name for name in gone if name not in left and name in problem.features]
-    if len(left) == problem.X.shape[1]:
+    if all(column.name in left or isinstance(column, Cost) for column in _columns(problem)) and not issparse(problem.X):
         words = " ".join(found.sentence for found in problem.findings)
         raise ValueError(f"{problem.name} has no column left for features; --keep-column keeps one. {words}")
     numbers = [name for one in out for name in one.columns if one.kind == "running number" and not PANDAS.match(name)]
@@ -162,6 +181,8 @@ def _useless(problem: Problem, folds: int) -> list[Finding]:
     first = np.unique(row_keys(problem.X), return_index=True)[1]
     units = _units(problem, rows)
     for j, column in enumerate(_columns(problem)):
+        if isinstance(column, Cost):
+            continue
         cells, name = problem.X[first, j], column.name
         cells, filled = cells[~np.isnan(cells)], rows[~np.isnan(problem.X[rows, j])]
         held = _units(problem, filled)
@@ -212,16 +233,23 @@ def number_rows(cells: Values) -> bool:
     return m >= MANY and bool(np.abs(values - even).max() <= EVEN * np.sqrt(m) * spread / (m - 1))
 
 
-def _telling(problem: Problem, blocks: Ints | None) -> list[Finding]:
-    """The columns that give the label away, which are left out if that is sure; rows of a block are one witness."""
+def _telling(problem: Problem, blocks: Ints | None, costs: Sequence[str]) -> list[Finding]:
+    """The columns that give the label away, which are left out if that is sure; rows of a block are one witness.
+
+    The costs of a cell may be unknown for the other label, so that gaps of a cost tell the label.
+    """
     n = len(problem.y)
     first = np.arange(n) if blocks is None else np.unique(blocks, return_index=True)[1]
     labels = problem.y.reshape(n, -1)[first].T
     labels = labels[np.minimum(labels.sum(axis=1), (1 - labels).sum(axis=1)) >= FEW]
     found, shares = [], {}
     for j, column in enumerate(_columns(problem)):
+        if isinstance(column, Cost):
+            continue
         each = [value_counts(problem.X[first, j], y) for y in labels]
-        if any(map(copies_label, each)):
+        if column.name in costs and any(map(gaps_tell_label, each)):
+            found.append(_of(column.name, "label", n, "is empty for one of the labels alone."))
+        elif any(map(copies_label, each)):
             found.append(_of(column.name, "label", n, "is the label in other words."))
         elif each:
             shares[column.name] = min((mistakes(one) / one.sum(axis=1).min(), mistakes(one)) for one in each)
@@ -256,7 +284,7 @@ def _of_same_value(problem: Problem, blocks: Ints | None) -> tuple[Ints | None, 
     own = blocks if blocks is not None else np.arange(n) if problem.groups is None else as_ids(problem.groups, n)
     largest, rarer = max(n / 5, np.bincount(own).max()), min(y.sum(), n - y.sum())
     for j, column in enumerate(_columns(problem)):
-        if not isinstance(column, Number | Date):
+        if not isinstance(column, Number | Date) or isinstance(column, Cost):
             continue
         first = np.unique(own, return_index=True)[1]
         values = value_counts(problem.X[first, j], y[first])[:, :-1]

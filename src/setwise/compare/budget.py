@@ -15,10 +15,10 @@ from setwise.compare.text import seconds_text
 ALWAYS = ("as_it_is", "threshold", "order", "decision")
 """Strategies that cost next to nothing, and are never left out."""
 
-FITS = {"class_weight": 4.0, "ramp": 1.7, "stack": 1.7, "gfm": 1.7}
+FITS = {"class_weight": 4.0, "cost_weight": 1.0, "ramp": 1.7, "stack": 1.7, "gfm": 1.7}
 """How many times the fits of a base model with one constant a strategy asks for further ones."""
 
-SECONDS = {"as_it_is": 1e-7, "decision": 1e-5, "threshold": 2e-5, "class_weight": 2e-5}
+SECONDS = {"as_it_is": 1e-7, "decision": 1e-5, "threshold": 2e-5, "class_weight": 2e-5, "cost_weight": 2e-5}
 """Seconds that tuning and judging a strategy takes for each label of a row; most others take ``OTHERS``."""
 
 OTHERS = 6e-5

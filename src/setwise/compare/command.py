@@ -30,13 +30,14 @@ from setwise.compare.plan import (
     FIRST,
     GRID,
     QUICK_GRID,
+    TRIED,
     NamedLoss,
     Plan,
     base_model,
     is_own_loss,
     own_loss,
 )
-from setwise.compare.problem import Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
+from setwise.compare.problem import Finding, Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
 from setwise.compare.report import check_folder, section, write_report
 from setwise.compare.run import compare
@@ -49,8 +50,8 @@ from setwise.core.checks import as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
-from setwise.datasets.columns import Number, optional, some
-from setwise.datasets.files import as_existing, drawn, parts_of, request
+from setwise.datasets.columns import SAME_VALUE, Number, left_out, optional, some
+from setwise.datasets.files import as_existing, as_names_of_columns, drawn, parts_of, request
 from setwise.datasets.tables import ParquetTable
 from setwise.decisions.row_weights import RowWeighted
 from setwise.estimators import MeasureClassifier
@@ -60,7 +61,7 @@ from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.splits import block_folds
 from setwise.losses import parse_losses
 from setwise.losses.functions import MetricLoss
-from setwise.losses.row_costs import Place, RowCosts
+from setwise.losses.row_costs import CELLS, Place, RowCosts
 
 PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"
 """1 - tp / (tp + fp), and 1 - tp / (tp + fn), but for a weight of 1e-9 that breaks ties by the other mistakes."""
@@ -74,7 +75,20 @@ def asked_of(options: Namespace) -> dict[str, Any]:
         if not name:
             raise ValueError(f"--kind must be COLUMN=KIND, as zip=category; got {text!r}.")
     names = ("target", "group", "positive", "drop", "missing", "sep", "encoding")
-    return {**{name: getattr(options, name) for name in names}, "kinds": kinds or None}
+    asked = {name: getattr(options, name) for name in names}
+    dropped = as_names_of_columns(options.drop, "drop") or ()
+    # What is dropped is no feature, and may be a cost.
+    if paid := [name for name in dropped if name in given_costs(options).values()]:
+        asked["drop"], kinds = (
+            [name for name in dropped if name not in paid] or None,
+            kinds | dict.fromkeys(paid, "cost"),
+        )
+    return {**asked, "kinds": kinds or None}
+
+
+def given_costs(options: Namespace) -> dict[str, str]:
+    """The costs that the options give by their cells, as they are written."""
+    return {cell: text for cell in CELLS if (text := getattr(options, f"{cell}_cost")) is not None}
 
 
 def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
@@ -87,8 +101,9 @@ def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
         sys.path.insert(0, os.getcwd())
     # Weighted fits cost the most and seldom gain anything over a threshold; for many sets the stack is the cheaper one.
     sets = problem is not None and (problem.groups is not None or problem.many)
-    slow = ("class_weight", "ramp") if sets else ("class_weight",)
-    strategies = tuple(name for name in STRATEGIES if not options.quick or name not in slow)
+    slow = ("class_weight", "cost_weight", "ramp") if sets else ("class_weight", "cost_weight")
+    tried = TRIED if given_costs(options) else STRATEGIES
+    strategies = tuple(name for name in tried if not options.quick or name not in slow)
     return Plan(
         options.folds,
         3 if options.quick else 5,
@@ -189,7 +204,7 @@ def saved_model(found: Answer, group: str | None) -> SavedModel:
     width = X.shape[1] if places is None else problem.width
     at = winner.threshold
     simple = at is not None or winner.key[1] in ("as_it_is", "order")
-    return SavedModel(
+    held = SavedModel(
         winner.fitted if simple else _fitted_anew(found),
         problem.classes,
         found.measured.name,
@@ -202,9 +217,12 @@ def saved_model(found: Answer, group: str | None) -> SavedModel:
         many=problem.many,
         group=group,
         joint=winner.joint and problem.groups is not None,
-        training=TrainingRows.of(X, problem.columns, problem.groups, winner.labels, problem.weights),
         alarms=None if found.plan.floor is None else found.plan.floor.alarms,
     )
+    # What is not read of new rows does not tell them from those of the training.
+    X = np.where(held.unread, np.nan, X) if any(held.unread) else X
+    training = TrainingRows.of(X, problem.columns, problem.groups, winner.labels, problem.weights)
+    return replace(held, training=training)
 
 
 def _fitted_anew(found: Answer) -> MeasureClassifier:
@@ -408,10 +426,16 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
         problem, others = read_sample(options, plan, measures)
     else:
         refuse_too_large(Path(options.data))
-        problem = read(options.data, asked_of(options))
+        problem = read(options.data, asked := asked_of(options))
+        # A cost may be the same for all rows, though a feature may not.
+        same = [text for text in given_costs(options).values() if left_out(text, SAME_VALUE) in problem.notes]
+        if same:
+            problem = read(options.data, asked | {"kinds": {**(asked["kinds"] or {}), **dict.fromkeys(same, "cost")}})
     costs = costs_of(options, problem)
     columns = [cost for cost in costs.values() if isinstance(cost, str)]
-    problem = audited(problem, [*(options.keep_column or ()), *columns], options.time_column, plan.folds)
+    problem = audited(problem, options.keep_column or (), options.time_column, plan.folds, columns)
+    if "decision" in plan.strategies:
+        problem = replace(problem, findings=(*problem.findings, *unknown_costs(problem, columns)))
     others = others and replace(others, problem=problem)
     test = None if options.test is None else read_test(options.test, problem, asked_of(options))
     if costs:
@@ -423,7 +447,7 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
 
 def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
     """The costs that the options give by their cells, numbers or columns; ValueError for what they exclude."""
-    given = {cell: text for cell in ("tp", "fp", "fn", "tn") if (text := getattr(options, f"{cell}_cost")) is not None}
+    given: dict[str, Any] = {**given_costs(options)}
     if not given:
         return {}
     odd = [name for name in ("loss", "memory") if getattr(options, name) is not None]
@@ -439,6 +463,17 @@ def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
             known = f"of {problem.name}, which has {some(numbers)}" if numbers else f"; {problem.name} has none"
             raise ValueError(f"--{cell}-cost must be a number or a column of numbers {known}; got {cost!r}.")
     return given
+
+
+def unknown_costs(problem: Problem, columns: Sequence[str]) -> list[Finding]:
+    """What is said of columns of costs with gaps, which keep rows from being decided by their own costs."""
+    found, n = list[Finding](), len(problem.y)
+    for name in dict.fromkeys(columns):
+        gaps = int(np.isnan(problem.X[:, list(problem.features).index(name)]).sum())
+        words = f"Column {name!r} lacks the cost of {gaps:,} of {n:,} rows, so rows are not decided by their own costs"
+        words = f"{words}, which must all be known."
+        found += [Finding("costs", (name,), gaps, "none", words)] if gaps else []
+    return found
 
 
 def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:

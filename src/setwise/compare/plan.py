@@ -15,6 +15,7 @@ from functools import cache, reduce
 from importlib import import_module
 from typing import Any, final
 
+import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -31,6 +32,7 @@ from setwise.decisions.task import Task
 from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.base_models import RESPONSE_METHODS, array_pipeline
 from setwise.estimators.selection.choice import Candidate, chosen_of, judge
+from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.floors import FlooredThreshold, NearestThreshold
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.strategies import ScoreOrder, SingleThreshold, Strategy
@@ -146,10 +148,10 @@ class NamedLoss:
         """Whether the loss reads scores, of which only the order counts, so that no threshold occurs in it."""
         return self.loss.reads == "scores"
 
-    def on(self, X: Any) -> Loss:
-        """The loss of the rows X, as it is reported; costs of each row are those of 1,000 rows."""
-        loss = self.loss.reported
-        return loss.read(X).times(1000.0 / X.shape[0]) if isinstance(loss, RowCosts) else loss
+    def on(self, X: Any, groups: Any = None) -> Loss:
+        """The loss of the rows X, as it is reported; the mean over groups is the cost of 1,000 rows with costs."""
+        loss, sets = self.loss.reported, 1 if groups is None else len(np.unique(groups))
+        return loss.read(X).times(1000.0 * sets / X.shape[0]) if isinstance(loss, RowCosts) else loss
 
     def shown(self, loss: float) -> float:
         """The figure that is shown for a value of the loss."""
@@ -418,6 +420,9 @@ def shared_words(problem: Problem) -> list[str]:
     ]
 
 
+TRIED: Mapping[str, type[Strategy]] = {**STRATEGIES, CostWeight.name: CostWeight}
+"""The strategies by their names; weights by costs are for costs of each row alone."""
+
 Key = tuple[str, str]
 """A way to get predictions: the names of the base model and of the strategy."""
 
@@ -485,7 +490,7 @@ class Plan:
         for c in self.grid:
             as_number(c, "a constant of grid", low=0.0, open_low=True)
         own = [one for one in self.bases if ":" in str(one)] if isinstance(self.bases, tuple) else []
-        for name, known in (("bases", [*BASES, *own]), ("strategies", list(STRATEGIES))):
+        for name, known in (("bases", [*BASES, *own]), ("strategies", list(TRIED))):
             held = getattr(self, name)
             if not isinstance(held, tuple) or not all(isinstance(one, str) and one in known for one in held):
                 raise ValueError(f"{name} must be names among {', '.join(known)}; got {shown(held)}.")
@@ -508,7 +513,7 @@ class Plan:
         if self.floor is not None:
             return NearestThreshold(self.floor), *self.floor.decisions
         names = dict.fromkeys(("as_it_is", "threshold", *self.strategies))
-        return tuple(STRATEGIES[name]() for name in names if (base, name) not in self.skipped)
+        return tuple(TRIED[name]() for name in names if (base, name) not in self.skipped)
 
     def kept(self, base: str, task: Task) -> tuple[Strategy, ...]:
         """The strategies that are tried over a base model for a task; under floors those that are for its loss."""

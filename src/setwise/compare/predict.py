@@ -4,6 +4,7 @@ import csv
 import io
 from argparse import Namespace
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,12 @@ def rows_for(
         rows = load_numbered(data, model.n_features, group, model.first)
         return rows, rows.X
     table = data if isinstance(data, Columns) else table_in(data, sep, code)
-    rows = rows_of(table, model.columns, group, as_names_of_columns(keep, "keep") or ())
+    read = [column for column, unread in zip(model.columns, model.unread, strict=True) if not unread]
+    rows = rows_of(table, read, group, as_names_of_columns(keep, "keep") or ())
+    if len(read) < len(model.columns):
+        X = np.full((table.rows, len(model.columns)), np.nan)
+        X[:, np.logical_not(model.unread)] = rows.X
+        rows = replace(rows, X=X)
     return rows, frame_of(table, model.columns) if model.fitted_to == "frame" else rows.X
 
 

@@ -18,7 +18,7 @@ from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
 from setwise.core.checks import Ints, as_array, as_labels, as_reals, shown
 from setwise.datasets import Data, early_detection, load_rows, load_table
-from setwise.datasets.columns import Column, Word, some, word
+from setwise.datasets.columns import Column, Cost, Word, some, word
 from setwise.datasets.files import as_names_of_columns
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.sets import as_ids, as_row_weights, group
@@ -65,7 +65,7 @@ class Finding:
 
     Attributes
     ----------
-    kind : ``"twins"``, ``"running number"``, ``"label"``, ``"empty"``, ``"sentinel"`` or ``"time"``
+    kind : ``"twins"``, ``"running number"``, ``"label"``, ``"empty"``, ``"sentinel"``, ``"costs"`` or ``"time"``
     columns : the names of the columns that it is about; () for all of them
     rows : the number of rows that it is about
     action : ``"left out"``, ``"kept together"``, ``"ordered"``, or ``"none"``, where it is only said
@@ -208,13 +208,27 @@ class Problem:
             dropped = as_names_of_columns(self.origin.asked.get("drop"), "drop") or ()
             # A reader drops a text, and none of its words alone.
             texts = {column.name: column.text for column in self.columns if isinstance(column, Word)}
-            asked = {**self.origin.asked, "drop": [*dropped, *dict.fromkeys(texts.get(name, name) for name in names)]}
-            origin = replace(self.origin, asked=asked, ids=(*self.origin.ids, *ids))
-            code = tuple(origin.line if line == self.origin.line else line for line in self.code)
-            return replace(part, code=code, origin=origin)
+            part = part._read_with(drop=[*dropped, *dict.fromkeys(texts.get(name, name) for name in names)])
+            assert part.origin is not None
+            return replace(part, origin=replace(part.origin, ids=(*self.origin.ids, *ids)))
         out = np.setdiff1d(np.arange(self.X.shape[1]), keep).tolist()
         lines = ("import numpy as np", f"X = np.delete(X, {out}, axis=1)") if self.code else ()
         return replace(part, code=(*self.code, *lines), places=keep if self.places is None else self.places[keep])
+
+    def with_costs(self, names: Sequence[str]) -> "Problem":
+        """The problem whose numbers of these names are costs, and no features; its code reads them so too."""
+        if self.origin is None or not names:
+            return self
+        columns = tuple(Cost(**vars(one)) if one.name in names else one for one in self.columns)
+        kinds = {**(self.origin.asked.get("kinds") or {}), **dict.fromkeys(names, "cost")}
+        return replace(self._read_with(kinds=kinds), columns=columns)
+
+    def _read_with(self, **asked: Any) -> "Problem":
+        """The problem whose origin and code have other arguments of the reader."""
+        assert self.origin is not None
+        origin = replace(self.origin, asked={**self.origin.asked, **asked})
+        code = tuple(origin.line if line == self.origin.line else line for line in self.code)
+        return replace(self, code=code, origin=origin)
 
     def outer_folds(self, rows: SelectionProblem, k: int, seed: int) -> Folds:
         """The training and test rows of k outer folds: random ones, or later and later ones where rows have times."""

@@ -33,6 +33,7 @@ from setwise.datasets.columns import Category
 from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task, compared
 from setwise.estimators.selection.choice import Candidate, choose, chosen_of, errors_needed, judge
+from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.selection.problem import SelectionProblem as Rows
 from setwise.estimators.selection.strategies import OwnPrediction, Rule
@@ -171,6 +172,9 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
         found = [source(one) for one in (plan.floor, *plan.floor.decisions) if one.name in (plan.floor.name, key[1])]
         strategy = ", ".join(text for text, _ in found)
         more += [line for _, needed in found for line in needed]
+    if key[1] == CostWeight.name:
+        strategy, lines_of = source(CostWeight())
+        more += lines_of
     if is_own_loss(measured.name):
         loss, lines_of = import_of(measured.name)
         more += lines_of
@@ -217,8 +221,9 @@ def recommendation_of(
     named = coefficients(fitted, problem) if key[0] == FIRST and (threshold is not None or measured.orders) else None
     code = code_of(key, constant, problem, measured, plan)
     labels = response.labels if measured.orders else rule.for_rows(task.loss).labels(responses.held_out())
+    weight = 1.0 if isinstance(rule.weight, RowCosts) else rule.weight
     return Recommendation(
-        key, constant, threshold, rule.weight, response.probability, flat, named, code, fitted, rule.joint, labels
+        key, constant, threshold, weight, response.probability, flat, named, code, fitted, rule.joint, labels
     )
 
 

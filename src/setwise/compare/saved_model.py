@@ -34,9 +34,10 @@ from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit,
 from setwise.core.exceptions import Refusal
 from setwise.core.files import in_line, written_whole
 from setwise.core.pages import OWN_MODEL
-from setwise.datasets.columns import Column, Number, Truth, optional, some, word
+from setwise.datasets.columns import Column, Cost, Number, Truth, optional, some, word
 from setwise.datasets.files import as_path
 from setwise.estimators.base import warn_of_version
+from setwise.estimators.selection.decision import RowCostRule
 
 RESPONSES = ("predict_proba", "decision_function", "predict")
 
@@ -165,6 +166,12 @@ class SavedModel:
             if self.fitted_to != "codes":
                 way_out = "give save_model the table that it was fitted to"
             raise Refusal(f"{name} cannot be saved: {why}; {way_out}.", OWN_MODEL) from None
+
+    @property
+    def unread(self) -> list[bool]:
+        """For each column whether it is not read: a cost, unless each row is decided by its own costs."""
+        by_costs = self.response == "predict" and isinstance(getattr(self.estimator, "rule_", None), RowCostRule)
+        return [isinstance(column, Cost) and not by_costs for column in self.columns]
 
     def decide(self, X: Any, groups: NDArray[Any] | None = None) -> tuple[Labels, Scores | None]:
         """The labels 0 and 1 of the rows of X, (n,) or (n, p), and the scores of label 1 in the same shape, or None.

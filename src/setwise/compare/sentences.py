@@ -11,17 +11,17 @@ import numpy as np
 from setwise.compare.answer import Answer, CandidateResult, PairedDifference
 from setwise.compare.fits import rows_of
 from setwise.compare.floor_sentences import expected, floor_gain, floor_warnings, price, shares_text
-from setwise.compare.plan import PLAIN, Key, NamedLoss, base_model
+from setwise.compare.plan import PLAIN, TRIED, Key, NamedLoss, base_model
 from setwise.compare.problem import Origin, Problem
 from setwise.compare.text import between, figure, grid, listed, percent, threshold_text
 from setwise.core.checks import Bools, Values
 from setwise.datasets.columns import Date
-from setwise.estimators.selection import STRATEGIES, Strategy
+from setwise.estimators.selection import Strategy
 from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
 from setwise.estimators.selection.strategies import ScoreOrder
 from setwise.losses.row_costs import RowCosts
 
-WAYS: Mapping[str, type[Strategy]] = {**STRATEGIES, ScoreOrder.name: ScoreOrder}
+WAYS: Mapping[str, type[Strategy]] = {**TRIED, ScoreOrder.name: ScoreOrder}
 """The classes of strategies by their short names; each has its own words."""
 
 
@@ -126,9 +126,9 @@ def refusals(found: Answer) -> list[str]:
 def foreign(problem: Problem, measured: NamedLoss) -> tuple[str, ...]:
     """The strategies that are made for other kinds of data or of measures."""
     if measured.orders:
-        return tuple(STRATEGIES)
+        return tuple(TRIED)
     task = rows_of(problem, measured).task
-    return tuple(name for name, kind in STRATEGIES.items() if kind().refuses_data(task))
+    return tuple(name for name, kind in TRIED.items() if kind().refuses_data(task))
 
 
 def on_other_rows(found: Answer) -> list[str]:

@@ -194,7 +194,7 @@ def tune(
     assert scores is not None
     layout: Any = average
     problem = problem_of(
-        scores.reshape(n, -1), y, measured.on(costs), groups=rows.groups, sample_weight=sample_weight,
+        scores.reshape(n, -1), y, measured.on(costs, rows.groups), groups=rows.groups, sample_weight=sample_weight,
         average=layout, pos_label=None if held.many else 1,
     )  # fmt: skip
     at, judged = _chosen(problem, scores, held, floor)

@@ -227,7 +227,7 @@ def _noisy(cells: Values, columns: Sequence[Column]) -> Ints:
     the nearest one is by chance.
     """
     n, none = len(cells), np.empty((2, 0), np.int64)
-    numbers = [not columns or type(column) is Number for column in columns or cells.T]
+    numbers = [not columns or isinstance(column, Number) for column in columns or cells.T]
     ranked = [rankdata(cell) for cell, asked in zip(cells.T, numbers, strict=True) if asked]
     ranked = [ranks for ranks in ranked if len(np.unique(ranks)) >= FINE * n]
     if len(ranked) < LEAST or n < ASKED:

@@ -235,7 +235,6 @@ def written(text: str) -> tuple[str, str, str] | None:
     return "".join(signs), found["digits"], units[0] or units[1] or ""
 
 
-@final
 @dataclass(frozen=True)
 class Number(Column):
     """A column of finite numbers; each is itself.
@@ -284,6 +283,14 @@ class Number(Column):
         if found is None or found[2] != self.unit or not _form(self.decimal, self.thousands).fullmatch(found[1]):
             return ""
         return found[0] + found[1].replace(self.thousands, "").replace(",", ".")
+
+
+@final
+@dataclass(frozen=True)
+class Cost(Number):
+    """A column of numbers that are costs of the rows, and no feature: base models do not see it."""
+
+    kind: ClassVar[str] = "cost"
 
 
 @final
@@ -470,7 +477,7 @@ ABSENT = frozenset(
 FEW = 0.1
 """The largest share of the distinct values of a column that a single word may be, if it is a gap among numbers."""
 
-KINDS = ("number", "category", "date", "text", "id")
+KINDS = ("number", "category", "date", "text", "id", "cost")
 """The kinds that may be asked for."""
 
 
@@ -487,6 +494,10 @@ def column_of(
     missing : further words for gaps
     kind : the kind that is asked for, one of :data:`KINDS`; None looks for it
     """
+    if kind == "cost":
+        looked = column_of(name, cells, decimal_comma, missing)
+        numbers = looked if isinstance(looked, Number) else column_of(name, cells, decimal_comma, missing, "number")
+        return None if numbers is None else Cost(**vars(numbers))
     gaps = tuple(dict.fromkeys(missing))
     if not isinstance(cells, Texts) and kind in (None, "number"):
         if cells.dtype.kind == "b":
@@ -614,6 +625,9 @@ class Columns:
 LIKE_AN_ID = "it is text of which no value occurs twice, as an id is; its words count as kind text"
 """Why a column is left out whose words say nothing about other rows."""
 
+SAME_VALUE = "it holds the same value in every row"
+"""Why a column is left out that may still be a cost."""
+
 Raw = tuple[NDArray[np.float64], tuple[Column, ...], tuple[str, ...], tuple[str, ...]]
 
 
@@ -661,7 +675,7 @@ def _useless(column: Column, codes: NDArray[np.float64]) -> str:
     if codes.min() == codes.max():
         # Larger whole numbers may differ where float64 does not.
         large = abs(codes.max()) >= 2.0**53
-        return "its numbers differ in no more than the last digits" if large else "it holds the same value in every row"
+        return "its numbers differ in no more than the last digits" if large else SAME_VALUE
     known = codes[~np.isnan(codes)]
     if isinstance(column, Category) and 1 < len(known) == len(column.words):
         return LIKE_AN_ID

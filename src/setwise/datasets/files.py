@@ -16,7 +16,7 @@ from setwise.core.checks import Ints, as_choice, as_count, as_flag, as_kind, as_
 from setwise.core.exceptions import Refusal
 from setwise.core.files import visible_errors
 from setwise.core.pages import LARGE_FILES
-from setwise.datasets.columns import KINDS, Column, Columns, raw_features, refuse_missing, some, word
+from setwise.datasets.columns import KINDS, Column, Columns, Cost, raw_features, refuse_missing, some, word
 from setwise.datasets.formats import features_and_groups, read_arrays, read_svmlight, target_of
 from setwise.datasets.tables import ParquetTable, read_csv, read_parquet
 
@@ -208,8 +208,9 @@ def load_table(
     ----------
     path : the path of a local file
     target, group, positive, drop : as in :func:`load`
-    kinds : the kinds of some columns by name: ``"number"``, ``"category"``, ``"date"``, ``"text"``, or ``"id"`` for one
-        that is left out; the others are looked for
+    kinds : the kinds of some columns by name: ``"number"``, ``"category"``, ``"date"``, ``"text"``, ``"id"`` for one
+        that is left out, or ``"cost"`` for numbers that are costs of the rows and no feature: ``TableEncoder`` leaves
+        them out. The others are looked for
     missing : further words for gaps among features, a text or a list
     sep : what parts the cells of a text table, as ``";"``; None looks for it
     encoding : the encoding of a text table, as ``"cp1252"``; None looks for it
@@ -305,7 +306,7 @@ def of_columns(table: Columns, asked: Request) -> Data:
     X, columns, notes, ids = raw_features(table, names, asked.kinds, asked.missing) if asked.raw else (None, (), (), ())
     notes = (*table.notes, *notes)
     features = tuple(column.name for column in columns) if asked.raw else names
-    if not features:
+    if not features or (asked.raw and all(isinstance(column, Cost) for column in columns)):
         raise ValueError(" ".join([f"{path.name} has no column left for features.", *notes]))
     X = table.numbers(names) if X is None else X
     groups = None if asked.group is None else table.ids(asked.group)

@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from setwise.core.checks import LARGEST_COUNT, as_choice, as_count, as_kind, as_number, shown
-from setwise.datasets.columns import Category, Column, Date, Word
+from setwise.datasets.columns import Category, Column, Cost, Date, Word
 from setwise.estimators.base import with_parameters
 
 LARGEST_TREE = 254
@@ -172,12 +172,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         NotFittedError : before ``fit``
         """
         check_is_fitted(self)
-        parts = [(part, [self.columns[i] for i in places]) for _, part, places in self.encoder_.transformers_]
+        held = [(part, places) for _, part, places in self.encoder_.transformers_ if part != "drop"]
+        parts = [(part, [self.columns[i] for i in places]) for part, places in held]
         return np.array([name for part, columns in parts for name in _names(part, columns)], dtype=object)
 
     def _word_places(self) -> list[int]:
-        """The places of the categories among the columns of X, which hold codes of words."""
-        return _split(_as_columns(self.columns))[1]
+        """The places among the columns of X of codes of words, and of costs: no numbers for a linear model on top."""
+        return [i for i, column in enumerate(_as_columns(self.columns)) if isinstance(column, Category | Cost)]
 
     def _checked(self, X: Any, reset: bool) -> NDArray[np.float64]:
         X = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
@@ -231,9 +232,9 @@ def _as_columns(columns: Any) -> Sequence[Column]:
 
 
 def _split(columns: Sequence[Column]) -> tuple[list[int], list[int]]:
-    """The places of what is a number by nature, and those of the categories; words of texts are neither."""
+    """The places of what is a number by nature, and those of the categories; words of texts and costs are neither."""
     is_category = [isinstance(column, Category) for column in columns]
-    numbers = [i for i, column in enumerate(columns) if not isinstance(column, Category | Word)]
+    numbers = [i for i, column in enumerate(columns) if not isinstance(column, Category | Word | Cost)]
     return numbers, [i for i, yes in enumerate(is_category) if yes]
 
 

@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.checks import Ints, Values, shown
+from setwise.core.checks import Bools, Ints, Values, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import MEASURE_COST, ROW_COSTS
@@ -150,15 +150,10 @@ def problem_of(
     weight = None if sample_weight is None else as_row_weights(sample_weight, n)
     classes = labels_of(y, target, pos_label)
     if target.ndim == 2 and target.shape[1] > 1:
-        if isinstance(loss, RowCosts) and loss.by_class is None:
-            raise Refusal(
-                f"MeasureClassifier refuses {loss!r} for a label matrix: costs that differ from row to row, and those "
-                "of right decisions, are for y (n,). Use RowCosts(fp=5, fn=2), or fit a model for each label.",
-                ROW_COSTS,
-            )
         # This checks the labels; the sets are made anew for each part of the rows.
         group_matrix(target, None, average, classes)
         truth = target.astype(np.float64) == 1.0
+        _check_costs(loss, truth)
         return SelectionProblem(
             X, truth.astype(np.int64), classes, 1, Task(truth, loss, None, average), ids, weight, groups
         )
@@ -172,11 +167,21 @@ def problem_of(
     target = target.ravel()
     truth = np.asarray(target == classes[1], dtype=np.bool_)
     task = Task(truth, loss, ids, "samples", weight)
-    if isinstance(loss, RowCosts):
-        # Here rows have the numbers that the user gave them.
-        loss.of_labels(truth)
+    _check_costs(loss, truth)
     if ids is None or loss.of_one_batch(task.sets):
         loss.check(task.sets)
     if weight is not None:
         task.set_loss.bind(task.sets)
     return SelectionProblem(X, target, np.unique(classes), classes.tolist()[1], task, ids, weight, groups)
+
+
+def _check_costs(loss: Loss, truth: Bools) -> None:
+    """Raise for costs that do not fit the labels; here rows have the numbers that the user gave them."""
+    if isinstance(loss, RowCosts) and truth.ndim == 1:
+        loss.of_labels(truth)
+    elif isinstance(loss, RowCosts) and loss.by_class is None:
+        raise Refusal(
+            f"MeasureClassifier refuses {loss!r} for a label matrix: costs that differ from row to row, and those of "
+            "right decisions, are for y (n,). Use RowCosts(fp=5, fn=2), or fit a model for each label.",
+            ROW_COSTS,
+        )

@@ -128,7 +128,9 @@ def foreign(problem: Problem, measured: NamedLoss) -> tuple[str, ...]:
     if measured.orders:
         return tuple(TRIED)
     task = rows_of(problem, measured).task
-    return tuple(name for name, kind in TRIED.items() if kind().refuses_data(task))
+    by_costs = isinstance(measured.loss, RowCosts)
+    # Weights by costs are for costs alone, which need not be asked of it.
+    return tuple(n for n, kind in TRIED.items() if (not by_costs and n == "cost_weight") or kind().refuses_data(task))
 
 
 def on_other_rows(found: Answer) -> list[str]:

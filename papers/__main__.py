@@ -1,6 +1,7 @@
 """The command line of a clone, from its root: ``python -m papers [NAME] [--data FOLDER]``."""
 
 import argparse
+import contextlib
 import sys
 import time
 from collections.abc import Sequence
@@ -45,9 +46,8 @@ def _run(options: argparse.Namespace) -> int:
     settings = Settings(options.quick, data_folder(options.data), options.seed, options.out)
     # A folder that cannot be written shows before the work, not after it.
     options.out.mkdir(parents=True, exist_ok=True)
-    line = ProgressLine(experiment.steps(settings), experiment.name)
-    outcome = experiment.run(settings, line.advance)
-    line.close()
+    with contextlib.closing(ProgressLine(experiment.steps(settings), experiment.name)) as line:
+        outcome = experiment.run(settings, line.advance)
     files = write_outcome(options.out, experiment, settings, outcome)
     print(outcome.text(experiment))
     names = ", ".join(file.name for file in files)

@@ -306,7 +306,7 @@ def _compare(options: argparse.Namespace) -> int:
     from setwise.compare.command import compare_command
 
     begin = time.perf_counter()
-    sections, files, failed = compare_command(options, _note)
+    sections, files, failed = compare_command(options)
     print("\n\n".join(sections))
     if files:
         page, results = files

@@ -68,6 +68,10 @@ class Costs:
             return 0.0
         return FITS.get(name, 0.0) * self.fits(base, plan) + SECONDS.get(name, OTHERS) * self.rows * self.labels
 
+    def judged(self, base: str, plan: Plan) -> float:
+        """Of the strategies over a base model that are never left out."""
+        return sum(self.step((base, one.name), plan) for one in plan.tried(base) if one.name in ALWAYS)
+
     def expected(self, plan: Plan) -> float:
         """Of a plan: each of k outer folds repeats the choice on ``1 - 1/k`` of the rows."""
         outer = plan.folds if plan.outer is None else plan.outer

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -251,9 +251,7 @@ class ComparisonTask(NamedTuple):
     others: OtherRows | None = None
 
 
-def compare_command(
-    options: Namespace, say: Callable[[str], None]
-) -> tuple[list[str], list[Path], list[tuple[str, Exception]]]:
+def compare_command(options: Namespace) -> tuple[list[str], list[Path], list[tuple[str, Exception]]]:
     """Compare all ways on a file, or on the bundled problems; returns texts to print, the files of the report, and what
     could not be written after the work, each with its error.
 
@@ -269,10 +267,18 @@ def compare_command(
     # A folder that may not be replaced, or takes no files, is refused before the work, not after it.
     check_folder(options.out)
     try_place(next(folder for folder in (options.out, *options.out.parents) if folder.exists()) / "report.html")
+    with contextlib.closing(ProgressLine(0, "compare")) as line:
+        return _compared(options, plan, line, begin)
+
+
+def _compared(
+    options: Namespace, plan: Plan, line: ProgressLine, begin: float
+) -> tuple[list[str], list[Path], list[tuple[str, Exception]]]:
+    line.advance("reading the rows", 0)
     work = work_of(options, plan)
     for one in work:
         for finding in one.problem.findings:
-            say(finding.sentence)
+            line.say(finding.sentence)
         if options.save is not None and len(one.measures) > 1:
             raise ValueError("--save takes the model of one measure; name one loss.")
         if options.average is not None and not one.problem.many:
@@ -288,7 +294,8 @@ def compare_command(
         budget = options.time_budget
         if budget is None and options.data is not None and options.plan is None:
             budget = QUICK_BUDGET if options.quick else BUDGET
-        found = run(work, options, budget, say, kept, time.perf_counter() - begin)
+        found = run(work, options, budget, line, kept, time.perf_counter() - begin)
+        line.advance("the report" if options.save is None else "the model and the report", 0)
         files, failed = list[Path](), list[tuple[str, Exception]]()
         if options.save is not None:
             with _kept_going(failed, "the model is not saved"):
@@ -297,6 +304,7 @@ def compare_command(
         title = f"setwise compare: {work[0].problem.name if options.data else 'bundled problems'}"
         with _kept_going(failed, "the report is not written"):
             files = write_report(options.out, found, title, time.perf_counter() - begin, options.command)
+        line.advance("done", line.total - line.done)
         return [section(answer, options.verbose) for answer in found], files, failed
 
 
@@ -327,11 +335,11 @@ def run(
     work: Sequence[ComparisonTask],
     options: Namespace,
     budget: float | None,
-    say: Callable[[str], None],
+    line: ProgressLine,
     kept: OpenCheckpoint | None = None,
     spent: float = 0.0,
 ) -> list[Answer]:
-    """Plan by the sizes of the problems, say what is left out, and run every comparison.
+    """Plan by the sizes of the problems, say what is left out on the line of progress, and run every comparison.
 
     The plan is that of the whole budget; of its seconds so many are ``spent``.
     """
@@ -355,11 +363,11 @@ def run(
         expected += costs.expected(own)
         plans.append((one, own, notes))
     most = "" if budget is None else f", and {budget:g} s at most"
-    say(f"This takes {seconds_text(expected)} on a usual machine{most}.")
+    line.say(f"This takes {seconds_text(expected)} on a usual machine{most}.")
     for _, _, notes in plans:
         for note in notes:
-            say(note)
-    line = ProgressLine(sum(own.steps(one.problem, len(one.measures)) for one, own, _ in plans), "compare")
+            line.say(note)
+    line.total = sum(own.steps(one.problem, len(one.measures)) for one, own, _ in plans) + 1
 
     found: list[Answer] = []
     for k, (one, own, notes) in enumerate(plans):
@@ -371,10 +379,6 @@ def run(
         tell = line.say if options.data is not None else None
         rest = None if share is None else max(share - spent / len(work), 1e-9)
         found += compare(one.problem, one.measures, own, advance, one.test, notes, rest, place, one.others, tell)
-    if line.done < line.total:
-        # What the budget has cut is not done by anybody.
-        line.advance("done", line.total - line.done)
-    line.close()
     return found
 
 

@@ -92,6 +92,7 @@ def decide(fits: Fits, measured: NamedLoss, plan: Plan, admits: Admits | None = 
     """
     task, reference = judged_by(fits.rows, measured), plan.reference(measured)
     where = f"{fits.where}, {measured.title}"
+    fits.advance(f"{where}: thresholds", 0)
     sources = fits.best(task, reference)
     if measured.orders:
         candidates, chosen = order_of(sources.tuned, task)

@@ -174,6 +174,8 @@ class _Choice:
         self._fits, self._problem, self._costs, self._clock = fits, problem, costs, clock
         self.plan, self.cut = plan, list[str]()
         self._whole, self._gone = plan, list[Key]()
+        # The seconds on a usual machine of what is never left out over the base models that are fitted.
+        self._room = 0.0
         # All outer folds have room beside the choice on all rows, so that a slow one costs one of them and not all.
         outer = plan.folds if plan.outer is None else plan.outer
         self._share = END / (1.0 + (1.0 - 1.0 / plan.folds) * outer)
@@ -223,12 +225,12 @@ class _Choice:
         """Fit the base models; the first two with one constant each in any case that ends within the budget."""
         plan, made = self.plan, dict[str, list[float | None]]()
         for base, constant in plan.order(self._problem):
-            usual = self._costs.fits(base.name, plan)
-            early = len(made) < 2 and base.name not in made
-            if made and not self._clock.has(self._clock.expects(usual), END if early else self._share):
+            usual, new = self._costs.fits(base.name, plan), base.name not in made
+            early, room = len(made) < 2 and new, self._room + (self._costs.judged(base.name, plan) if new else 0.0)
+            if made and not self._clock.has(self._clock.expects(usual + room), END if early else self._share):
                 self._fits.advance("", 1)
                 continue
-            source = self._fits.add(base, constant)
+            source, self._room = self._fits.add(base, constant), room
             # The first fits start processes too, and those of a checkpoint take no time.
             if made and source.seconds:
                 self._clock.done(usual, source.seconds)
@@ -258,7 +260,8 @@ class _Choice:
         """Whether a strategy over a base model has room."""
         usual = self._costs.step((base, strategy), self.plan)
         # What is refused takes no time.
-        if strategy in ALWAYS or not usual or self._clock.has(self._clock.expects(usual), self._share):
+        room = self._clock.expects(usual + self._room)
+        if strategy in ALWAYS or not usual or self._clock.has(room, self._share):
             return True
         self._gone.append((base, strategy))
         return False

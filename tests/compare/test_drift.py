@@ -92,6 +92,30 @@ def test_each_planted_fault_is_told_once(n, m):
     assert found == f"100.0 % of the rows are labelled yes, and {100 * labels.mean():.1f} % were in the training."
 
 
+@pytest.mark.parametrize(("n", "m"), [(300, 30), (300, 3000), (3000, 30)])
+def test_times_of_day_that_are_cut_off_are_told(n, m):
+    def found(old, new):
+        training = TrainingRows.of(old[:, None], (Date("at"),), None, np.zeros(n))
+        return training.differences(new[:, None], (Date("at"),), ["at"], np.zeros(m), ("0", "1"))
+
+    for seed in range(50):
+        # a fifth of the times are midnight, or all but a fifth, or all times are one of the hours from 12 to 14
+        rng = np.random.default_rng(seed)
+        days, hours = 18_000 + rng.integers(0, 730, n + m), rng.integers(0, 86_400, n + m) / 86_400
+        for share in (0, 0.2, 0.8, 1):
+            times = np.where(rng.random(n + m) < share, days, days + hours)
+            assert found(times[:n], times[n:]) == []
+        hours = days + rng.integers(12, 15, n + m) / 24
+        assert found(hours[:n], hours[n:]) == []
+        # the rows of one day have times enough
+        assert found(hours[:n], 18_100 + hours[n:] % 1) == []
+    cut, times = days + 0.5, days + rng.permutation(n + m) / (n + m)
+    (says,) = found(times[:n], cut[n:])
+    assert says.startswith("Column 'at' has the time 12:00 in all of its cells, and other times in at least ")
+    (says,) = found(cut[:n], times[n:])
+    assert says.startswith("Column 'at' has the time 12:00 in all of the training, and other times in ")
+
+
 def test_days_that_follow_the_training_are_no_fault():
     X, labels = made(2000, 0)
     rows, called = made(500, 1)

@@ -102,6 +102,63 @@ def test_dates_are_days_since_1970(write, cells, form, days):
         assert "same value" in data.notes[0]
 
 
+HOURS = np.arange("2024-02-01T22:00:30", "2024-02-04", dtype="datetime64[h]").astype("datetime64[s]") + 30
+SECONDS = HOURS.astype(int)
+
+
+@pytest.mark.parametrize(
+    ("cells", "form"),
+    [
+        (SECONDS, "Unix time"),
+        (SECONDS * 10**3, "Unix time"),
+        (SECONDS * 10**6, "Unix time"),
+        (SECONDS * 10**9, "Unix time"),
+        (SECONDS + 0.25, "Unix time"),
+        ([f"{time:%Y%m%d%H%M%S}" for time in HOURS.tolist()], "%Y%m%d%H%M%S"),
+        ([f"{time:%Y%m%d%H%M}" for time in HOURS.tolist()], "%Y%m%d%H%M"),
+        ([f"{time:%Y%m%d}.0" for time in (HOURS + 86_400 * np.arange(len(HOURS))).tolist()], "%Y%m%d"),
+    ],
+)
+def test_numbers_that_may_be_times_are_said_and_read_where_they_are_asked_for(write, cells, form):
+    rows = "".join(f"{cell},{i % 7},{i % 2}\n" for i, cell in enumerate(cells))
+    path = write(f"seen at,k,y\n{rows}0,1,1\n,1,0\n")
+    (note,) = load_table(path, "y").notes
+    first, adds = ("2024-02-01", "weekday") if form == "%Y%m%d" else ("2024-02-01 22:00", "weekday and hour")
+    assert f" is {first}, write --kind 'seen at=date', which adds its {adds}." in note
+    data = load_table(path, "y", kinds={"seen at": "date"}, missing="0")
+    assert data.columns[0] == Date("seen at", form, missing=("0",))
+    days = SECONDS / 86_400 if form != "%Y%m%d" else SECONDS // 86_400 + np.arange(len(HOURS))
+    np.testing.assert_allclose(data.X[:-2, 0], days, rtol=0, atol=31 / 86_400 if form == "%Y%m%d%H%M" else 1e-5)
+    assert np.isnan(data.X[-2:, 0]).all()
+    np.testing.assert_array_equal(load_rows(path, data.columns).X, data.X)
+    with pytest.raises(
+        ValueError, match=f"column 'seen at' of t.csv holds '0' in row .*, and it must .* form, {form};"
+    ):
+        load_table(path, "y", kinds={"seen at": "date"})
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("phone", 1_510_000_000 + 77_777 * np.arange(300)),
+        ("customer_id", SECONDS),
+        ("customerId", SECONDS),
+        ("account", 1_000_000_000 + 3_333_333 * np.arange(300)),
+        ("x", 1_000_000_000 + 3_333_333 * np.arange(300)),
+        ("call", 2_120_000_000 + 33_333 * np.arange(300)),
+        ("one day", 1_700_000_000 + np.arange(300)),
+        ("population", 10_000_000 + 3_333_333 * np.arange(300)),
+        ("barcode", 1_700_000_000_000 + 77_777_777 * np.arange(300)),
+        ("tweet", 10**18 + 10**15 * np.arange(800)),
+        ("invoice", 20_240_001 + np.arange(300)),
+        ("receipt", 202_401_000_000 + np.arange(300)),
+    ],
+)
+def test_other_large_numbers_are_not_taken_for_times(write, name, cells):
+    rows = "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells))
+    assert load_table(write(f"{name},y\n{rows}"), "y").notes == ()
+
+
 def test_an_order_of_day_and_month_that_is_not_told_is_said(write):
     data = load_table(write("d,y\n01/02/2020,0\n03/04/2020,1\n"), "y")
     says = "no date in it tells the order. If days come first, write them as 2024-12-31."

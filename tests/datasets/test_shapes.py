@@ -165,7 +165,8 @@ def test_what_is_not_usual_is_said(tmp_path, form, says):
         ("x,y\n1,0\n2,1,7\n", "row 2 .line 3. of t.csv has 3 fields and the header has 2"),
         ("x,y\na,1,0\n2,1\n", "row 2 .line 3. of t.csv has 2 fields and the header has 3"),
         ("# a\n\nx,y\n1,0\n# b\n2\n", "row 2 .line 6. of t.csv has 1 fields and the header has 2"),
-        ("x,y\n1,0\n# b, c, d\n2,1\n", "row 2 .line 3. of t.csv has 3 fields and the header has 2"),
+        ("x,y\n1,0\n# b, c, d\n2,1\n", "row 2 .line 3. of t.csv has 3 fields and the header has 2: it begins with #"),
+        ("# a\n\nx,y\n1,0\n# b\n2,1\n# end, 2\n", "row 3 .line 7. of t.csv begins with '# end', as a comment does"),
         ('x,y\n1,0\n"2,1\n', "t.csv is not a text table: a quoted cell does not end"),
         ("x,y\n", "t.csv must have a line of column names and at least one row"),
         ("\n\n", "t.csv must have a line of column names and at least one row"),
@@ -195,11 +196,45 @@ def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, text, say
         ([f"{i % 35}. März 2020" for i in range(40)], "holds words like '0. März 2020'. If these are dates or num"),
         ([f"{i % 35}h 5m" for i in range(40)], "is read as text: it holds words like '0h 5m'. If these are dates or"),
         ([f"~{i % 35}" for i in range(40)], "holds words like '~0'. If these are dates or numbers, write them"),
+        ([f"ca. {i % 35}" for i in range(40)], "holds words like 'ca. 0'. If these are dates or numbers, write them"),
+        ([f"{'ca. ' * (i % 35 % 2)}{i % 35}" for i in range(40)], "holds words like 'ca. 1'. If these are"),
+        ([f"<b>{i % 35}</b>" for i in range(40)], "1234.5; if not, --kind x=category."),
+        ([f"PT{i % 35}H5M" for i in range(40)], "holds words like 'PT0H5M'. If these are dates or numbers, write"),
+        ([f"P{i % 35}D" for i in range(40)], "holds words like 'P0D'. If these are dates or numbers, write them"),
+        ([day(i % 35 / 9, "%b-%y") for i in range(40)], "words like 'Apr-19'. If these are dates or numbers"),
     ],
 )  # fmt: skip
 def test_what_may_be_meant_otherwise_is_said(tmp_path, cells, says):
     data = load_table(write(tmp_path / "t.csv", cells, [0, 1, 1, 0] * 10), "y")
     assert says in " ".join(data.notes), data.notes
+
+
+CODES = (
+    "{}12",
+    "{}-12",
+    "{}{n}",
+    "{} {n}",
+    "SKU-{n}",
+    "A{n}",
+    "E{n}.9",
+    "fold{n}",
+    "v1.{n}",
+    "P{n}",
+    "SW{n} 4AB",
+    "k/{n}",
+)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_codes_are_not_taken_for_numbers(tmp_path, code):
+    cells = [code.format("ABCDEFGH"[i % 8] + "xyzuv"[i % 5], n=i % 35) for i in range(560)]
+    assert load_table(write(tmp_path / "t.csv", cells, [0, 1, 1, 0] * 140), "y").notes == ()
+
+
+def test_tags_are_no_comments(tmp_path):
+    rows = "".join(f"{'#sale' if i % 9 else '# 9'},{i % 2}\n" for i in range(80))
+    (tmp_path / "t.csv").write_text(f"x,y\n{rows}")
+    assert len(load_table(tmp_path / "t.csv", "y").y) == 80
 
 
 def test_kinds_and_words_for_gaps_are_asked_for(tmp_path):

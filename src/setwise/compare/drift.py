@@ -47,7 +47,8 @@ class TrainingRows:
     filled : (d,) int64, the number of rows in which a column is no gap
     limits : (4, d) float64, the least number of a column, those that a share of 5 % of its numbers lie below and above,
         and the largest number; 0 for a column without numbers
-    words : (d,) int64, the number of distinct words of a category; 0 for other columns
+    words : (d,) int64, the number of distinct words of a category, and of a date how many rows have its most frequent
+        time of day; 0 for other columns
     called : (p,) float64, the shares of rows that were called positive by models that did not see them, for each label;
         (0,) where they are not known
     keys : (n,) uint64, a number of each row, by which it is known again; None where they are not known
@@ -95,6 +96,8 @@ class TrainingRows:
             limits[:, j] = np.partition(numbers, places)[places]
             if columns and isinstance(columns[j], Category):
                 words[j] = len(np.unique(numbers))
+            if columns and isinstance(columns[j], Date):
+                words[j] = np.unique(_times(numbers), return_counts=True)[1].max()
         units = n if groups is None else len(np.unique(groups))
         shares = np.atleast_1d(np.asarray(called, dtype=np.float64).mean(axis=0))
         return cls(n, units, there.sum(axis=0), limits, words, shares, keys)
@@ -126,8 +129,8 @@ class TrainingRows:
         """
         m, known = X.shape[0], not issparse(X) and X.shape[1] == len(self.filled)
         d = len(self.filled) if known else 0
-        # Up to five tests of a column, and two of a label.
-        level = CHANCE / max(5 * d + 2 * len(self.called), 1)
+        # Up to six tests of a column, and two of a label.
+        level = CHANCE / max(6 * d + 2 * len(self.called), 1)
         found = []
         for j in range(d if m else 0):
             kind, cells = columns[j] if columns else None, np.asarray(X[:, j], dtype=np.float64)
@@ -164,6 +167,23 @@ class TrainingRows:
             if not room and moved >= MOVED * new and self._more(int(TAIL * old), old, moved, new) < level:
                 few = f"at most {percent(TAIL)} of those of the training"
                 yield f"is {word} {_number(inner, kind)} in {percent(moved / new)} of its cells, and in {few}."
+        if isinstance(kind, Date):
+            yield from self._of_times(numbers, low, old, int(self.words[j]), level)
+
+    def _of_times(self, days: Values, low: float, old: int, usual: int, level: float) -> Iterator[str]:
+        """What is to be said of times of day, of which at most ``usual`` of the training rows have the same one."""
+        times, new, first = _times(days), len(days), _times(np.array([low]))[0]
+        if (
+            0 < usual <= (1.0 - EMPTIER) * old
+            and (times == times[0]).all()
+            and self._more(usual, old, new, new) < level
+        ):
+            what, share = f"has the time {_clock(times[0])} in all of its cells", percent(1 - usual / old)
+            yield f"{what}, and other times in at least {share} of the training."
+        other = int((times != first).sum())
+        if usual == old and other >= OUTSIDE * new and self._more(0, old, other, new) < level:
+            share = percent(other / new)
+            yield f"has the time {_clock(first)} in all of the training, and other times in {share} of its cells."
 
     def _of_labels(self, labels: NDArray[Any], classes: Sequence[str], level: float) -> Iterator[str]:
         """What is to be said of the shares of the labels (p, m)."""
@@ -205,6 +225,15 @@ def _keys(X: Any) -> NDArray[np.uint64]:
     for column in cells.T:
         column[:] = rounded(np.where(np.isnan(column), np.inf, column), 29)
     return row_keys(cells)
+
+
+def _times(days: Values) -> Values:
+    """The seconds of the day that are over."""
+    return np.asarray(np.round(days * 86_400.0) % 86_400.0)
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 3600:02}:{int(seconds) // 60 % 60:02}"
 
 
 def _number(value: float, kind: Column | None) -> str:

@@ -323,8 +323,17 @@ DAYS = (
 
 DIGIT = re.compile(r"\d")
 
-WHOLE = ("%a %b %d %H:%M:%S %Y", "%Y%m%d")
-"""Forms in which no time of day follows, or none can be told from a number."""
+STAMPS = {"%Y%m%d": 8, "%Y%m%d%H%M": 12, "%Y%m%d%H%M%S": 14}
+"""The forms of dates that are whole numbers, and how many digits these have."""
+
+UNIX = "Unix time"
+"""The form of a number of seconds since 1970, or of their thousandths, millionths or billionths."""
+
+UNITS, PARTS = np.array([1e8, 1e11, 1e14, 1e17, 1e20]), np.array([np.nan, 1.0, 1e3, 1e6, 1e9, np.nan])
+"""From which size on a Unix time has how many parts of a second; smaller and larger numbers are none."""
+
+WHOLE = ("%a %b %d %H:%M:%S %Y", *STAMPS, UNIX)
+"""Forms in which no time of day follows."""
 
 CLOCK = re.compile(
     r"(?P<gap>^|,? |[T:])(?P<hour>\d{1,2}:\d\d)(?P<second>:\d\d)?(?P<part>\.\d+)?(?P<half> ?[AaPp][Mm])?"
@@ -350,7 +359,8 @@ class Date(Column):
 
     Attributes
     ----------
-    form : the format for ``pandas.to_datetime``; the empty one stands for ISO 8601. A time without a zone counts as UTC
+    form : the format for ``pandas.to_datetime``; the empty one stands for ISO 8601, and ``"Unix time"`` for seconds
+        since 1970, or thousandths, millionths or billionths, by their size. A time without a zone counts as UTC
     """
 
     form: str = ""
@@ -379,13 +389,20 @@ class Date(Column):
     @property
     def clock(self) -> bool:
         """Whether it holds times of day alone."""
-        return bool(self.form) and "%y" not in self.form.lower()
+        return ":%M" in self.form and "%y" not in self.form.lower()
 
     def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
         """The numbers for texts."""
         pandas = optional("pandas", "to read dates")
-        # A whole number is a date in ISO 8601 too, but hardly in a table.
-        kept = [None if text.isdigit() and not self.form else text for text in texts.tolist()]
+        if self.form == UNIX:
+            numbers = pandas.to_numeric(pandas.Series(texts, dtype=object), errors="coerce").to_numpy(np.float64)
+            return np.asarray(numbers / PARTS[np.searchsorted(UNITS, numbers, side="right")] / 86_400.0)
+        if self.form in STAMPS:
+            plain = (POINTED.sub(r"\1", text) for text in texts.tolist())
+            kept = [text if len(text) == STAMPS[self.form] else None for text in plain]
+        else:
+            # A whole number is a date in ISO 8601 too, but hardly in a table.
+            kept = [None if text.isdigit() and not self.form else text for text in texts.tolist()]
         dates = pandas.Series(kept, dtype=object)
         found = pandas.to_datetime(dates, format=self.form or "ISO8601", utc=True, errors="coerce")
         days = (found.dt.tz_localize(None).to_numpy() - np.datetime64(0, "s")) / np.timedelta64(1, "D")
@@ -519,7 +536,7 @@ def column_of(
     if found is None and kind is None:
         return Category.of(name, words, gaps)
     # What is no number or date, though it was asked for, is refused where it is read.
-    asked = Date(name) if kind == "date" else Number(name)
+    asked = (Date.of(name, words[len(words) // 2 :][:1]) or Date(name)) if kind == "date" else Number(name)
     return replace(asked, missing=gaps) if found is None else replace(found, missing=(*gaps, *strays))
 
 
@@ -656,7 +673,7 @@ def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str],
         notes += [left_out(name, why)] if why else []
         # What looks like an id may be numbers that were not read as such.
         if kind is None and (not why or isinstance(column, Category)):
-            notes += _doubts(column, cells, missing)
+            notes += _doubts(column, cells, missing) + _maybe_times(column, found)
         if not why:
             kept.append(column)
             codes.append(found)
@@ -686,8 +703,42 @@ THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
 """What may be thousands, or a number with a decimal comma."""
 
 
-SEVERAL, DATED = 30, re.compile(r"[^\w]*\d|[^\W\d_]{3,9}[.,]? +\d")
-"""Of more than so many words that begin like numbers or dates it is said how these are written."""
+SEVERAL = 30
+"""Of more than so many words that begin like numbers or dates, or are durations, it is said how these are written."""
+
+DATED = re.compile(
+    r"[^\w]*\d|[^\W\d_]{3,9}[.,]? +\d|P(?:T?[\d.,]+[YMWDHS])+$"
+    r"|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)-\d"
+)
+
+BEFORE = re.compile(r"\D*[^\w./#-](?=\d)")
+"""What is before a number, up to a blank or a sign; what joins letters and digits of a code is no such sign."""
+
+IDENTIFIER = re.compile(
+    r"(?i:phone|mobile|number|account|code|serial|(?:^|[\W_])(?:ids?|tel|no|nr|num|key)(?:$|[\W_\d]))|[a-z]I[dD]\b"
+)
+"""The names of columns whose numbers are hardly times."""
+
+
+def _maybe_times(column: Column, codes: NDArray[np.float64]) -> list[str]:
+    """A sentence on numbers that may be dates in digits, or Unix times from 2000 to 2035 and within 20 years."""
+    # A zero is no time, and may be meant as a gap.
+    known = codes[codes > 0]
+    if type(column) is not Number or known.min(initial=np.inf) < 1e7:
+        return []
+    known = np.unique(known)
+    texts = np.array([word(number) for number in known[:: len(known) // 1000 + 1].tolist()], dtype=object)
+    date = Date.of(column.name, texts.tolist()) if len(texts) >= 5 else None
+    if date is None:
+        return []
+    days = date.of_texts(texts)
+    within = days[0] >= 10_957 and days[-1] < 23_741 and 1 < days[-1] - days[0] < 7305
+    if date.form == UNIX and (IDENTIFIER.search(column.name) or not within):
+        return []
+    time, adds = str(np.datetime64(int(days[0] * 1440), "m")).replace("T", " "), "weekday and hour"
+    time, adds = (time, adds) if (days % 1.0).any() else (time[:10], "weekday")
+    kind = f"write --kind {quote(f'{column.name}=date')}, which adds its {adds}."
+    return [f"Column {column.name!r} is read as numbers. If {texts[0]} is {time}, {kind}"]
 
 
 def _doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
@@ -697,7 +748,7 @@ def _doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
     words, begin = cells.without({*WORDS, *column.missing}), f"Column {column.name!r} is read as"
     if isinstance(column, Category):
         # A thousand of the words show what they are.
-        return _stray_words(f"{begin} text: it holds", column.words[:: max(1, len(words) // 1000)])
+        return _stray_words(column.name, f"{begin} text: it holds", column.words[:: max(1, len(words) // 1000)])
     gaps = [text for text in column.missing if text not in missing]
     what = "dates" if isinstance(column, Date) else "numbers"
     notes = [f"{begin} {what}, and {some(gaps)} in it as a gap."] if gaps else []
@@ -716,9 +767,10 @@ def _doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
     return notes
 
 
-def _stray_words(begin: str, words: Sequence[str]) -> list[str]:
+def _stray_words(name: str, begin: str, words: Sequence[str]) -> list[str]:
     """A sentence on a column of text that may be one of numbers or dates."""
-    date = Date.of("", [words[len(words) // 2]])
+    middle = words[len(words) // 2]
+    date = None if is_number(middle) else Date.of("", [middle])
     if date is not None:
         odd = np.isnan(date.of_texts(np.array(words, dtype=object))).tolist()
     else:
@@ -732,7 +784,11 @@ def _stray_words(begin: str, words: Sequence[str]) -> list[str]:
     if 0 < len(strays) <= FEW * len(words):
         what = "numbers" if date is None else "dates"
         return [f"{begin} {shown(strays[0])} among its {what}. If that is a gap, write --missing {quote(strays[0])}."]
-    if len(words) > SEVERAL and sum(map(bool, map(DATED.match, words))) > (1.0 - FEW) * len(words):
-        aside = "If these are dates or numbers, write them as 2024-12-31, 17:05 or 1234.5."
-        return [f"{begin} words like {shown(words[0])}. {aside}"]
+    # Words of codes are many.
+    few = len({head[0] for text in words if (head := BEFORE.match(text))}) <= 3
+    like = [text for text in words if DATED.match(text) or (few and BEFORE.match(text))]
+    if len(words) > SEVERAL and len(like) > (1.0 - FEW) * len(words):
+        aside = "If these are dates or numbers, write them as 2024-12-31, 17:05 or 1234.5"
+        odd_one = next((text for text in like if not is_number(text)), like[0])
+        return [f"{begin} words like {shown(odd_one)}. {aside}; if not, --kind {quote(f'{name}=category')}."]
     return []

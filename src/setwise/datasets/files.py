@@ -16,7 +16,7 @@ from setwise.core.checks import Ints, as_choice, as_count, as_flag, as_kind, as_
 from setwise.core.exceptions import Refusal
 from setwise.core.files import visible_errors
 from setwise.core.pages import LARGE_FILES
-from setwise.datasets.columns import KINDS, Column, Columns, Cost, raw_features, refuse_missing, some, word
+from setwise.datasets.columns import KINDS, Column, Columns, Cost, raw_features, refuse_missing, row_words, some, word
 from setwise.datasets.formats import features_and_groups, read_arrays, read_svmlight, target_of
 from setwise.datasets.tables import ParquetTable, read_csv, read_parquet
 
@@ -39,11 +39,14 @@ class FeatureNames(Sequence[str]):
         return FeatureNames(found) if isinstance(found, range) else f"feature {found}"
 
 
-def two_labels(values: NDArray[Any], what: str, positive: str | None) -> tuple[NDArray[np.int64], tuple[str, str]]:
+def two_labels(
+    values: NDArray[Any], what: str, positive: str | None, place: Callable[[int], str] = row_words
+) -> tuple[NDArray[np.int64], tuple[str, str]]:
     """The labels ``values`` (n,) as 0 and 1, and the names of the two labels, the positive one last.
 
     ``what`` names the target in sentences. ``positive`` names the positive label; None takes the later one in sorted
-    order. Raises ValueError if there are not exactly two labels, if one is missing, or if ``positive`` is neither.
+    order. ``place`` gives the words for a row. Raises ValueError if there are not exactly two labels, if one is
+    missing, or if ``positive`` is neither.
     """
     if values.dtype.kind not in "biufUOmM":
         raise ValueError(f"{what} must hold numbers or text; it holds {values.dtype}.")
@@ -51,12 +54,15 @@ def two_labels(values: NDArray[Any], what: str, positive: str | None) -> tuple[N
     kinds = np.unique(values)
     words = tuple(word(k) for k in kinds)
     if len(kinds) != 2:
-        raise ValueError(f"{what} must have two values; it has {len(kinds)}: {some(words)}.")
-    place = int(positive is None or positive == words[1])
-    if not place and positive != words[0]:
+        _, first, counts = np.unique(values, return_index=True, return_counts=True)
+        k = int(np.argmin(counts))
+        once = f"; {words[k]!r} is in {place(int(first[k]))} alone" if len(kinds) > 2 and counts[k] == 1 else ""
+        raise ValueError(f"{what} must have two values; it has {len(kinds)}: {some(words)}{once}.")
+    last = int(positive is None or positive == words[1])
+    if not last and positive != words[0]:
         held = f"{words[0]!r} and {words[1]!r}"
         raise ValueError(f"{what} has the values {held}, so {positive!r} cannot be the positive one.")
-    return (values == kinds[place]).astype(np.int64), (words[1 - place], words[place])
+    return (values == kinds[last]).astype(np.int64), (words[1 - last], words[last])
 
 
 def label_matrix(values: NDArray[Any], names: Sequence[str], file: str) -> NDArray[np.int64]:
@@ -314,7 +320,7 @@ def of_columns(table: Columns, asked: Request) -> Data:
     if len(target) > 1:
         Y = label_matrix(table.numbers(target), target, path.name)
         return Data(X, Y, None, target, features, columns, notes, target, ids)
-    y, classes = two_labels(table.labels(target[0]), table.what(target[0]), asked.positive)
+    y, classes = two_labels(table.labels(target[0]), table.what(target[0]), asked.positive, table.place)
     return Data(X, y, groups, classes, features, columns, notes, target, ids)
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from setwise.core.checks import Ints, shown
 from setwise.core.exceptions import BrokenPromise
 from setwise.core.files import in_line
-from setwise.datasets.columns import WORDS, Cells, Columns, Texts, is_number, optional, row_words
+from setwise.datasets.columns import FEW, WORDS, Cells, Columns, Texts, is_number, optional, row_words
 
 SEPARATORS = ",;\t|"
 """What may part the cells of a text table; the one that parts the header and the first row into most cells is taken."""
@@ -109,6 +109,7 @@ class TextForm:
             if len(cells) not in right:
                 what = f"{row_words(row)} (line {line}) of {self.path.name} has {len(cells)} fields"
                 aside = f"name each column, and quote cells that hold {self.separator!r}"
+                aside = "it begins with #; take lines that are comments out" if cells[0].startswith("#") else aside
                 raise ValueError(f"{what} and the header has {width}: {aside}.")
 
 
@@ -192,6 +193,13 @@ def _columns(form: TextForm, frame: Any) -> Columns:
     # pandas fills up a row that is too short.
     if (frame.iloc[:, -1] == "").any():
         form.refuse_ragged()
+    # A tag as #sale is a word; a comment has a blank.
+    odd = [row for row in marked.index.difference(comments) if re.match(r"#\s", marked.at[row, 0])]
+    if 0 < len(odd) <= max(1, FEW * len(frame)):
+        what = (
+            f"{form.place(frame.index.get_loc(odd[0]))} of {form.path.name} begins with {shown(marked.at[odd[0], 0])}"
+        )
+        raise ValueError(f"{what}, as a comment does that holds {form.separator!r}; take such lines out.")
     if not len(frame):
         raise ValueError(f"{form.path.name} must have a line of column names and at least one row.")
     numbering = [j for j, name in enumerate(form.names) if not name and _counts(frame[j].tolist())]

@@ -424,6 +424,10 @@ def test_warnings_say_what_matters_for_trust_in_short():
     ]
     more = replace(found, problem=replace(problem, findings=FINDINGS[:1] * 3))
     assert warnings(more)[0] == "Column 'x' is the label in other words (left out), and 2 more."
+    times = tuple(f"Column {name!r} is read as numbers. If 9 is a time, write --kind {name}=date." for name in "ab")
+    assert warnings(made_up(problem=replace(PROBLEM, notes=times[:1])))[0] == times[0]
+    several = f"2 columns may mean something else. {times[0]}"
+    assert warnings(made_up(problem=replace(PROBLEM, notes=times)))[0] == several
 
 
 def test_the_price_of_more_recall_is_that_of_the_threshold_with_the_fewest_alarms():

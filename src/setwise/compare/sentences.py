@@ -221,6 +221,8 @@ def warnings(found: Answer) -> list[str]:
     for (_, action), same in kinds.items():
         done = f" ({action})" if action in ("left out", "kept together") else ""
         said.append(f"{same[0]}{done}{f', and {len(same) - 1} more' if same[1:] else ''}")
+    asked = [note.rstrip(".") for note in notes if " write " in note]
+    said += [f"{len(asked)} columns may mean something else. {asked[0]}" if asked[1:] else asked[0]] if asked else []
     said += [] if found.floored is None else floor_warnings(found, found.floored)
     # What stands in lines that were not read is not in the figures.
     further = [note for note in notes if "Left out to " in note or " lines of " in note]

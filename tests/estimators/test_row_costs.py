@@ -9,6 +9,7 @@ import pytest
 import sklearn
 from scipy.special import expit, logit
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -99,11 +100,24 @@ def test_costs_come_by_name_of_a_column_by_array_and_by_argument_alike():
     assert clone(named).get_params()["loss"] is not None
 
 
-def test_equal_costs_give_the_model_of_class_weighted_hamming_to_the_bit():
+def equal_costs(X, how):
+    """X and costs of 1 and 4 for all rows, as numbers, arrays, columns or arguments of fit, and those arguments."""
+    each = {"fp": np.full(len(X), 1), "fn": np.full(len(X), 4.0)}
+    if how == "columns":
+        return X.assign(**each), RowCosts(fp="fp", fn="fn"), {}
+    if how == "arguments":
+        return X, RowCosts(), {f"{cell}_cost": cost for cell, cost in each.items()}
+    return X, RowCosts(**each) if how == "arrays" else RowCosts(fp=1.0, fn=4.0), {}
+
+
+@pytest.mark.parametrize("how", ["numbers", "arrays", "columns", "arguments"])
+def test_equal_costs_give_the_model_of_class_weighted_hamming_to_the_bit(how):
     X, y, _ = cases(400, 4)
+    X, costs, given = equal_costs(X, how)
+    base = make_pipeline(ColumnTransformer([("features", "passthrough", ["a", "amount"])]), LogisticRegression())
     fits = [
-        MeasureClassifier(LogisticRegression(), loss, cv=3, random_state=0, outer_cv=3, store_cv_results=True).fit(X, y)
-        for loss in (RowCosts(fp=1.0, fn=4.0), ClassWeightedHamming(negative=1.0, positive=4.0))
+        MeasureClassifier(base, loss, cv=3, random_state=0, outer_cv=3, store_cv_results=True).fit(X, y, **more)
+        for loss, more in ((costs, given), (ClassWeightedHamming(negative=1.0, positive=4.0), {}))
     ]
     ours, usual = fits
     for one, two in zip(ours.candidates_, usual.candidates_, strict=True):
@@ -111,7 +125,19 @@ def test_equal_costs_give_the_model_of_class_weighted_hamming_to_the_bit():
     assert (ours.best_threshold_, ours.best_strategy_) == (usual.best_threshold_, usual.best_strategy_)
     assert (ours.gain_, ours.gain_interval_) == (usual.gain_, usual.gain_interval_)
     assert ours.predict(X).tolist() == usual.predict(X).tolist()
-    assert ours.score(X, y) == (usual.score(X, y) - 1.0) / 400
+    again = {f"{cell}_cost": cost for cell, cost in costs.arrays.items()} | given
+    assert ours.score(X, y, **again) == (usual.score(X, y) - 1.0) / 400
+
+
+@pytest.mark.parametrize("how", ["arrays", "columns"])
+@pytest.mark.parametrize("kind", [SetClassifier, SetClassifierCV])
+def test_equal_costs_train_the_model_of_class_weighted_hamming_to_the_bit(how, kind):
+    X, y, _ = cases(300, 4)
+    X, costs, _ = equal_costs(X, how)
+    models = [SetClassifier(loss) for loss in (costs, ClassWeightedHamming(negative=1.0, positive=4.0))]
+    ours, usual = (one.fit(X, y) if kind is SetClassifier else kind(one, Cs=[1.0], cv=3).fit(X, y) for one in models)
+    assert ours.coef_.tolist() == usual.coef_.tolist()
+    assert ours.predict(X).tolist() == usual.predict(X).tolist()
 
 
 def test_weights_of_one_set_go_with_its_rows_into_folds():
@@ -471,7 +497,12 @@ def test_scikit_learn_compatibility(estimator, check):
 def test_a_label_matrix_has_costs_of_mistakes_alone():
     X, y, _ = cases(60, 23)
     Y = np.column_stack([y, 1 - y])
-    for costs in (RowCosts(tp=0.5, fp=5.0), RowCosts(fn="amount"), RowCosts(fn=np.ones(60)), RowCosts(fn=np.ones(120))):
+    for costs in (
+        RowCosts(tp=0.5, fp=5.0),
+        RowCosts(fn="amount"),
+        RowCosts(fn=np.arange(60.0)),
+        RowCosts(fn=np.ones(120)),
+    ):
         with pytest.raises(
             ValueError, match=r"refuses RowCosts\(.*\) for a label matrix|one cost for each row of X, 60"
         ):

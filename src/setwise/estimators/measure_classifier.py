@@ -1,7 +1,7 @@
 """MeasureClassifier: any classifier, decided in the way that is best for a measure of whole sets of decisions."""
 
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import KW_ONLY, replace
 from numbers import Integral
@@ -21,7 +21,7 @@ from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
 from setwise.core.checks import as_limit
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
-from setwise.core.pages import FLOORS, MEASURE_COST, ROW_COSTS
+from setwise.core.pages import FLOORS, MEASURE_COST
 from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task
 from setwise.estimators.base import (
@@ -34,6 +34,7 @@ from setwise.estimators.base import (
     with_parameters,
 )
 from setwise.estimators.checkpoints import UNROUTED
+from setwise.estimators.objective import given_costs, with_costs
 from setwise.estimators.selection import STRATEGIES, Strategy, as_strategies
 from setwise.estimators.selection.base_models import base_has, check_prefit, default_classifier, is_prefit
 from setwise.estimators.selection.choice import Choice, choose, repeated_choice
@@ -49,31 +50,6 @@ from setwise.losses.row_costs import RowCosts
 
 OWN = "estimator"
 """The name of the user's estimator among the base models of a choice."""
-
-
-def with_costs(loss: Loss, X: Any, costs: Mapping[str, Any], method: str, told: Collection[str] = ()) -> Loss:
-    """The loss with the costs of the rows X: those that were given to ``method`` by their cells, or columns of X.
-
-    ``told`` are the cells whose costs ``fit`` was given, which ``method`` must be given too.
-    """
-    given = {cell: cost for cell, cost in costs.items() if cost is not None}
-    if isinstance(loss, RowCosts):
-        known = [] if method == "fit" else [cell for cell in (*loss.arrays, *told) if cell not in given]
-        try:
-            if known:
-                how = f"was given to fit as {known[0]}_cost" if known[0] in told else "has the costs of the rows of fit"
-                raise ValueError(f"{known[0]} {how}, and {method} is about other rows.")
-            return loss.read(X, **given)
-        except ValueError as error:
-            hint = ", or ask for single_threshold=True" if method == "predict" else ""
-            raise ValueError(
-                f"{error} Give {method} the costs of its rows, as fn_cost=..., or name a column, as "
-                f"RowCosts(fn='amount'){hint}."
-            ) from error
-    if given:
-        names = " and ".join(f"{cell}_cost" for cell in given)
-        raise Refusal(f"{method} takes {names} with loss=RowCosts(...); the loss is {loss!r}.", ROW_COSTS)
-    return loss
 
 
 @final
@@ -429,7 +405,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         with open_for_choice(self, problem, folds, sample_weight, checkpoint, resume) as kept:
             bases = self._bases(problem, prefit, folds, kept)
             choice = self._decide(bases, problem.task, strategies, seed)
-            self._keep(problem, bases[OWN], choice, plain, tuple(c for c in costs if costs[c] is not None))
+            self._keep(problem, bases[OWN], choice, plain, given_costs(costs))
             if self.outer_cv is not None and not choice.interrupted:
                 found = repeated_choice(
                     problem,

@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
-from setwise.core.checks import as_limit
+from setwise.core.checks import as_limit, as_row_weights
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import FLOORS, MEASURE_COST
@@ -43,7 +43,7 @@ from setwise.estimators.selection.decision import BayesDecision, RowCostRule
 from setwise.estimators.selection.out_of_fold import NewRowsEvidence, OutOfFoldBase, open_for_choice
 from setwise.estimators.selection.problem import SelectionProblem, problem_of
 from setwise.estimators.selection.strategies import ThresholdRule
-from setwise.estimators.sets import as_ids, as_known, as_row_weights
+from setwise.estimators.sets import as_ids, as_known
 from setwise.estimators.splits import Folds
 from setwise.losses import as_loss
 from setwise.losses.row_costs import RowCosts

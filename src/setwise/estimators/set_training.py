@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch, Sets
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.checks import Bools, Values
+from setwise.core.checks import Bools, Values, as_row_weights
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss, calls_labels
 from setwise.core.pages import EXACT_THRESHOLD, FUNCTION_OF_LABELS
@@ -40,7 +40,7 @@ from setwise.estimators.objective import (
     train_loss,
     with_costs,
 )
-from setwise.estimators.sets import Grouping, as_ids, as_row_weights, as_target, group, labels_of
+from setwise.estimators.sets import Grouping, as_ids, as_target, group, labels_of
 from setwise.estimators.splits import FOLDS, Split, among, folds, row_keys
 from setwise.inference.enumeration import Enumeration
 from setwise.losses import as_loss

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from setwise.core.batch import Classes, Sets
-from setwise.core.checks import Values, as_reals, refuse_masked, shown
+from setwise.core.checks import Values, as_row_weights, refuse_masked, shown
 from setwise.core.loss import Loss
 from setwise.core.risk import Features
 from setwise.losses.row_costs import RowCosts
@@ -258,14 +258,6 @@ class Grouping:
                 "no weights for single rows. Pass groups, or weigh decisions with loss=Hamming(weights)."
             )
         return first
-
-
-def as_row_weights(sample_weight: Any, n: int) -> Values:
-    """The weights of n rows, (n,), checked: finite, not negative, and not all zero."""
-    weight = as_reals(sample_weight, "sample_weight", (n,))
-    if (weight < 0).any() or not weight.any():
-        raise ValueError("sample_weight must be finite, not negative and not all zero.")
-    return weight
 
 
 def group(target: NDArray[Any], groups: Any, average: str, classes: NDArray[Any]) -> Grouping:

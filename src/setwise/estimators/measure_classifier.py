@@ -81,9 +81,10 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         ``f1_score``, or a function ``f(y_true, y_pred)`` of yours, see :class:`~setwise.losses.MetricLoss`
     strategies : ``"auto"`` tries all strategies that fit; or a list of names or of strategy objects. The tuned
         threshold is always tried
-    cv : the number of folds, a splitter, or splits that put each row into one test fold, or into none, as
+    cv : the number of folds, a splitter, or pairs of training and test rows. Rows may be in no test fold, as
         ``TimeSeriesSplit`` does the first rows: then tested rows tune, later ones judge, and standard errors come from
-        runs of rows that follow each other. The test rows of one split alone, as of ``ShuffleSplit(1)``, are divided
+        runs of rows that follow each other. A row that several splits test, as of ``ShuffleSplit(3)``, counts once, by
+        the first of them. The test rows of one split alone, as of ``ShuffleSplit(1)``, are divided
         into 5 folds that tune and judge. ``"prefit"`` takes the estimator as it was fitted, on other rows; the rows of
         ``fit`` then tune and choose alone. A number k makes shuffled folds, stratified for y (n,), and of whole groups
         where groups are given

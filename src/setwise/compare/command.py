@@ -423,6 +423,12 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
         return [ComparisonTask(p, measures_of(options.loss or loss, average)) for p, loss in problems]
     others, measures = None, measures_of(options.loss or usual_loss(options), average)
     if options.memory is not None:
+        if paid := given_costs(options):
+            raise ValueError(
+                f"--memory and --{next(iter(paid))}-cost do not go together, for costs of rows are read from a whole "
+                "table: name a file of fewer rows without --memory, or for equal costs of all rows --loss "
+                "class_weighted_hamming:FP:FN."
+            )
         problem, others = read_sample(options, plan, measures)
     else:
         refuse_too_large(Path(options.data))
@@ -450,9 +456,8 @@ def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
     given: dict[str, Any] = {**given_costs(options)}
     if not given:
         return {}
-    odd = [name for name in ("loss", "memory") if getattr(options, name) is not None]
-    if odd:
-        raise ValueError(f"--{odd[0]} and --{next(iter(given))}-cost do not go together: costs are the measure.")
+    if options.loss is not None:
+        raise ValueError(f"--loss and --{next(iter(given))}-cost do not go together: costs are the measure.")
     if problem.many:
         raise ValueError(f"--{next(iter(given))}-cost is for one label a row; the target is a label matrix.")
     numbers = [column.name for column in problem.columns if isinstance(column, Number)]

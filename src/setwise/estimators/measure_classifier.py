@@ -27,14 +27,15 @@ from setwise.decisions.task import Task
 from setwise.estimators.base import (
     Names,
     VersionedEstimator,
+    given_costs,
     take_features,
     threads,
     warn_of_dropped_groups,
     warn_of_forgotten_groups,
+    with_costs,
     with_parameters,
 )
 from setwise.estimators.checkpoints import UNROUTED
-from setwise.estimators.objective import given_costs, with_costs
 from setwise.estimators.selection import STRATEGIES, Strategy, as_strategies
 from setwise.estimators.selection.base_models import base_has, check_prefit, default_classifier, is_prefit
 from setwise.estimators.selection.choice import Choice, choose, repeated_choice

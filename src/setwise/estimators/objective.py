@@ -3,7 +3,6 @@
 Losses of areas have the labels of nodes.
 """
 
-from collections.abc import Collection, Mapping
 from dataclasses import replace
 from math import sqrt
 from typing import Any
@@ -18,51 +17,17 @@ from setwise.core.checks import Ints, Values, as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.learner import Learner
 from setwise.core.loss import Loss
-from setwise.core.pages import MORE_CLASSES, ROW_COSTS, SETS, WEIGHTS
+from setwise.core.pages import MORE_CLASSES, SETS, WEIGHTS
 from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
 from setwise.estimators.sets import Grouping
 from setwise.learners import LEARNERS, NRBM, ConvexConcaveProcedure, OneSlack
 from setwise.losses.combinations import AreaWeightedLoss, MeanOverClasses, OneClass, with_class_weights
 from setwise.losses.label_sets import MaxLoss
-from setwise.losses.row_costs import RowCosts
 from setwise.surrogates import SURROGATES
 from setwise.surrogates.lovasz_hinge import LovaszHinge
 from setwise.surrogates.ramp import Ramp
 from setwise.surrogates.rescaling import MarginRescaling
-
-NO_COSTS: Mapping[str, Any] = {}
-"""The costs of a method that was given none."""
-
-
-def given_costs(costs: Mapping[str, Any]) -> tuple[str, ...]:
-    """The cells whose costs a method was given, which are None for the others."""
-    return tuple(cell for cell, cost in costs.items() if cost is not None)
-
-
-def with_costs(loss: Loss, X: Any, costs: Mapping[str, Any], method: str, told: Collection[str] = ()) -> Loss:
-    """The loss with the costs of the rows X: those that were given to ``method`` by their cells, or columns of X.
-
-    ``told`` are the cells whose costs ``fit`` was given, which ``method`` must be given too.
-    """
-    given = {cell: costs[cell] for cell in given_costs(costs)}
-    if isinstance(loss, RowCosts):
-        known = [] if method == "fit" else [cell for cell in (*loss.arrays, *told) if cell not in given]
-        try:
-            if known:
-                how = f"was given to fit as {known[0]}_cost" if known[0] in told else "has the costs of the rows of fit"
-                raise ValueError(f"{known[0]} {how}, and {method} is about other rows.")
-            return loss.read(X, **given)
-        except ValueError as error:
-            hint = ", or ask for single_threshold=True" if method == "predict" else ""
-            raise ValueError(
-                f"{error} Give {method} the costs of its rows, as fn_cost=..., or name a column, as "
-                f"RowCosts(fn='amount'){hint}."
-            ) from error
-    if given:
-        names = " and ".join(f"{cell}_cost" for cell in given)
-        raise Refusal(f"{method} takes {names} with loss=RowCosts(...); the loss is {loss!r}.", ROW_COSTS)
-    return loss
 
 
 def loss_for(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:

@@ -17,16 +17,18 @@ from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT
 from setwise.estimators.base import (
     CONSTRAINTS,
+    NO_COSTS,
     LinearSetClassifier,
     as_matrix,
+    given_costs,
     linear_scores,
     warn_of_dropped_groups,
     warn_of_forgotten_groups,
+    with_costs,
     with_parameters,
 )
 from setwise.estimators.checkpoints import of_rows
 from setwise.estimators.linear_training import LinearFit, certain, keep_certificates, shift_of, solve
-from setwise.estimators.objective import NO_COSTS, given_costs, with_costs
 from setwise.estimators.set_training import Keep, SetProblem, about, held_out_thresholds, no_file, problem_of
 from setwise.estimators.sets import as_target_like, group
 from setwise.losses import as_loss

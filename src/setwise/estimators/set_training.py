@@ -25,11 +25,10 @@ from setwise.core.pages import EXACT_THRESHOLD, FUNCTION_OF_LABELS
 from setwise.core.risk import Features
 from setwise.core.surrogate import Surrogate
 from setwise.decisions import best_threshold, label_thresholds
-from setwise.estimators.base import as_matrix, largest_number, threads, way_from_constant
+from setwise.estimators.base import NO_COSTS, as_matrix, largest_number, threads, way_from_constant, with_costs
 from setwise.estimators.checkpoints import described
 from setwise.estimators.linear_training import BatchTraining, LinearFit, certain, least_constant_loss, quiet_fits
 from setwise.estimators.objective import (
-    NO_COSTS,
     class_weights,
     convex_surrogate,
     default_c,
@@ -38,7 +37,6 @@ from setwise.estimators.objective import (
     named_surrogate,
     sees_places,
     train_loss,
-    with_costs,
 )
 from setwise.estimators.sets import Grouping, as_ids, as_target, group, labels_of
 from setwise.estimators.splits import FOLDS, Split, among, folds, row_keys

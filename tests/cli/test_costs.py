@@ -106,11 +106,6 @@ def test_equal_costs_are_a_threshold(compared, tmp_path):
         ),
         (("--fp-cost", "nan"), "fp must be a finite number"),
         (("--fn-cost", "amount", "--loss", "f1"), "--loss and --fn-cost do not go together: costs are the measure"),
-        (
-            ("--fn-cost", "amount", "--memory", "1GB"),
-            "--memory and --fn-cost do not go together, for costs of rows are read from a whole table: name a file of "
-            "fewer rows without --memory, or for equal costs of all rows --loss class_weighted_hamming:FP:FN.",
-        ),
         (("--fn-cost", "shop", "--drop", "shop"), "column 'shop' of pay.csv holds 'a' in row 1"),
         (("--fn-cost", "amount", "--drop", "amount,risk,shop"), "pay.csv has no column left for features"),
     ],

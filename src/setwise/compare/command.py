@@ -168,8 +168,9 @@ def read_sample(options: Namespace, plan: Plan, measures: Sequence[NamedLoss]) -
     cells = sum(1 if table.is_number(name) else WORDS for name in features)
     grouped, jobs = options.group is not None, effective_n_jobs(options.n_jobs or 1)
     room = MemoryAllowance(budget, table, max(cells, 1), len(target), grouped, "forest" in plan.bases, jobs)
-    # A share that is sure is one of equally likely rows, and an own model may take no weights.
+    # A share that is sure is one of equally likely rows, a sum is one of all, and an own model may take no weights.
     even = grouped or len(target) > 1 or plan.floor is not None or any(":" in base for base in plan.bases)
+    even |= bool(given_costs(options))
     held, sample = drawn(table, asked, room.rows, plan.seed, not even and all(map(_takes_weights, measures)))
     given = {"rows": room.rows(sample.sets), **asked_of(options), "seed": plan.seed}
     given |= {} if held.weights is None else {"keep_rare": True}
@@ -423,12 +424,6 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
         return [ComparisonTask(p, measures_of(options.loss or loss, average)) for p, loss in problems]
     others, measures = None, measures_of(options.loss or usual_loss(options), average)
     if options.memory is not None:
-        if paid := given_costs(options):
-            raise ValueError(
-                f"--memory and --{next(iter(paid))}-cost do not go together, for costs of rows are read from a whole "
-                "table: name a file of fewer rows without --memory, or for equal costs of all rows --loss "
-                "class_weighted_hamming:FP:FN."
-            )
         problem, others = read_sample(options, plan, measures)
     else:
         refuse_too_large(Path(options.data))

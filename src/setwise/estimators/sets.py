@@ -254,8 +254,9 @@ class Grouping:
         first = weight[self.batch.offsets[:-1]]
         if (weight != first[self.batch.owners]).any():
             raise ValueError(
-                "sample_weight must be the same for all rows of a set: it weighs whole sets, and a set loss has "
-                "no weights for single rows. Pass groups, or weigh decisions with loss=Hamming(weights)."
+                "sample_weight must be the same for all rows of a set: it weighs whole sets, and rows of one set only "
+                "with RowCosts. Pass groups, or weigh rows in the loss, as Hamming(weights) and "
+                "AreaWeightedLoss(FBeta(), weights) do."
             )
         return first
 

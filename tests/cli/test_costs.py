@@ -222,6 +222,17 @@ def test_a_cost_may_be_the_same_for_all_rows(compared, tmp_path):
     assert ours["coefficients"] == usual["coefficients"]
 
 
+def test_equal_columns_of_costs_give_the_answer_of_equal_numbers(compared, tmp_path):
+    folder, *_ = compared
+    data = rewritten(folder / "pay.csv", tmp_path / "same.csv", lambda row, i: row.update(fee="1", miss="4.0"))
+    for name, words in (("a", ("--fp-cost", "fee", "--fn-cost", "miss")), ("b", ("--fp-cost", 1, "--fn-cost", 4))):
+        rows = data if name == "a" else folder / "pay.csv"
+        assert run("compare", rows, *QUICK, *words, "--out", tmp_path / name) == 0
+    ours, usual = answers(tmp_path / "a"), answers(tmp_path / "b")
+    for key in ("rows", "strategy", "threshold", "coefficients"):
+        assert ours[key] == usual[key]
+
+
 def test_how_many_rows_lack_a_cost_is_said(compared, tmp_path, capsys):
     folder, *_ = compared
     gone = []

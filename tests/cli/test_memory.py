@@ -74,6 +74,46 @@ def other_rows(path, seen):
     return whole, ~np.isin(whole.X[:, 0], seen.X[:, 0])
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_all_other_rows_are_judged_by_their_own_costs(tmp_path, monkeypatch, grouped):
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"risk": rng.normal(size=9000), "amount": rng.choice([1.0, 40.0], 9000) + rng.random(9000)})
+    X["sick"] = (rng.random(9000) < 1 / (1 + np.exp(2.0 - 1.5 * X["risk"]))).astype(int)
+    X["bag"] = rng.permutation(np.arange(9000) // 5)
+    data = tmp_path / "pay.parquet"
+    X.to_parquet(data, row_group_size=700)
+    words = (
+        *WORDS,
+        "--folds",
+        5,
+        "--strategies",
+        "threshold,decision",
+        "--memory",
+        "5MB",
+        "--fp-cost",
+        5,
+        "--fn-cost",
+        "amount",
+    )
+    assert run(data, *words, *(("--group", "bag") if grouped else ("--drop", "bag")), "--out", tmp_path / "r") == 0
+    found, space = result(tmp_path / "r"), {}
+    monkeypatch.chdir(tmp_path)
+    exec(found["code"], space)
+    others = X[~X["risk"].isin(space["X"][:, 0])]
+    assert found["strategy"] == "decision"
+    assert 2000 < len(others) == found["other_rows"]["count"] == 9000 - len(space["X"])
+    seen = others[["risk", "amount"]].to_numpy()
+    labels = {
+        "decision": space["model"].predict(seen, fn_cost=seen[:, 1]),
+        "threshold": space["model"].predict(seen, single_threshold=True),
+        "as_it_is": space["model"].predict_proba(seen)[:, 1] >= 0.5,
+    }
+    missed = {name: others["amount"][(others["sick"] == 1) & (one == 0)].sum() for name, one in labels.items()}
+    alarms = {name: ((others["sick"] == 0) & (one == 1)).sum() for name, one in labels.items()}
+    paid = {name: 1000.0 * (missed[name] + 5.0 * alarms[name]) / len(others) for name in labels}
+    assert on_others(found) == {("linear", name): pytest.approx(one) for name, one in paid.items()}
+
+
 @pytest.mark.slow
 def test_the_recommendation_is_judged_on_all_other_rows(path, tmp_path, monkeypatch, capsys):
     words = (*LEAST, "--drop", "bag", "--memory", "2MB", "--save", tmp_path / "m.skops")

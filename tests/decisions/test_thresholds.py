@@ -1,21 +1,32 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.metrics import f1_score
 
 from cases import composites
 from decisions.scored_sets import cut_points, losses_at, ragged
+from decisions.scored_sets import scores as scores_of
 from rounds import rounds
 from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold, best_threshold, threshold_curve
 from setwise.losses import (
     LOSSES,
+    MCC,
+    BalancedError,
+    ClassWeightedHamming,
     CountFunctionLoss,
     EarlyDetection,
+    ErrorRate,
     FBeta,
+    GMean,
     Hamming,
     Jaccard,
     OneClass,
     PrecisionAtK,
     RocArea,
+    RowCosts,
     ZeroOne,
 )
 
@@ -176,3 +187,75 @@ def test_finite_losses_whose_sum_overflows_are_refused(search):
     loss = CountFunctionLoss(lambda fn, fp, P, N: 1.7e308 * np.minimum(fn + fp, 1.0))
     with pytest.raises(OverflowError, match="overflows float64 on these sets"):
         search(Sets.rows([[True, False], [True, False]]), [0.1, 0.2, 0.3, 0.4], loss)
+
+
+COUNTED = [FBeta(), FBeta(2.0), Jaccard(), MCC(), GMean(), BalancedError(), ErrorRate(), FBeta() + 0.5 * ErrorRate()]
+COUNTED += [Hamming(), ClassWeightedHamming(1.0, 3.0), RowCosts(fp=5.0, fn=2.0), ZeroOne()]
+
+
+def weighted_rows(rng):
+    sets, scored = ragged(rng, unknown=rng.random() < 0.3)
+    return sets, scored, rng.integers(0, 4, sets.total) + (np.arange(sets.total) == 0)
+
+
+@pytest.mark.parametrize("loss", [*COUNTED, "costs"], ids=repr)
+def test_whole_weights_are_so_many_rows(loss):
+    for seed in range(rounds(60, 10)):
+        sets, scored, weights = weighted_rows(np.random.default_rng(seed))
+        of, repeated = loss, loss
+        often = np.repeat(np.arange(sets.total), weights)
+        if loss == "costs":
+            paid = np.random.default_rng(seed).integers(-3, 9, (4, sets.total)) / 2.0
+            of, repeated = RowCosts(*paid), RowCosts(*paid[:, often])
+        offsets = np.searchsorted(often, sets.offsets)
+        many = replace(sets, labels=sets.labels[often], offsets=offsets.astype(np.int64))
+        found = best_threshold(sets, scored, of, sample_weight=weights)
+        want = best_threshold(many, scored[often], repeated)
+        assert found.loss == pytest.approx(want.loss, abs=1e-12)
+        assert (found.threshold, found.low, found.high) == (want.threshold, want.low, want.high)
+        thresholds, losses = threshold_curve(sets, scored, of, sample_weight=weights)
+        usual = threshold_curve(many, scored[often], repeated)
+        assert thresholds.tolist() == usual[0].tolist()
+        assert losses == pytest.approx(usual[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["normal", "ties", "two values", "zero"])
+def test_no_threshold_has_a_smaller_weighted_loss(kind):
+    for seed in range(rounds(40, 10)):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 30))
+        y, scored, weights = rng.random(n) < 0.4, scores_of(rng, n, kind, "f8"), rng.exponential(size=n)
+        weights[rng.random(n) < 0.2] = 0.0
+        weights[0] = 1.0
+        fn = rng.exponential(4.0, n)
+
+        def f1(guess, y=y, w=weights):
+            return 1.0 - f1_score(y, guess, sample_weight=w, zero_division=1.0)
+
+        def paid(guess, y=y, w=weights, fn=fn):
+            return float(w @ np.where(y, np.where(guess, 0.0, fn), np.where(guess, 5.0, 0.0)))
+
+        for loss, by_hand in (("f1", f1), (RowCosts(fp=5.0, fn=fn), paid)):
+            found = best_threshold(y, scored, loss, sample_weight=weights)
+            every = [by_hand(scored >= at) for at in (*scored, np.inf, -np.inf)]
+            assert found.loss == pytest.approx(min(every), abs=1e-12)
+            for at in (found.threshold, found.low, found.high):
+                assert by_hand(scored >= at) == pytest.approx(found.loss, abs=1e-12)
+
+
+def test_weights_that_do_not_fit_are_refused():
+    y, scored = [0, 1, 1], [0.1, 0.2, 0.3]
+    for weights, words in (
+        ([1.0], r"sample_weight must have shape \(3,\)"),
+        ([1.0, -1.0, 1.0], "sample_weight must be finite, not negative and not all zero"),
+        (np.zeros(3), "not all zero"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            best_threshold(y, scored, "f1", sample_weight=weights)
+    with pytest.raises(OverflowError, match="sample_weight are too large"):
+        best_threshold(y, scored, "f1", sample_weight=np.full(3, 1e308))
+    for loss in (EarlyDetection(), lambda y, guess: 1.0):
+        with pytest.raises(Refusal, match="refuses weights of rows: it is neither a function of counts nor a sum over"):
+            best_threshold(y, scored, loss, sample_weight=np.ones(3))
+    with pytest.raises(Refusal, match=r"best_threshold refuses RocArea\(\): it evaluates an order of scores"):
+        best_threshold(y, scored, RocArea(), sample_weight=np.ones(3))

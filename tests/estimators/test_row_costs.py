@@ -9,8 +9,9 @@ import pytest
 import sklearn
 from scipy.special import expit, logit
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_predict, cross_val_score
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_predict, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -99,11 +100,24 @@ def test_costs_come_by_name_of_a_column_by_array_and_by_argument_alike():
     assert clone(named).get_params()["loss"] is not None
 
 
-def test_equal_costs_give_the_model_of_class_weighted_hamming_to_the_bit():
+def equal_costs(X, how):
+    """X and costs of 1 and 4 for all rows, as numbers, arrays, columns or arguments of fit, and those arguments."""
+    each = {"fp": np.full(len(X), 1), "fn": np.full(len(X), 4.0)}
+    if how == "columns":
+        return X.assign(**each), RowCosts(fp="fp", fn="fn"), {}
+    if how == "arguments":
+        return X, RowCosts(), {f"{cell}_cost": cost for cell, cost in each.items()}
+    return X, RowCosts(**each) if how == "arrays" else RowCosts(fp=1.0, fn=4.0), {}
+
+
+@pytest.mark.parametrize("how", ["numbers", "arrays", "columns", "arguments"])
+def test_equal_costs_give_the_model_of_class_weighted_hamming_to_the_bit(how):
     X, y, _ = cases(400, 4)
+    X, costs, given = equal_costs(X, how)
+    base = make_pipeline(ColumnTransformer([("features", "passthrough", ["a", "amount"])]), LogisticRegression())
     fits = [
-        MeasureClassifier(LogisticRegression(), loss, cv=3, random_state=0, outer_cv=3, store_cv_results=True).fit(X, y)
-        for loss in (RowCosts(fp=1.0, fn=4.0), ClassWeightedHamming(negative=1.0, positive=4.0))
+        MeasureClassifier(base, loss, cv=3, random_state=0, outer_cv=3, store_cv_results=True).fit(X, y, **more)
+        for loss, more in ((costs, given), (ClassWeightedHamming(negative=1.0, positive=4.0), {}))
     ]
     ours, usual = fits
     for one, two in zip(ours.candidates_, usual.candidates_, strict=True):
@@ -111,7 +125,19 @@ def test_equal_costs_give_the_model_of_class_weighted_hamming_to_the_bit():
     assert (ours.best_threshold_, ours.best_strategy_) == (usual.best_threshold_, usual.best_strategy_)
     assert (ours.gain_, ours.gain_interval_) == (usual.gain_, usual.gain_interval_)
     assert ours.predict(X).tolist() == usual.predict(X).tolist()
-    assert ours.score(X, y) == (usual.score(X, y) - 1.0) / 400
+    again = {f"{cell}_cost": cost for cell, cost in costs.arrays.items()} | given
+    assert ours.score(X, y, **again) == (usual.score(X, y) - 1.0) / 400
+
+
+@pytest.mark.parametrize("how", ["arrays", "columns"])
+@pytest.mark.parametrize("kind", [SetClassifier, SetClassifierCV])
+def test_equal_costs_train_the_model_of_class_weighted_hamming_to_the_bit(how, kind):
+    X, y, _ = cases(300, 4)
+    X, costs, _ = equal_costs(X, how)
+    models = [SetClassifier(loss) for loss in (costs, ClassWeightedHamming(negative=1.0, positive=4.0))]
+    ours, usual = (one.fit(X, y) if kind is SetClassifier else kind(one, Cs=[1.0], cv=3).fit(X, y) for one in models)
+    assert ours.coef_.tolist() == usual.coef_.tolist()
+    assert ours.predict(X).tolist() == usual.predict(X).tolist()
 
 
 def test_weights_of_one_set_go_with_its_rows_into_folds():
@@ -471,7 +497,12 @@ def test_scikit_learn_compatibility(estimator, check):
 def test_a_label_matrix_has_costs_of_mistakes_alone():
     X, y, _ = cases(60, 23)
     Y = np.column_stack([y, 1 - y])
-    for costs in (RowCosts(tp=0.5, fp=5.0), RowCosts(fn="amount"), RowCosts(fn=np.ones(60)), RowCosts(fn=np.ones(120))):
+    for costs in (
+        RowCosts(tp=0.5, fp=5.0),
+        RowCosts(fn="amount"),
+        RowCosts(fn=np.arange(60.0)),
+        RowCosts(fn=np.ones(120)),
+    ):
         with pytest.raises(
             ValueError, match=r"refuses RowCosts\(.*\) for a label matrix|one cost for each row of X, 60"
         ):
@@ -524,7 +555,98 @@ def test_set_classifier_counts_weights_as_so_many_rows(costs, surrogate):
         -known(y[often], ours.predict(X.iloc[often])) / len(often)
     )
     with pytest.raises(ValueError, match="must be the same for all rows of a set"):
-        SetClassifierCV(linear, [1.0], 2).fit(X, y, sample_weight=weights)
+        clone(linear).set_params(loss="f1").fit(X, y, sample_weight=weights)
+
+
+def test_the_logistic_start_counts_weights_of_rows_too():
+    X, y, _ = cases(200, 28)
+    weights = np.random.default_rng(0).integers(0, 4, 200)
+    start = LogisticRegression()
+    fitted = SetClassifier(RowCosts(fp=5.0, fn="amount"), "ramp", C=0.0, start=start).fit(X, y, sample_weight=weights)
+    scaler = StandardScaler().fit(X)
+    usual = start.fit(scaler.transform(X), y, weights / weights.mean())
+    coef = usual.coef_ / scaler.scale_
+    assert fitted.coef_ / np.linalg.norm(fitted.coef_) == pytest.approx(coef / np.linalg.norm(coef))
+    # The threshold is the best one of the rows of the weights.
+    often = np.repeat(np.arange(200), weights)
+    bare = X.to_numpy() @ fitted.coef_[0]
+    costs = [cost(X.iloc[often], y[often], bare[often] >= at) for at in [*bare, np.inf]]
+    assert cost(X.iloc[often], y[often], fitted.predict(X.iloc[often])) == pytest.approx(min(costs))
+
+
+@pytest.mark.parametrize("threshold", ["zero", "exact"])
+@pytest.mark.parametrize(
+    "costs", [RowCosts(fp=5.0, fn="amount"), RowCosts(fp=5.0, fn=2.0), RowCosts(tp=9.0, fn="amount")]
+)
+def test_the_search_for_c_counts_weights_as_so_many_rows(costs, threshold):
+    X, y, _ = cases(240, 29)
+    weights = np.random.default_rng(0).integers(0, 4, 240)
+    fold = np.arange(240) % 3
+    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
+    linear = SetClassifier(costs, "convex", start="zero", threshold=threshold, max_iter=5000)
+    search = SetClassifierCV(linear, [30.0], splits).fit(X, y, sample_weight=weights)
+
+    def paid(rows, positive):
+        often = np.repeat(np.arange(len(rows)), weights[rows])
+        return costs.read(X.iloc[rows[often]])(y[rows[often]], positive[often]) / len(often)
+
+    scores = np.zeros(240)
+    for train, test in splits:
+        one = clone(linear).set_params(C=30.0, threshold="zero")
+        scores[test] = one.fit(X.iloc[train], y[train], sample_weight=weights[train]).decision_function(X.iloc[test])
+    for found, (train, test) in zip(search.scores_[:, 0], splits, strict=True):
+        ends = np.sort(scores[train])
+        cuts = [0.0] if threshold == "zero" else [ends[0] - 1, *(ends[1:] + ends[:-1]) / 2, ends[-1] + 1]
+        lost = [paid(train, scores[train] > at) for at in cuts]
+        able = [paid(test, scores[test] > at) for at, one in zip(cuts, lost, strict=True) if one <= min(lost) + 1e-9]
+        assert min(abs(found + one) for one in able) <= 1e-9 * abs(found)
+    final = clone(linear).set_params(C=30.0).fit(X, y, sample_weight=weights)
+    assert search.coef_.tolist() == final.coef_.tolist()
+    assert search.score(X, y, sample_weight=weights) == pytest.approx(-paid(np.arange(240), search.predict(X)))
+    assert (SetClassifierCV(linear, [30.0], splits).fit(X, y).scores_ != search.scores_).any()
+    other = SetClassifierCV(clone(linear).set_params(loss="f1"), [1.0], splits)
+    with pytest.raises(ValueError, match="must be the same for all rows of a set"):
+        other.fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("kind", [SetClassifier, SetClassifierCV])
+def test_linear_models_take_costs_by_argument_and_by_routing(kind):
+    X, y, _ = cases(240, 30)
+    amount = X["amount"].to_numpy()
+    costs = {"fp_cost": 5.0, "fn_cost": amount}
+
+    def linear(loss):
+        one = SetClassifier(loss, C=10.0)
+        return one if kind is SetClassifier else SetClassifierCV(one, [10.0], 3)
+
+    named = linear(RowCosts(fp=5.0, fn="amount")).fit(X, y)
+    asked = linear(RowCosts()).fit(X, y, **costs)
+    assert asked.coef_.tolist() == named.coef_.tolist()
+    want = -cost(X, y, asked.predict(X)) / 240
+    assert named.score(X, y) == asked.score(X, y, **costs) == pytest.approx(want)
+    assert asked.score(X, y, fp_cost=0.0, fn_cost=2.0) == pytest.approx(
+        -2.0 * ((asked.predict(X) == 0) & (y == 1)).mean()
+    )
+    for given, missing in (({}, "fp"), ({"fn_cost": amount}, "fp"), ({"fp_cost": 5.0}, "fn")):
+        with pytest.raises(ValueError, match=f"{missing} was given to fit as {missing}_cost, and score is about other"):
+            asked.score(X, y, **given)
+    given = linear(RowCosts(fp=5.0, fn=amount)).fit(X, y)
+    with pytest.raises(ValueError, match="fn has the costs of the rows of fit, and score is about other rows"):
+        given.score(X, y)
+    assert given.score(X, y, fn_cost=amount) == named.score(X, y)
+    # Costs of another fit are forgotten.
+    assert asked.fit(X, y).score(X, y) == pytest.approx(-(asked.predict(X) != y).mean())
+    with pytest.raises(Refusal, match=r"fit takes fn_cost with loss=RowCosts\(...\); the loss is Jaccard"):
+        linear("jaccard").fit(X, y, fn_cost=amount)
+    with pytest.raises(ValueError, match="fn must have one cost for each row of X, 240; got 3"):
+        linear(RowCosts()).fit(X, y, fn_cost=[1.0, 2.0, 3.0])
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = linear(RowCosts()).set_fit_request(fn_cost=True, fp_cost=True)
+        routed.set_score_request(fn_cost=True, fp_cost=True)
+        piped = make_pipeline("passthrough", routed).fit(X, y, fp_cost=np.full(240, 5.0), fn_cost=amount)
+        assert piped[-1].coef_.tolist() == named.coef_.tolist()
+        found = cross_validate(piped, X, y, cv=3, params={"fp_cost": np.full(240, 5.0), "fn_cost": amount})
+    assert found["test_score"].tolist() == cross_val_score(linear(RowCosts(fp=5.0, fn="amount")), X, y, cv=3).tolist()
 
 
 def test_exact_thresholds_come_from_rows_that_were_tested():

@@ -159,6 +159,8 @@ def test_columns_are_read_from_a_table_and_given_costs_come_first():
     assert (read.fp.tolist(), read.fn.tolist(), read.tp, read.n_rows) == ([1.0, 2.0, 3.0], [10.0, 20.0, 30.0], 0.0, 3)
     assert costs.read(X, fn=[7.0, 8.0, 9.0]).fn.tolist() == [7.0, 8.0, 9.0]
     assert costs.read(X, fp=4.0).fp == 4.0
+    assert costs.read(X, fp=[4, 4, 4]).fp == 4.0
+    assert costs.read(X, fp=[4.0, 4.0, np.nan]).n_rows == 3
     for name, words in (("none", "the columns amount, fee, word; got 'none'"), ("word", "must hold numbers")):
         with pytest.raises(ValueError, match=words):
             RowCosts(fn=name).read(X)

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, fbeta_score, make_scorer
 from sklearn.model_selection import (
     FixedThresholdClassifier,
-    ShuffleSplit,
+    RepeatedKFold,
     StratifiedKFold,
     TunedThresholdClassifierCV,
     cross_val_predict,
@@ -116,7 +116,7 @@ def test_the_arguments_of_the_table_have_the_same_names():
     assert ours["refit"].default is theirs["refit"].default is True
 
 
-@pytest.mark.parametrize("cv", [0.2, ShuffleSplit(2)])
+@pytest.mark.parametrize("cv", [0.2, RepeatedKFold(n_splits=2, n_repeats=2)])
 def test_a_share_of_the_rows_is_refused(cv, fitted):
     _, X, y, _ = fitted
     with pytest.raises(ValueError, match="cv must"):

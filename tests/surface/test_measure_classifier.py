@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import ShuffleSplit
+from sklearn.model_selection import RepeatedKFold
 
 from setwise import MeasureClassifier
 from setwise.estimators.selection import GFM, STRATEGIES, BayesDecision, ClassWeight, RampStack, Stack, as_strategies
@@ -43,7 +43,8 @@ PARAMETERS = {
         "class": [ClassWeight], "numbers": [1, 2], "dict": {}, "None in it": [None], "bytes": b"a", "object": Jaccard(),
     },
     "cv": {
-        "text": "five", "half": 1.5, "zero": 0, "one": 1, "negative": -2, "too many": 9, "splitter": ShuffleSplit(2),
+        "text": "five", "half": 1.5, "zero": 0, "one": 1, "negative": -2, "too many": 9,
+        "splitter": RepeatedKFold(n_splits=2),
         "empty": [], "rows twice": [(np.arange(4), np.arange(8))] * 2, "object": Jaccard(), "dict": {}, "truth": True,
         "words": [("a", "b")], "numbers": [1, 2], "outside": [(np.arange(4), np.arange(4, 9))], "NaN": np.nan,
         "same rows": [(np.arange(8), np.arange(4)), (np.arange(8), np.arange(4, 8))], "bytes": b"5",

@@ -54,6 +54,9 @@ def calls():
             f"{name}(scores)", lambda v, ask=ask, more=more: ask(Y, v, "f1", *more), numbers(P, negative=True)
         )
         yield Parameter(f"{name}(loss)", lambda v, ask=ask, more=more: ask(Y, S, v, *more), LOSS)
+    for ask in (best_threshold, threshold_curve):
+        name = f"{ask.__name__}(sample_weight)"
+        yield Parameter(name, lambda v, ask=ask: ask(Y, S, "f1", sample_weight=v), without(numbers(P), "None"))
     floors = OBJECTS | {"text": "recall", "pair": ("recall", 0.9), "texts": ["recall"], "tuple": (), "one": [0.9]}
     yield Parameter("constrained_threshold(floor)", partial(constrained_threshold, Y, S, "f1"), floors)
     for ask, name in (

@@ -168,8 +168,9 @@ def read_sample(options: Namespace, plan: Plan, measures: Sequence[NamedLoss]) -
     cells = sum(1 if table.is_number(name) else WORDS for name in features)
     grouped, jobs = options.group is not None, effective_n_jobs(options.n_jobs or 1)
     room = MemoryAllowance(budget, table, max(cells, 1), len(target), grouped, "forest" in plan.bases, jobs)
-    # A share that is sure is one of equally likely rows, and an own model may take no weights.
+    # A share that is sure is one of equally likely rows, a sum is one of all, and an own model may take no weights.
     even = grouped or len(target) > 1 or plan.floor is not None or any(":" in base for base in plan.bases)
+    even |= bool(given_costs(options))
     held, sample = drawn(table, asked, room.rows, plan.seed, not even and all(map(_takes_weights, measures)))
     given = {"rows": room.rows(sample.sets), **asked_of(options), "seed": plan.seed}
     given |= {} if held.weights is None else {"keep_rare": True}
@@ -454,9 +455,8 @@ def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
     given: dict[str, Any] = {**given_costs(options)}
     if not given:
         return {}
-    odd = [name for name in ("loss", "memory") if getattr(options, name) is not None]
-    if odd:
-        raise ValueError(f"--{odd[0]} and --{next(iter(given))}-cost do not go together: costs are the measure.")
+    if options.loss is not None:
+        raise ValueError(f"--loss and --{next(iter(given))}-cost do not go together: costs are the measure.")
     if problem.many:
         raise ValueError(f"--{next(iter(given))}-cost is for one label a row; the target is a label matrix.")
     numbers = [column.name for column in problem.columns if isinstance(column, Number)]

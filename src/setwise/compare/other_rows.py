@@ -1,7 +1,7 @@
 """The rows of a file that a comparison has not seen: the recommendation is judged on all of them, block by block."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -19,6 +19,7 @@ from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.strategies import Rule
 from setwise.estimators.sets import as_ids
+from setwise.losses.row_costs import Place, RowCosts
 
 RUN = 1 << 14
 """Models say what they do about so many rows at a time, for they make copies of them."""
@@ -79,8 +80,8 @@ class OtherRows:
         loss, room, sample = measured.loss, self.memory.room(self.count), self.sample
         if (loss.reads == "scores" or Trait.COUNTS not in loss.traits) and self.count > room:
             raise Refusal(
-                f"{measured.title} needs all their scores in one place, and --memory has room for those of {room:,} of "
-                "them.",
+                f"{measured.title} needs all their scores or costs in one place, and --memory has room for those of "
+                f"{room:,} of them.",
                 LARGE_FILES,
             )
         group, table, columns = sample.asked.group, sample.table, self.problem.columns
@@ -89,6 +90,8 @@ class OtherRows:
         names = [*dict.fromkeys(column.source for column in columns), *sample.target]
         parts, edges = joined(table.sizes, self.most)
         codes, truth, ids, said = dict[Any, int](), list[Any](), list[Any](), {key: list[Any]() for key in ways}
+        costs = loss if isinstance(loss, RowCosts) else None
+        places, paid = {} if costs is None else costs.columns, list[Any]()
         for part, first, last in zip(parts, edges, edges[1:], strict=False):
             kept = np.setdiff1d(np.arange(first, last), sample.rows) - first
             held = rows_of(table.columns(table.arrow(part, names).take(kept)), columns, None, sample.target)
@@ -96,14 +99,21 @@ class OtherRows:
                 targets_of(held.kept, self.problem.classes, sample.target, table.path.name, self.problem.many) == 1
             )
             ids += [] if group is None else [table.ids(part, group, codes)[kept]]
+            paid.append(held.X[:, [place.at for place in places.values() if isinstance(place, Place)]])
             for at in range(0, len(kept), RUN):
-                fresh = {source: source.fresh(held.X[at : at + RUN]) for _, source in ways.values()}
+                rows = held.X[at : at + RUN]
+                fresh = {source: source.fresh(rows) for _, source in ways.values()}
                 for key, (rule, source) in ways.items():
-                    said[key].append(rule.labels(fresh[source]))
+                    by = rule if costs is None else rule.for_rows(costs.read(rows))
+                    said[key].append(by.labels(fresh[source]))
         if self.problem.weights is not None:
             truth.append(self.problem.y == 1)
             for key, parts_said in said.items():
                 parts_said.append(held_out[key])
         groups = as_ids(np.concatenate(ids), self.count) if ids else None
+        if costs is not None:
+            each = np.concatenate(paid)
+            costs = replace(costs, **{cell: each[:, i] for i, cell in enumerate(places)})
+            loss = replace(measured, loss=costs).on(each, groups)
         task = Task(np.concatenate(truth), loss, groups, measured.average)  # type: ignore[arg-type]
         return task, {key: np.concatenate(one) for key, one in said.items()}

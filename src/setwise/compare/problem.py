@@ -16,12 +16,12 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
-from setwise.core.checks import Ints, as_array, as_labels, as_reals, shown
+from setwise.core.checks import Ints, as_array, as_labels, as_reals, as_row_weights, shown
 from setwise.datasets import Data, early_detection, load_rows, load_table
 from setwise.datasets.columns import Column, Cost, Word, some, word
 from setwise.datasets.files import as_names_of_columns
 from setwise.estimators.selection.problem import SelectionProblem
-from setwise.estimators.sets import as_ids, as_row_weights, group
+from setwise.estimators.sets import as_ids, group
 from setwise.estimators.splits import Folds, later_folds
 
 

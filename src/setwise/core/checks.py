@@ -202,6 +202,14 @@ def as_weights(weights: ArrayLike, name: str = "weights") -> Values:
     return out
 
 
+def as_row_weights(sample_weight: Any, n: int) -> Values:
+    """The weights of n rows, (n,), checked: finite, not negative, and not all zero."""
+    weight = as_reals(sample_weight, "sample_weight", (n,))
+    if (weight < 0).any() or not weight.any():
+        raise ValueError("sample_weight must be finite, not negative and not all zero.")
+    return weight
+
+
 def as_reals(values: Any, name: str, shape: tuple[int, ...] | None = None, finite: bool = True) -> Values:
     """A float64 copy of finite real numbers, of ``shape`` if it is given; -inf passes too if ``finite`` is False.
 

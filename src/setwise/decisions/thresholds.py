@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch, Orders, Sets
 from setwise.core.bound_loss import BoundLoss
-from setwise.core.checks import Bools, Floats, Ints, Values, as_scores
+from setwise.core.checks import Bools, Floats, Ints, Values, as_row_weights, as_scores, as_weights
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import THRESHOLDS_REFUSE
+from setwise.decisions.row_weights import RowWeighted
 from setwise.kernels.sorting import sort_falling
 from setwise.kernels.thresholds import EQUAL, best_cuts, group_places, mean_along
 from setwise.losses import as_loss
@@ -171,14 +172,17 @@ def as_sets(y: Any) -> Sets:
     return y if isinstance(y, Sets) else Sets.single(y, "y")
 
 
-def bound(loss: Loss | str, sets: Sets, caller: str) -> BoundLoss:
-    """The loss bound to sets, if a threshold can decide about their labels."""
+def bound(loss: Loss | str, sets: Sets, caller: str, sample_weight: ArrayLike | None = None) -> BoundLoss:
+    """The loss bound to sets, if a threshold can decide about their labels; rows of weight 0 are left out."""
     loss = as_loss(loss)
     if loss.reads == "scores":
         raise Refusal(
             f"{caller} refuses {loss!r}: it evaluates an order of scores, not labels. Use FBeta() or another.",
             THRESHOLDS_REFUSE,
         )
+    if sample_weight is not None:
+        weights = as_weights(as_row_weights(sample_weight, sets.total), "sample_weight")
+        loss, sets = RowWeighted(loss, weights), replace(sets, labels=np.where(weights > 0, sets.labels, -1))
     return loss.bind(sets)
 
 
@@ -238,7 +242,9 @@ def _finite(bound_loss: BoundLoss, values: Values) -> Values:
     return values
 
 
-def best_threshold(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) -> Threshold:
+def best_threshold(
+    y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str, *, sample_weight: ArrayLike | None = None
+) -> Threshold:
     """``argmin over t of mean_i loss(y_i, [scores_i >= t])``: the best common threshold of all sets.
 
     All cut points between distinct scores are compared, and equal scores are never separated: no other threshold has a
@@ -257,6 +263,8 @@ def best_threshold(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) -> 
         unknown label (-1 in a batch) have no loss and are left out
     scores : (p,) or flat (total,), finite; the larger, the more likely positive
     loss : any loss of labels, or what :func:`setwise.losses.as_loss` takes for one
+    sample_weight : (p,) or flat (total,) the weight of each row, which counts as so many equal ones, none for 0. It is
+        for losses of counts, and those that are a sum over rows
 
     Returns
     -------
@@ -265,8 +273,9 @@ def best_threshold(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) -> 
 
     Raises
     ------
-    Refusal : for losses of a ranking, which have no threshold, and those that ask for a number of predicted positives
-    ValueError : for labels and scores that do not fit, and names of no loss
+    Refusal : for losses of a ranking, which have no threshold, those that ask for a number of predicted positives, and
+        those that weights of rows do not fit
+    ValueError : for labels, scores and weights that do not fit, and names of no loss
     TypeError : for a loss of another kind
 
     Examples
@@ -278,10 +287,12 @@ def best_threshold(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) -> 
     >>> found.threshold, round(found.loss, 4), round(1 / 7, 4)
     (0.25, 0.1429, 0.1429)
     """
-    return sweep_all(bound(loss, as_sets(y), "best_threshold"), scores).best()[0]
+    return sweep_all(bound(loss, as_sets(y), "best_threshold", sample_weight), scores).best()[0]
 
 
-def threshold_curve(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) -> tuple[Values, Values]:
+def threshold_curve(
+    y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str, *, sample_weight: ArrayLike | None = None
+) -> tuple[Values, Values]:
     """``(t, mean_i loss(y_i, [scores_i >= t]))`` at all cut points of the scores, from inf down to -inf.
 
     It takes as long as :func:`best_threshold`, whose loss is the least one here.
@@ -293,6 +304,8 @@ def threshold_curve(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) ->
     y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.Sets`; unknown labels are left out
     scores : (p,) or flat (total,), finite; the larger, the more likely positive
     loss : any loss of labels, or its name
+    sample_weight : (p,) or flat (total,) the weight of each row, which counts as so many equal ones, none for 0. It is
+        for losses of counts, and those that are a sum over rows
 
     Returns
     -------
@@ -300,8 +313,9 @@ def threshold_curve(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) ->
 
     Raises
     ------
-    Refusal : for losses of a ranking, and those that ask for a number of predicted positives
-    ValueError : for labels and scores that do not fit, and names of no loss
+    Refusal : for losses of a ranking, those that ask for a number of predicted positives, and those that weights of
+        rows do not fit
+    ValueError : for labels, scores and weights that do not fit, and names of no loss
     TypeError : for a loss of another kind
 
     Examples
@@ -311,6 +325,6 @@ def threshold_curve(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) ->
     >>> thresholds.round(2).tolist(), losses.round(2).tolist()
     ([inf, 0.7, 0.5, -inf], [1.0, 0.5, 0.67, 0.33])
     """
-    swept = sweep_all(bound(loss, as_sets(y), "threshold_curve"), scores)
+    swept = sweep_all(bound(loss, as_sets(y), "threshold_curve", sample_weight), scores)
     cuts = np.flatnonzero(swept.order.apart)
     return swept.order.between(cuts), np.append(swept.start, swept.losses)[cuts]

@@ -288,7 +288,7 @@ class PlacedClassifier(LinearSetClassifier):
         for name in vars(self):
             if name.endswith("_") or name == "_radius":
                 setattr(local, name, getattr(self, name))
-        local._layout, local._grouped, local.threshold_ = "vector", self._grouped, 0.0
+        local._layout, local._grouped, local._told, local.threshold_ = "vector", self._grouped, (), 0.0
         # The rows of the training are elsewhere.
         local.certain_share_ = np.nan
         return local

@@ -1,11 +1,11 @@
-"""What all estimators share: how they are stored and cloned, the values of parameters, warnings, threads, and rows."""
+"""What all estimators share: how they are stored and cloned, parameters, costs, warnings, threads, and rows."""
 
 import os
 import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, is_dataclass
 from functools import lru_cache
@@ -27,14 +27,16 @@ from threadpoolctl import ThreadpoolController
 
 import setwise
 from setwise.core.checks import as_number
+from setwise.core.exceptions import Refusal
 from setwise.core.files import in_line
 from setwise.core.learner import Fit, Learner
 from setwise.core.loss import Loss
-from setwise.core.pages import AFTER_A_FIT, CERTIFIED_GAP, GROUPS, NOT_CONVEX
+from setwise.core.pages import AFTER_A_FIT, CERTIFIED_GAP, GROUPS, NOT_CONVEX, ROW_COSTS
 from setwise.core.surrogate import Surrogate
 from setwise.estimators.checkpoints import UNROUTED
 from setwise.kernels.jit import outside
 from setwise.learners import LEARNERS
+from setwise.losses.row_costs import RowCosts
 from setwise.surrogates import SURROGATES
 
 Made = TypeVar("Made")
@@ -213,6 +215,40 @@ class LinearSetClassifier(ClassifierMixin, VersionedEstimator):
     def _intercept(self) -> float:
         """The value of the constant feature, 0 for none."""
         return as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
+
+
+NO_COSTS: Mapping[str, Any] = {}
+"""The costs of a method that was given none."""
+
+
+def given_costs(costs: Mapping[str, Any]) -> tuple[str, ...]:
+    """The cells whose costs a method was given, which are None for the others."""
+    return tuple(cell for cell, cost in costs.items() if cost is not None)
+
+
+def with_costs(loss: Loss, X: Any, costs: Mapping[str, Any], method: str, told: Collection[str] = ()) -> Loss:
+    """The loss with the costs of the rows X: those that were given to ``method`` by their cells, or columns of X.
+
+    ``told`` are the cells whose costs ``fit`` was given, which ``method`` must be given too.
+    """
+    given = {cell: costs[cell] for cell in given_costs(costs)}
+    if isinstance(loss, RowCosts):
+        known = [] if method == "fit" else [cell for cell in (*loss.arrays, *told) if cell not in given]
+        try:
+            if known:
+                how = f"was given to fit as {known[0]}_cost" if known[0] in told else "has the costs of the rows of fit"
+                raise ValueError(f"{known[0]} {how}, and {method} is about other rows.")
+            return loss.read(X, **given)
+        except ValueError as error:
+            hint = ", or ask for single_threshold=True" if method == "predict" else ""
+            raise ValueError(
+                f"{error} Give {method} the costs of its rows, as fn_cost=..., or name a column, as "
+                f"RowCosts(fn='amount'){hint}."
+            ) from error
+    if given:
+        names = " and ".join(f"{cell}_cost" for cell in given)
+        raise Refusal(f"{method} takes {names} with loss=RowCosts(...); the loss is {loss!r}.", ROW_COSTS)
+    return loss
 
 
 @final

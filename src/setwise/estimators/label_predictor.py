@@ -429,7 +429,7 @@ class LinearLabelPredictor(LabelPredictor):
         else:
             grouping = Grouping(Sets.rows(truth), "samples", np.arange(len(self.space)), None)
         fixed, plain = ("auto", self.start, intercept or bias, None, jobs), basis is not None
-        alone = SetProblem(rows, truth, grouping, loss, loss, *fixed, plain=plain)
+        alone = SetProblem(rows, truth, grouping, loss, loss, loss, *fixed, plain=plain)
         return LabelProblem(alone, model, self.rescaling, surrogate, self.start, jobs)
 
     def _keep(self, problem: LabelProblem | LargeLabelProblem, trained: LinearFit) -> None:

@@ -1,7 +1,7 @@
 """MeasureClassifier: any classifier, decided in the way that is best for a measure of whole sets of decisions."""
 
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import KW_ONLY, replace
 from numbers import Integral
@@ -18,19 +18,21 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
-from setwise.core.checks import as_limit
+from setwise.core.checks import as_limit, as_row_weights
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
-from setwise.core.pages import FLOORS, MEASURE_COST, ROW_COSTS
+from setwise.core.pages import FLOORS, MEASURE_COST
 from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task
 from setwise.estimators.base import (
     Names,
     VersionedEstimator,
+    given_costs,
     take_features,
     threads,
     warn_of_dropped_groups,
     warn_of_forgotten_groups,
+    with_costs,
     with_parameters,
 )
 from setwise.estimators.checkpoints import UNROUTED
@@ -42,38 +44,13 @@ from setwise.estimators.selection.decision import BayesDecision, RowCostRule
 from setwise.estimators.selection.out_of_fold import NewRowsEvidence, OutOfFoldBase, open_for_choice
 from setwise.estimators.selection.problem import SelectionProblem, problem_of
 from setwise.estimators.selection.strategies import ThresholdRule
-from setwise.estimators.sets import as_ids, as_known, as_row_weights
+from setwise.estimators.sets import as_ids, as_known
 from setwise.estimators.splits import Folds
 from setwise.losses import as_loss
 from setwise.losses.row_costs import RowCosts
 
 OWN = "estimator"
 """The name of the user's estimator among the base models of a choice."""
-
-
-def with_costs(loss: Loss, X: Any, costs: Mapping[str, Any], method: str, told: Collection[str] = ()) -> Loss:
-    """The loss with the costs of the rows X: those that were given to ``method`` by their cells, or columns of X.
-
-    ``told`` are the cells whose costs ``fit`` was given, which ``method`` must be given too.
-    """
-    given = {cell: cost for cell, cost in costs.items() if cost is not None}
-    if isinstance(loss, RowCosts):
-        known = [] if method == "fit" else [cell for cell in (*loss.arrays, *told) if cell not in given]
-        try:
-            if known:
-                how = f"was given to fit as {known[0]}_cost" if known[0] in told else "has the costs of the rows of fit"
-                raise ValueError(f"{known[0]} {how}, and {method} is about other rows.")
-            return loss.read(X, **given)
-        except ValueError as error:
-            hint = ", or ask for single_threshold=True" if method == "predict" else ""
-            raise ValueError(
-                f"{error} Give {method} the costs of its rows, as fn_cost=..., or name a column, as "
-                f"RowCosts(fn='amount'){hint}."
-            ) from error
-    if given:
-        names = " and ".join(f"{cell}_cost" for cell in given)
-        raise Refusal(f"{method} takes {names} with loss=RowCosts(...); the loss is {loss!r}.", ROW_COSTS)
-    return loss
 
 
 @final
@@ -105,9 +82,10 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         ``f1_score``, or a function ``f(y_true, y_pred)`` of yours, see :class:`~setwise.losses.MetricLoss`
     strategies : ``"auto"`` tries all strategies that fit; or a list of names or of strategy objects. The tuned
         threshold is always tried
-    cv : the number of folds, a splitter, or splits that put each row into one test fold, or into none, as
+    cv : the number of folds, a splitter, or pairs of training and test rows. Rows may be in no test fold, as
         ``TimeSeriesSplit`` does the first rows: then tested rows tune, later ones judge, and standard errors come from
-        runs of rows that follow each other. The test rows of one split alone, as of ``ShuffleSplit(1)``, are divided
+        runs of rows that follow each other. A row that several splits test, as of ``ShuffleSplit(3)``, counts once, by
+        the first of them. The test rows of one split alone, as of ``ShuffleSplit(1)``, are divided
         into 5 folds that tune and judge. ``"prefit"`` takes the estimator as it was fitted, on other rows; the rows of
         ``fit`` then tune and choose alone. A number k makes shuffled folds, stratified for y (n,), and of whole groups
         where groups are given
@@ -429,7 +407,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         with open_for_choice(self, problem, folds, sample_weight, checkpoint, resume) as kept:
             bases = self._bases(problem, prefit, folds, kept)
             choice = self._decide(bases, problem.task, strategies, seed)
-            self._keep(problem, bases[OWN], choice, plain, tuple(c for c in costs if costs[c] is not None))
+            self._keep(problem, bases[OWN], choice, plain, given_costs(costs))
             if self.outer_cv is not None and not choice.interrupted:
                 found = repeated_choice(
                     problem,

@@ -1,5 +1,6 @@
 """SetClassifier: a linear classifier trained for a measure of whole sets of decisions."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
@@ -16,17 +17,20 @@ from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT
 from setwise.estimators.base import (
     CONSTRAINTS,
+    NO_COSTS,
     LinearSetClassifier,
     as_matrix,
+    given_costs,
     linear_scores,
     warn_of_dropped_groups,
     warn_of_forgotten_groups,
+    with_costs,
     with_parameters,
 )
 from setwise.estimators.checkpoints import of_rows
 from setwise.estimators.linear_training import LinearFit, certain, keep_certificates, shift_of, solve
 from setwise.estimators.set_training import Keep, SetProblem, about, held_out_thresholds, no_file, problem_of
-from setwise.estimators.sets import as_row_weights, as_target_like, group
+from setwise.estimators.sets import as_target_like, group
 from setwise.losses import as_loss
 from setwise.losses.row_costs import RowCosts
 from setwise.models.rows import check_rows
@@ -166,6 +170,10 @@ class SetClassifier(LinearSetClassifier):
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
+        tp_cost: ArrayLike | None = None,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
         checkpoint: str | Path | Checkpoint | None = None,
         resume: bool = False,
     ) -> Self:
@@ -181,6 +189,8 @@ class SetClassifier(LinearSetClassifier):
         groups : (n,) the id of the set of each row, for y (n,) only
         sample_weight : (n,) the weight of the set of each row, equal for all rows of a set. Costs of the rows of one
             set, ``RowCosts``, are multiplied by the weights, as if each row occurred so often
+        tp_cost, fp_cost, fn_cost, tn_cost : (n,) costs of these rows, or numbers, in place of those of a loss
+            ``RowCosts``
         checkpoint : the path of a file to which weights, bounds and planes are written every 30 seconds, after Ctrl-C
             and at the end; or a :class:`setwise.learners.Checkpoint`, which says how often
         resume : whether to go on from what the file holds of this fit, if there is one; a file of other data, another
@@ -207,17 +217,28 @@ class SetClassifier(LinearSetClassifier):
             rows = problem.X, problem.target, groups, sample_weight
             return opened(checkpoint, resume, lambda: about(self, of_rows(*rows), problem.score_loss))
 
-        return self._fit(X, y, groups, sample_weight, None, keep)
+        costs = {"tp": tp_cost, "fp": fp_cost, "fn": fn_cost, "tn": tn_cost}
+        return self._fit(X, y, groups, sample_weight, None, keep, costs)
 
-    def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any, shift: Any, keep: Keep = no_file) -> Self:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any,
+        sample_weight: Any,
+        shift: Any,
+        keep: Keep = no_file,
+        costs: Mapping[str, Any] = NO_COSTS,
+    ) -> Self:
         """:meth:`fit`, with the thresholds ``shift`` in place of those that ``threshold`` asks for, if given."""
         with self._unchanged_by_errors():
-            problem = problem_of(self, X, y, groups, sample_weight, self._intercept)
+            problem = problem_of(self, X, y, groups, sample_weight, self._intercept, costs=costs)
             kept, problem = keep(problem), problem.in_order()
             last, part = self._last(problem.features.size), None if kept is None else kept.part("rows")
             trained = solve(self, problem, last, checkpoint=part)
             shift, interrupted = shift_of(self, trained, shift, lambda: held_out_thresholds(self, problem, kept))
         self._keep(problem, trained, shift, groups is not None)
+        self._told = given_costs(costs)
         # The model is stored first, and then the interrupt goes on, so that a search over parameters ends too.
         if interrupted:
             raise KeyboardInterrupt
@@ -287,7 +308,16 @@ class SetClassifier(LinearSetClassifier):
         )
 
     def score(
-        self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        tp_cost: ArrayLike | None = None,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
     ) -> float:
         """``1 - mean loss`` over the sets of (X, y), which are made as in :meth:`fit`; the loss is ``loss_``.
 
@@ -300,6 +330,8 @@ class SetClassifier(LinearSetClassifier):
         groups : (n,) the id of the set of each row, for y (n,) only; None makes all rows one set
         sample_weight : (n,) the weight of the set of each row, equal for all rows of a set; of each row for
             ``RowCosts`` and one set
+        tp_cost, fp_cost, fn_cost, tn_cost : (n,) costs of these rows, or numbers, in place of those of a loss
+            ``RowCosts``; what ``fit`` was given must be given here too
 
         Returns
         -------
@@ -317,25 +349,14 @@ class SetClassifier(LinearSetClassifier):
             warn_of_dropped_groups("score")
             if self._grouped:
                 warn_of_forgotten_groups()
-        loss: Loss = self.loss_
-        if isinstance(loss, RowCosts):
-            if loss.arrays:
-                cell = next(iter(loss.arrays))
-                raise ValueError(
-                    f"{cell} has the costs of the rows of fit, and score is about other rows: name a column, as "
-                    f"RowCosts({cell}='amount'), or take -RowCosts(...)(y, model.predict(X)) / len(y)."
-                )
-            loss = loss.read(X)
-        return self._score(X, y, groups, sample_weight, loss)
+        costs = {"tp": tp_cost, "fp": fp_cost, "fn": fn_cost, "tn": tn_cost}
+        return self._score(X, y, groups, sample_weight, with_costs(self.loss_, X, costs, "score", self._told))
 
     def _score(self, X: Any, y: Any, groups: Any, sample_weight: Any, loss: Loss) -> float:
         """:meth:`score` by the loss of these rows."""
         scores = self.decision_function(X)
         labels = as_target_like(y, scores.shape if self._matrix else scores.shape[:1])
         grouping = group(labels, groups, self.average, self.classes_)
-        if isinstance(loss, RowCosts) and sample_weight is not None and groups is None and not self._matrix:
-            weights = as_row_weights(sample_weight, len(labels))
-            loss, sample_weight = loss.weighted(weights / weights.mean()), None
         return grouping.score(loss, scores, sample_weight)
 
     @property

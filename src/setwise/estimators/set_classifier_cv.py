@@ -83,7 +83,7 @@ def tuned_start(model: SetClassifier, problem: SetProblem, splits: list[Split]) 
         for one, scores in zip(models, held_out, strict=True):
             scores[test] = replace(part, start=one).regression.scores(problem.X[test])
     moved = [scores - thresholds(loss, grouping, scores) for scores in held_out]
-    losses = [grouping.mean_loss(loss, scores, problem.row_weights) for scores in moved]
+    losses = [float(problem.omega @ grouping.losses(loss, grouping.flat(scores))) for scores in moved]
     # Losses that differ by rounding are equal.
     return models[int(np.argmin(np.round(losses, 12)))]
 
@@ -188,7 +188,16 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
     cv: Any = None
 
     def fit(
-        self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        tp_cost: ArrayLike | None = None,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
     ) -> Self:
         """Choose C on held-out folds and train on all rows.
 
@@ -197,7 +206,10 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
         X : (n, d), dense or CSR
         y : (n,) with two labels or more, or (n, p) of 0 and 1
         groups : (n,) the id of the set of each row, for y (n,) only; folds never split a set
-        sample_weight : (n,) the weight of the set of each row, equal for all rows of a set
+        sample_weight : (n,) the weight of the set of each row, equal for all rows of a set; of each row for
+            ``RowCosts`` and one set, whose costs it multiplies
+        tp_cost, fp_cost, fn_cost, tn_cost : (n,) costs of these rows, or numbers, in place of those of a loss
+            ``RowCosts``
 
         Returns
         -------
@@ -223,11 +235,11 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
                 NAMES_AND_OBJECTS,
             )
         # What does not fit is refused before anything is split.
-        problem = problem_of(clone(model), X, y, groups, None, 1.0)
-        # Equal weights of the rows of one set change nothing.
-        weights = problem.grouping.weights(sample_weight, len(problem.target))
-        sample_weight = None if weights is None or len(weights) == 1 else sample_weight
-        problem = replace(problem, row_weights=sample_weight)
+        costs = {"tp": tp_cost, "fp": fp_cost, "fn": fn_cost, "tn": tn_cost}
+        problem = problem_of(clone(model), X, y, groups, sample_weight, 1.0, costs=costs)
+        if problem.weights is not None and len(problem.weights) == 1:
+            # Equal weights of the rows of one set change nothing.
+            sample_weight, problem = None, replace(problem, row_weights=None)
         # Folds that the user makes hold the rows by their places.
         own = self.cv is None or isinstance(self.cv, int | np.integer)
         problem = problem.in_order(in_folds=True) if own else problem
@@ -241,7 +253,7 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
         chosen = smallest_within_error(scores) if left else 0
         pairs = [(one, float(C)) for one, values in candidates for C in values]
         final, C = pairs[chosen]
-        self.estimator_ = clone(final).set_params(C=C)._fit(X, y, groups, sample_weight, shifts[chosen])
+        self.estimator_ = clone(final).set_params(C=C)._fit(X, y, groups, sample_weight, shifts[chosen], costs=costs)
         self.candidates_ = tuple((one.surrogate, value) for one, value in pairs)
         self.scores_, self.C_, self.best_score_ = scores, C, float(scores[:, chosen].mean())
         take_features(self, self.estimator_, "coef_", "intercept_", "classes_")
@@ -287,7 +299,16 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
         return self._fitted.predict(X, return_certain)
 
     def score(
-        self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        tp_cost: ArrayLike | None = None,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
     ) -> float:
         """``1 - mean loss`` over the sets of (X, y), by :meth:`SetClassifier.score` of ``estimator_``.
 
@@ -296,7 +317,10 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
         X : (n, d), dense or CSR, with the features of ``fit``
         y : (n,) of labels that were fitted, or (n, p) of 0 and 1
         groups : (n,) the id of the set of each row, for y (n,) only; None makes all rows one set
-        sample_weight : (n,) the weight of the set of each row, equal for all rows of a set
+        sample_weight : (n,) the weight of the set of each row, equal for all rows of a set; of each row for
+            ``RowCosts`` and one set
+        tp_cost, fp_cost, fn_cost, tn_cost : (n,) costs of these rows, or numbers, in place of those of a loss
+            ``RowCosts``; what ``fit`` was given must be given here too
 
         Returns
         -------
@@ -308,7 +332,8 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
         TypeError, OverflowError : for rows that ``estimator_`` refuses
         NotFittedError : before ``fit``
         """
-        return self._fitted.score(X, y, groups, sample_weight)
+        costs = {"tp_cost": tp_cost, "fp_cost": fp_cost, "fn_cost": fn_cost, "tn_cost": tn_cost}
+        return self._fitted.score(X, y, groups, sample_weight, **costs)
 
     @property
     def _fitted(self) -> SetClassifier:
@@ -340,7 +365,7 @@ def _judge(
     scores, held_out = np.empty((len(splits), m)), np.zeros((m, *problem.shape) if exact else 0)
     for k, (train, test) in enumerate(splits):
         part, fold = problem.given(train), problem.given(test)
-        loss = problem.loss_of(problem.score_loss, test)
+        loss = problem.loss_of(problem.plain_loss, test)
         fits = (path(problem.model_of(one, train), part, Cs) for one, Cs in candidates)
         with quiet_fits():
             for j, one in enumerate(chain.from_iterable(fits)):

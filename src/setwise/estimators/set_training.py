@@ -4,7 +4,7 @@ A checkpoint says what a fit is: its data, its loss and its parameters, each as 
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -18,14 +18,14 @@ from sklearn.preprocessing import StandardScaler
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch, Sets
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.checks import Bools, Values
+from setwise.core.checks import Bools, Values, as_row_weights
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss, calls_labels
 from setwise.core.pages import EXACT_THRESHOLD, FUNCTION_OF_LABELS
 from setwise.core.risk import Features
 from setwise.core.surrogate import Surrogate
 from setwise.decisions import best_threshold, label_thresholds
-from setwise.estimators.base import as_matrix, largest_number, threads, way_from_constant
+from setwise.estimators.base import NO_COSTS, as_matrix, largest_number, threads, way_from_constant, with_costs
 from setwise.estimators.checkpoints import described
 from setwise.estimators.linear_training import BatchTraining, LinearFit, certain, least_constant_loss, quiet_fits
 from setwise.estimators.objective import (
@@ -38,7 +38,7 @@ from setwise.estimators.objective import (
     sees_places,
     train_loss,
 )
-from setwise.estimators.sets import Grouping, as_ids, as_row_weights, as_target, group, labels_of
+from setwise.estimators.sets import Grouping, as_ids, as_target, group, labels_of
 from setwise.estimators.splits import FOLDS, Split, among, folds, row_keys
 from setwise.inference.enumeration import Enumeration
 from setwise.losses import as_loss
@@ -239,11 +239,12 @@ class SetProblem(BatchTraining):
     X, target : the rows
     grouping : the sets of the rows
     score_loss : the loss that is reported
+    plain_loss : the same before weights of the rows of one set multiply its costs
     loss : the loss that is trained for, with weighted classes
     surrogate : a name, or an object that brings its own loss
     start : ``"auto"``, ``"zero"``, ``"logistic"``, or a logistic regression
     intercept : the value of the constant feature, 0 for none
-    row_weights : the weight of each row, (n,), or None
+    row_weights : the weight of each row, (n,), or None. Those of the rows of one set are in its losses
     jobs : the number of threads
     path : whether it is solved for several C, so that planes are remembered
     bare : whether C = 0 leaves logistic regression without a threshold, because one is chosen afterwards: thresholds of
@@ -256,6 +257,7 @@ class SetProblem(BatchTraining):
     target: NDArray[Any]
     grouping: Grouping
     score_loss: Loss
+    plain_loss: Loss
     loss: Loss
     surrogate: str | Surrogate
     start: str | LogisticRegression
@@ -285,8 +287,8 @@ class SetProblem(BatchTraining):
 
     def model_of(self, model: Any, rows: Any) -> Any:
         """A copy of the model for :meth:`given` rows."""
-        part = self.loss_of(self.score_loss, rows)
-        return clone(model) if part is self.score_loss else clone(model).set_params(loss=part)
+        part = self.loss_of(self.plain_loss, rows)
+        return clone(model) if part is self.plain_loss else clone(model).set_params(loss=part)
 
     def sets_of(self, rows: Any) -> Grouping:
         """The sets of some of the rows, which keep all labels."""
@@ -330,8 +332,9 @@ class SetProblem(BatchTraining):
 
     @cached_property
     def weights(self) -> Values | None:
-        """The weight of each set."""
-        return self.grouping.weights(self.row_weights, self.X.shape[0])
+        """The weight of each set; None for equal ones."""
+        weighted = self.score_loss is not self.plain_loss
+        return None if weighted else self.grouping.weights(self.row_weights, self.X.shape[0])
 
     @cached_property
     def logistic(self) -> tuple[Values, float]:
@@ -415,15 +418,21 @@ class SetProblem(BatchTraining):
 
 
 def problem_of(
-    model: Any, X: Any, y: Any, groups: Any, sample_weight: Any, intercept: float, path: bool = False
+    model: Any,
+    X: Any,
+    y: Any,
+    groups: Any,
+    sample_weight: Any,
+    intercept: float,
+    path: bool = False,
+    costs: Mapping[str, Any] = NO_COSTS,
 ) -> SetProblem:
-    """The problem of the arguments of ``model.fit``, which are checked here.
+    """The problem of the arguments of ``model.fit``, which are checked here; ``costs`` are those of its arguments.
 
     Raises ValueError, TypeError, OverflowError and Refusal, each with a sentence, for what does not fit.
     """
     target = None if y is None else as_target(y)
-    loss = as_loss(model.loss)
-    loss = loss.read(X) if isinstance(loss, RowCosts) else loss
+    loss = with_costs(as_loss(model.loss), X, costs, "fit")
     # Features compute the lengths of the rows and refuse what is not finite there, which saves a pass over X.
     X, target = as_matrix(model, X, target, multi_output=True, order="C", ensure_all_finite=False)
     classes = labels_of(y, target, model.pos_label)
@@ -433,10 +442,10 @@ def problem_of(
         target = classes[cheaper.astype(np.intp)]
     grouping = group(target, groups, model.average, classes)
     loss, trained = (loss_for(one, grouping, model.pos_label) for one in (loss, trained))
-    one_set = grouping.layout == "vector" and groups is None
-    if one_set and sample_weight is not None and isinstance(loss, RowCosts) and isinstance(trained, RowCosts):
-        weights, sample_weight = as_row_weights(sample_weight, len(target)), None
-        loss, trained = loss.weighted(weights), trained.weighted(weights)
+    plain = loss
+    if grouping.weighs_rows(loss, sample_weight) and isinstance(loss, RowCosts) and isinstance(trained, RowCosts):
+        sample_weight = as_row_weights(sample_weight, len(target))
+        loss, trained = loss.weighted(sample_weight), trained.weighted(sample_weight)
     largest = int(grouping.batch.sizes.max())
     if calls_labels(loss) and largest > Enumeration().limit:
         raise Refusal(
@@ -447,7 +456,7 @@ def problem_of(
     train = train_loss(model.surrogate, trained, class_weights(model.class_weight, grouping, target))
     ids = None if groups is None else as_ids(groups, len(target))
     more = model.surrogate, model.start, intercept, sample_weight, threads(model.n_jobs), path
-    return SetProblem(X, target, grouping, loss, train, *more, bare=model.threshold == "exact", ids=ids)
+    return SetProblem(X, target, grouping, loss, plain, train, *more, bare=model.threshold == "exact", ids=ids)
 
 
 def refuse_without_threshold(problem: SetProblem) -> None:
@@ -493,7 +502,7 @@ def cross_fitted_scores(problem: SetProblem, held_out: Values, splits: list[Spli
         weight = None if problem.row_weights is None else np.asarray(problem.row_weights)[test]
         loss, score_loss = (
             problem.loss_of(problem.loss, np.flatnonzero(rest)),
-            problem.loss_of(problem.score_loss, test),
+            problem.loss_of(problem.plain_loss, test),
         )
         best = [thresholds(loss, others, scores[rest]) for scores in held_out]
         found.append([fold.score(score_loss, s[test] - at, weight) for s, at in zip(held_out, best, strict=True)])

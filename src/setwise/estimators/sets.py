@@ -10,9 +10,10 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from setwise.core.batch import Classes, Sets
-from setwise.core.checks import Values, as_reals, refuse_masked, shown
+from setwise.core.checks import Values, as_row_weights, refuse_masked, shown
 from setwise.core.loss import Loss
 from setwise.core.risk import Features
+from setwise.losses.row_costs import RowCosts
 from setwise.models import MultilabelModel, RowModel
 
 KINDS = "biufUSOmM"
@@ -230,9 +231,17 @@ class Grouping:
 
     def score(self, loss: Loss, scores: NDArray[Any], sample_weight: Any) -> float:
         """The score of scores in the order of the rows, higher is better: ``1 - mean loss`` for most losses."""
+        if self.weighs_rows(loss, sample_weight) and isinstance(loss, RowCosts):
+            weights = as_row_weights(sample_weight, len(scores))
+            loss, sample_weight = loss.weighted(weights / weights.mean()), None
         sizes = self.batch.sizes / (len(self.classes) if self.is_matrix else 1)
         rows = np.average(sizes, weights=self.weights(sample_weight, len(scores)))
         return loss.as_score(self.mean_loss(loss.reported, scores, sample_weight), float(rows))
+
+    def weighs_rows(self, loss: Loss, sample_weight: Any) -> bool:
+        """Whether there are weights of the rows of one set, by which their costs are multiplied."""
+        one_set = self.layout == "vector" and len(self.batch) == 1
+        return one_set and sample_weight is not None and isinstance(loss, RowCosts)
 
     def weights(self, sample_weight: Any, n_rows: int) -> Values | None:
         """The weight of each set, from weights of the rows that are equal inside each set; None for equal weights."""
@@ -245,18 +254,11 @@ class Grouping:
         first = weight[self.batch.offsets[:-1]]
         if (weight != first[self.batch.owners]).any():
             raise ValueError(
-                "sample_weight must be the same for all rows of a set: it weighs whole sets, and a set loss has "
-                "no weights for single rows. Pass groups, or weigh decisions with loss=Hamming(weights)."
+                "sample_weight must be the same for all rows of a set: it weighs whole sets, and rows of one set only "
+                "with RowCosts. Pass groups, or weigh rows in the loss, as Hamming(weights) and "
+                "AreaWeightedLoss(FBeta(), weights) do."
             )
         return first
-
-
-def as_row_weights(sample_weight: Any, n: int) -> Values:
-    """The weights of n rows, (n,), checked: finite, not negative, and not all zero."""
-    weight = as_reals(sample_weight, "sample_weight", (n,))
-    if (weight < 0).any() or not weight.any():
-        raise ValueError("sample_weight must be finite, not negative and not all zero.")
-    return weight
 
 
 def group(target: NDArray[Any], groups: Any, average: str, classes: NDArray[Any]) -> Grouping:

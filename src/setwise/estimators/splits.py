@@ -174,11 +174,12 @@ def folds_of(
 
     A number k makes k shuffled folds: stratified for one label a row, and of whole groups where groups are given, or of
     whole ``blocks``, which are no smaller than groups. A splitter may leave rows out of all test folds, as
-    ``TimeSeriesSplit`` does.
+    ``TimeSeriesSplit`` does. A row that several splits test stays in the test fold of the first of them.
 
     Raises
     ------
-    ValueError : if a row is in several test folds, or if training rows have one label only
+    ValueError : if a split tests a row twice, or only rows that others have tested, or if training rows have one label
+        only
     """
     if isinstance(cv, int | np.integer) and blocks is not None:
         if (number := len(np.unique(blocks))) < cv:
@@ -190,12 +191,6 @@ def folds_of(
         splits = _splits(cv, X, target, groups)
     n = len(task.truth)
     folds = tuple((_rows(train, n, cv), _rows(test, n, cv)) for train, test in splits)
-    times = np.bincount(np.concatenate([test for _, test in folds]), minlength=n)
-    if (times > 1).any():
-        raise ValueError(
-            f"cv must put each row into one test fold, as KFold does, or into none, as TimeSeriesSplit does the first "
-            f"ones; with {shown(cv)} row {np.argmax(times > 1)} is in {times[times > 1][0]}."
-        )
     for train, test in folds:
         truth = task.truth[train]
         if among(train, n)[test].any():
@@ -205,7 +200,24 @@ def folds_of(
                 f"cv={shown(cv)} leaves a fold without two classes to learn from: the label is the same in all its "
                 f"{len(train)} training rows. Use fewer folds, or more rows of each class."
             )
-    return folds
+    return _tested_once(folds, n, cv)
+
+
+def _tested_once(folds: Folds, n: int, cv: Any) -> Folds:
+    """The folds, whose test rows are those that no fold before has tested; ValueError where there are none."""
+    seen, found = np.zeros(n, dtype=np.bool_), []
+    for i, (train, test) in enumerate(folds):
+        new = test[~seen[test]]
+        if len(test) and not len(new):
+            raise ValueError(
+                f"cv must test new rows in each split, for a row counts once; of {shown(cv)} split {i + 1} tests only "
+                "rows that earlier ones have tested. Use fewer splits."
+            )
+        seen[test] = True
+        if np.count_nonzero(among(test, n)) < len(test):
+            raise ValueError(f"cv must test a row once in a split; split {i + 1} of {shown(cv)} tests one twice.")
+        found.append((train, new))
+    return tuple(found)
 
 
 def outer_folds_of(

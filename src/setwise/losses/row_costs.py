@@ -174,6 +174,8 @@ class RowCosts(Loss):
     def read(self, X: Any, **given: Any) -> "RowCosts":
         """The costs of the rows of X: ``given`` ones by their cells in place of these, and columns for their names.
 
+        A cost that is equal for all rows of X is a number, however it was given.
+
         Raises
         ------
         ValueError : for a column that X has not, and for another number of costs than X has rows
@@ -184,7 +186,8 @@ class RowCosts(Loss):
         for cell, cost in costs.arrays.items():
             if len(cost) != n:
                 raise ValueError(f"{cell} must have one cost for each row of X, {n}; got {len(cost)}.")
-        return costs
+        equal = {cell: float(cost[0]) for cell, cost in costs.arrays.items() if (cost == cost[0]).all()}
+        return costs._with(1.0, **equal)
 
     def of_labels(self, truth: Bools) -> tuple[Values, Values]:
         """What it costs to predict 0, and to predict 1, for each row, (n,) each, given its label.

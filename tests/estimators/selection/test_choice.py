@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
-from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import GroupKFold, RepeatedKFold, StratifiedKFold
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import _NotAnArray
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -209,8 +209,10 @@ def test_groups_are_never_split():
 def test_folds_that_do_not_fit_are_refused():
     X, y = noisy()
     problem = problem_of(X, y, FBeta())
-    with pytest.raises(ValueError, match="cv must put each row into one test fold"):
-        problem.folds(ShuffleSplit(3), 0)
+    with pytest.raises(ValueError, match=r"of RepeatedKFold\(.*\) split 4 tests only rows that earlier ones"):
+        problem.folds(RepeatedKFold(n_splits=3, n_repeats=2), 0)
+    with pytest.raises(ValueError, match="cv must test a row once in a split; split 1 of"):
+        problem.folds([(np.arange(300), np.array([300, 300]))], 0)
     with pytest.raises(ValueError, match="cv must be a number of folds"):
         problem.folds("five", 0)
     with pytest.raises(ValueError, match="cv=5 folds need 5 groups or more; got 3"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
-from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
+from sklearn.model_selection import PredefinedSplit, ShuffleSplit, TimeSeriesSplit
 
 from setwise import MeasureClassifier
 from setwise.core.exceptions import Refusal
@@ -14,7 +14,7 @@ from setwise.decisions.task import Task, compared
 from setwise.estimators.selection.choice import runs_of
 from setwise.estimators.selection.problem import problem_of
 from setwise.estimators.selection.strategies import steady_threshold
-from setwise.losses import FBeta, Hamming, Jaccard
+from setwise.losses import FBeta, Hamming, Jaccard, RowCosts
 
 
 def drifting(n, seed):
@@ -57,9 +57,32 @@ def test_where_no_earlier_row_was_tested_the_folds_are_refused():
     y = np.append(np.arange(100) % 2, np.append(np.zeros(100, int), y[:100]))
     with pytest.raises(Refusal, match="cv must test rows with both labels before its last fold"):
         MeasureClassifier(LogisticRegression(), cv=TimeSeriesSplit(2), random_state=0).fit(X, y)
-    twice = [(np.arange(100), np.arange(100, 200)), (np.arange(100), np.arange(150, 300))]
-    with pytest.raises(ValueError, match="row 150 is in 2"):
-        MeasureClassifier(LogisticRegression(), cv=twice).fit(X, y)
+
+
+@pytest.mark.parametrize("cv", [ShuffleSplit(3, random_state=0), ShuffleSplit(8, test_size=0.3, random_state=1)])
+@pytest.mark.parametrize("loss", [FBeta(), RowCosts(fp=1.0, fn=np.linspace(1.0, 4.0, 500))], ids=["f1", "costs"])
+def test_a_row_of_several_splits_counts_once_by_the_first(cv, loss):
+    X, y = drifting(500, 6)
+    names = ["threshold", "as_it_is"]
+    model = MeasureClassifier(LogisticRegression(), loss, names, cv=cv, random_state=0).fit(X, y)
+    first, scores = np.full(500, -1), np.full(500, np.nan)
+    splits = list(cv.split(X))
+    for k, (train, test) in enumerate(splits):
+        fitted = LogisticRegression().fit(X[train], y[train])
+        for row in test:
+            if first[row] < 0:
+                first[row], scores[row] = k, fitted.predict_proba(X[row : row + 1])[0, 1]
+    tested = np.flatnonzero(first >= 0)
+    whole = Task(y == 1, loss)
+    assert model._reference.at == steady_threshold(whole.take(tested), scores[tested], 100)
+    guess = np.zeros((2, 500), bool)
+    guess[1] = scores >= 0.5
+    for k, (train, _) in enumerate(splits):
+        known = np.array([row for row in range(500) if first[row] >= 0 and row in train])
+        guess[0, first == k] = scores[first == k] >= steady_threshold(whole.take(known), scores[known], 100)
+    for candidate, labels in zip(model.candidates_, guess, strict=True):
+        assert candidate.loss == pytest.approx(whole.take(tested).mean_loss(labels[tested]))
+        assert np.isfinite(candidate.gain_error)
 
 
 @pytest.mark.parametrize("loss", [FBeta(), Jaccard(), Hamming()])

@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.checks import Bools, Ints, Values, shown
+from setwise.core.checks import Bools, Ints, Values, as_row_weights, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import MEASURE_COST, ROW_COSTS
@@ -24,7 +24,7 @@ from setwise.estimators.selection.base_models import (
     weight_name,
 )
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
-from setwise.estimators.sets import as_ids, as_row_weights, as_target, group_matrix, labels_of
+from setwise.estimators.sets import as_ids, as_target, group_matrix, labels_of
 from setwise.estimators.splits import Folds, folds_of, outer_folds_of
 from setwise.losses.row_costs import RowCosts
 

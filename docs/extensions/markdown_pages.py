@@ -19,7 +19,7 @@ MADE = re.compile(r"\]\(([\w./-]+)\.rst([)#])")
 HEAD = """# setwise
 
 > setwise makes a classifier good at the measure it is judged by: F1, a recall floor, costs of each row, AUC, the IoU of
-> a mask. It has the interface of scikit-learn and of PyTorch.
+> a mask. It works with scikit-learn and PyTorch.
 
 Every page of the site has a Markdown version at its address with the ending .md.
 """

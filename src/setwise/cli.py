@@ -177,7 +177,7 @@ def _add_compare(commands: Any) -> None:
         "--positive", metavar="VALUE", help="which of the two labels is the positive one (default: the later in order)"
     )
     add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
-    add.add_argument("--drop", metavar="COLUMN[,COLUMN]", help="columns that are no features; costs may be among them")
+    add.add_argument("--drop", metavar="COLUMN[,COLUMN]", help="columns that are not features; costs may be among them")
     add.add_argument(
         "--keep-column", action="append", metavar="COLUMN",
         help="a column that is a feature although it numbers rows, gives the label away or is nearly empty; repeatable",

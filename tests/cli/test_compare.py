@@ -114,7 +114,7 @@ def test_a_raw_table_is_answered_saved_and_predicted(tmp_path, capsys):
     (one,) = results(tmp_path / "r")
     count = int(sick.sum())
     positive = f"Positive is sick = yes: {count} of 300 rows ({count / 3:.1f} %)."
-    assert f"{positive} By default; --positive no turns it." in out
+    assert f"{positive} This is the default; change it with --positive no." in out
     assert "In the test file" not in out
     # The test file has the latest rows, so that no word is lost on dates.
     assert "folds are random" not in out

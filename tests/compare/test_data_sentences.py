@@ -24,7 +24,7 @@ def problem(y, classes=("no", "yes"), origin=FILE, **more):
         (
             [0, 0, 0, 1],
             FILE,
-            "Positive is ill = yes: 1 of 4 rows (25.0 %). By default; --positive no turns it.",
+            "Positive is ill = yes: 1 of 4 rows (25.0 %). This is the default; change it with --positive no.",
         ),
         ([0, 1, 1, 1], replace(FILE, by_default=False), "Positive is ill = yes: 3 of 4 rows (75.0 %)."),
         ([0, 0, 0, 1], None, "Positive is yes: 1 of 4 rows (25.0 %)."),
@@ -36,7 +36,9 @@ def test_the_positive_label_is_named_with_its_share_and_how_to_turn_it(y, origin
 
 
 def test_a_label_of_several_words_is_quoted_and_names_that_nobody_gave_are_left_out():
-    assert labels(problem([0, 0, 1], ("not ill", "so ill"))).endswith(" By default; --positive 'not ill' turns it.")
+    assert labels(problem([0, 0, 1], ("not ill", "so ill"))).endswith(
+        " This is the default; change it with --positive 'not ill'."
+    )
     assert labels(problem([0, 0, 1], ("negative", "positive"), None)) == "Positive are 1 of 3 rows (33.3 %)."
 
 

@@ -44,12 +44,12 @@ def test_a_clear_gain_says_change():
     said = f".100 better than logistic regression with a tuned threshold (95 % interval {interval})."
     assert sentence == f"That is {said}"
     assert figures(found) == [
-        "A row is positive from the probability 0.27 on. From 0.20 to 0.30 F1 is at most .010 worse."
+        "A row is positive at a probability of 0.27 or more. From 0.20 to 0.30 F1 is at most .010 worse."
     ]
     words = headline(found)
     assert list(words) == ["HOW SURE", "WHY"]
     assert words["HOW SURE"] == [
-        "Of 3 pairs of a model and a rule the folds chose boosted trees with a tuned threshold (3 of 3).",
+        "Of 3 pairs of a model and a rule, the folds chose boosted trees with a tuned threshold (3 of 3).",
         f"This choice is {said}",
     ]
     assert [line.partition(": ")[2].partition(" (")[0] for line in words["WHY"]] == [
@@ -75,14 +75,14 @@ def test_what_is_not_clear_says_stay_and_names_the_best_other_one_by_its_inner_l
     assert verdict(found) == "Stay with logistic regression. Nothing we tried is clearly better."
     assert number(found) == ("F1 .500", "(higher is better)")
     best = f"boosted trees with a tuned threshold, is .017 better (95 % interval {between(low, high)})."
-    assert comparison(found)[2] == f"The best other one, {best}"
+    assert comparison(found)[2] == f"The best alternative, {best}"
     sure = headline(found)["HOW SURE"]
     assert "boosted trees with a tuned threshold (2 of 3) and logistic" in sure[0]
     # The gain is that of the choice, which is not what is recommended.
     assert sure[1:] == [
         "This choice is .043 better than logistic regression with a tuned threshold (95 % interval "
         f"{between(*found.gain.interval())}).",
-        f"The best other one by the training rows, {best}",
+        f"The best alternative on the training rows, {best}",
         f"On {len(found.problem.y)} rows a gain below {half} cannot be shown.",
     ]
 
@@ -118,7 +118,7 @@ def test_where_every_fold_kept_the_reference_there_is_no_interval_of_nothing():
     words = headline(found)
     assert words["HOW SURE"][0].endswith("the folds chose logistic regression with a tuned threshold (3 of 3).")
     assert words["HOW SURE"][1].startswith(
-        "The best other one by the training rows, boosted trees with a tuned threshold, is"
+        "The best alternative on the training rows, boosted trees with a tuned threshold, is"
     )
     assert [line.partition(": ")[2] for line in words["WHY"][1:]] == ["no better in every fold."] * 2
 
@@ -127,7 +127,7 @@ def test_choices_that_change_no_figure_have_no_interval_of_nothing():
     found = made_up(other=(0.5, 0.52, 0.48), choices=(OTHER, REFERENCE, OTHER), winner=STAYED)
     words = headline(found)
     assert words["HOW SURE"] == [
-        "Of 3 pairs of a model and a rule the folds chose boosted trees with a tuned threshold (2 of 3) and logistic "
+        "Of 3 pairs of a model and a rule, the folds chose boosted trees with a tuned threshold (2 of 3) and logistic "
         "regression with a tuned threshold (1 of 3).",
         "This choice is no better than logistic regression with a tuned threshold in every fold.",
     ]
@@ -200,7 +200,7 @@ def test_a_threshold_for_each_label_is_named_by_the_labels():
         problem=problem, winner=Recommendation(("boosted", "label_thresholds"), None, np.array([0.2, 0.034]))
     )
     assert figures(found) == [
-        "A label is positive from the probability of its threshold on: odd 0.20 and 5 or more 0.034."
+        "A label is positive at a probability of at least its threshold: odd 0.20 and 5 or more 0.034."
     ]
 
 
@@ -208,7 +208,7 @@ def test_the_details_name_the_flat_range_the_constant_the_coefficients_and_the_f
     found = made_up(chosen=REFERENCE, winner=STAYED, saved="m.skops", notes=("Something is left out.",))
     assert figures(found) == [
         "Saved in m.skops. Next: setwise predict m.skops new.csv --out labels.csv",
-        "A row is positive from the probability 0.27 on. From 0.20 to 0.30 F1 is at most .010 worse.",
+        "A row is positive at a probability of 0.27 or more. From 0.20 to 0.30 F1 is at most .010 worse.",
     ]
     assert details(found) == [
         "Largest coefficients, for features of standard deviation 1: sex -2.00, age +1.50.",

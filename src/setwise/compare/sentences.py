@@ -68,7 +68,7 @@ def labels(problem: Problem) -> str:
         return f"Positive are {rows}"
     other, positive = problem.classes
     name = f"{origin.target} = " if origin.target else ""
-    default = f" By default; --positive {quote(other)} turns it."
+    default = f" This is the default; change it with --positive {quote(other)}."
     return f"Positive is {name}{positive}: {rows}{default if origin.by_default else ''}"
 
 
@@ -205,7 +205,7 @@ def comparison(found: Answer) -> tuple[PairedDifference, Values, str] | None:
     elif moves(found) and plain is not None:
         before, after, what, than = plain.outer, first.outer, "That", " than at 0.5"
     elif found.stands and other is not None:
-        before, after, what, than = first.outer, other.outer, f"The best other one, {way(other.key)},", ""
+        before, after, what, than = first.outer, other.outer, f"The best alternative, {way(other.key)},", ""
     else:
         return None
     gain = found.paired(before, after)
@@ -334,14 +334,14 @@ def how_sure(found: Answer) -> list[str]:
         return [f"Nothing was chosen: only {reference} was tried."]
     votes = listed([f"{way(key)} ({count} of {folds})" for key, count in Counter(found.choices).most_common()])
     chosen = f"the folds chose {votes}" if found.repeated else f"the choice is {way(found.chosen)}"
-    sentences = [f"Of {ways} pairs of a model and a rule {chosen}."]
+    sentences = [f"Of {ways} pairs of a model and a rule, {chosen}."]
     if found.stands and set(found.choices) != {found.reference.key}:
         sentences.append(f"This choice is {better(found.gain, f' than {reference}')}.")
     if not found.changes and (other := found.best_other) is not None:
         gain = found.paired(found.reference.outer, other.outer)
         # Folds that choose the reference show nothing of what could be seen, so the wider interval tells it.
         wide = max(high - low for low, high in (found.gain.interval(), gain.interval()))
-        sentences.append(f"The best other one by the training rows, {way(other.key)}, is {better(gain)}.")
+        sentences.append(f"The best alternative on the training rows, {way(other.key)}, is {better(gain)}.")
         sentences.append(f"On {len(found.problem.y):,} rows a gain below {figure(wide / 2.0)} cannot be shown.")
     return sentences if found.repeated else [*sentences, NOT_REPEATED]
 
@@ -364,11 +364,11 @@ def _positive_where(found: Answer) -> str:
     winner, unit, flat = found.winner, found.winner.unit, found.winner.flat
     if np.ndim(winner.threshold):
         each = [f"{name} {threshold_text(t)}" for name, t in zip(found.problem.classes, winner.threshold, strict=True)]
-        return f"A label is positive from the {unit} of its threshold on: {listed(each)}."
+        return f"A label is positive at a {unit} of at least its threshold: {listed(each)}."
     if np.isinf(winner.threshold):
         return f"{'No' if winner.threshold > 0 else 'Every'} row is called positive."
     what, at = "label" if found.problem.many else "row", threshold_text(winner.threshold)
-    words = f"A {what} is positive from the {unit} {at} on"
+    words = f"A {what} is positive at a {unit} of {at} or more"
     words += "" if winner.weight == 1.0 else f"; each positive row has the weight {winner.weight:.2g} in the fit"
     if flat is None or threshold_text(flat.low) == threshold_text(flat.high):
         return f"{words}."

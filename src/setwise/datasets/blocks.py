@@ -173,7 +173,7 @@ class ParquetBlocks:
     path : the file
     budget : what blocks and rows may take
     features : the names of the columns of numbers that are read; None reads all but ``others`` and the index of pandas
-    others : the names of columns that are no features
+    others : the names of columns that are not features
 
     Attributes
     ----------

@@ -165,7 +165,7 @@ def load(
     group : the name of the column of set ids. In an NPZ None takes the array ``groups`` if there is one; in svmlight
         the name is ``qid``
     positive : the positive one of the two labels; None takes the later one in sorted order
-    drop : names of columns that are no features, as a list or joined by commas, for tables with named columns
+    drop : names of columns that are not features, as a list or joined by commas, for tables with named columns
 
     Returns
     -------
@@ -325,7 +325,7 @@ def of_columns(table: Columns, asked: Request) -> Data:
 
 
 def parts_of(table: Columns, asked: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of the target columns, and of the others that are no features: those to drop, and that of the group."""
+    """The names of the target columns, and of those that are not features: to drop, and that of the group."""
     usual = tuple(name for name in table.names if name.lower() in TARGET_NAMES)
     if asked.target is None and len(usual) != 1:
         raise ValueError(f"name the target column with --target; the columns are {some(table.names)}.")

@@ -269,10 +269,10 @@ def recall_at_false_positive_rate(
 def recall_at_alarm_rate(
     y: ArrayLike | Sets, scores: ArrayLike, rate: float, confidence: float | None = None
 ) -> OperatingPoint:
-    """The threshold of greatest recall with ``(tp + fp) / (P + N) <= rate``, for who can check so many alarms.
+    """The threshold of greatest recall with ``(tp + fp) / (P + N) <= rate``, a limit of alarms.
 
-    Who can check 50 of 1,000 rows a day gives ``rate=0.05``. Of equal recalls the one with the fewest alarms is taken.
-    The decisions of all sets are counted together. With ``confidence`` the rate holds on new decisions, see
+    If you can check 50 of 1,000 rows a day, pass ``rate=0.05``. With equal recalls, the fewest alarms are
+    taken. The decisions of all sets are counted together. With ``confidence`` the rate holds on new decisions, see
     :class:`Floor`; ``reached``, and ``reachable`` of an :class:`UnmetFloor`, are rates too.
 
     Source: own; compared with all thresholds in tests/decisions/test_floors.py.

@@ -169,7 +169,7 @@ class BootstrapThreshold:
     interval : the threshold lies between these two, (low, high): quantiles of the best thresholds of resamples
     loss_interval : the loss at ``best.threshold`` on new data lies between these two: quantiles of its loss on
         resamples, plus the optimism
-    optimism : by how much the loss of a best threshold reads too low on the scores on which it was chosen: the mean
+    optimism : by how much the loss of a best threshold is underestimated on the scores on which it was chosen: the mean
         over resamples of the loss on the sample at the threshold of the resample, less that on the resample itself
     thresholds, losses : (n_resamples,) the best threshold of each resample, and its loss at ``best.threshold``
 
@@ -202,7 +202,7 @@ def bootstrap_threshold(
 
     The decisions of one set are resampled; of several sets, whole sets are. Of few units the quantiles
     lie further out, as those of Student's t do (Hesterberg 2015). The scores are sorted once: a resample is a
-    weight for each decision or set, O(m). The loss on the scores on which a threshold was chosen reads too low, and
+    weight for each decision or set, O(m). The scores on which a threshold was chosen underestimate its loss, and
     ``optimism`` says by how much (Efron 1983). It does not hold what training on the same rows adds: give scores of
     rows that the model was not trained on.
 

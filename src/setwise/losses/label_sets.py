@@ -153,7 +153,7 @@ class MaxLoss(LabelCostLoss):
     costs : lambda, the cost of a mistake on each label: None for 1; (p,) of 0 or above, where all sets have p labels;
         or a function of the truth (p,) of a set that returns (p,) such numbers, as
         :class:`setwise.losses.NearestCosts`. Labels that are too many to list take
-        :class:`setwise.losses.NearestHammingCosts` and its like, or None
+        a class such as :class:`setwise.losses.NearestHammingCosts`, or None
 
     Raises
     ------

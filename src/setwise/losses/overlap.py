@@ -92,7 +92,7 @@ class Tversky(CountLoss):
     An overlap in which the two kinds of mistakes have different weights. With ``alpha = beta = 1`` the index is the
     Jaccard index, with ``alpha = beta = 1/2`` it is F1 (Dice), and with ``alpha = 1 / (1 + b^2)`` and ``beta = b^2 / (1
     + b^2)`` it is F_b. The loss is increasing, and submodular for beta >= 1. Where the index is 0/0, because there are
-    no positives and none are predicted, the loss is ``1 - zero_division``: 0 unless told otherwise.
+    no positives and none are predicted, the loss is ``1 - zero_division``, by default 0.
 
     Source: Tversky (1977).
 
@@ -173,7 +173,7 @@ class FBeta(CountLoss):
 
     F_b is the harmonic mean of precision and recall in which recall has b^2 times the weight of precision; b = 1 gives
     F1. The loss is increasing, but not submodular. Where F is 0/0, because there are no positives and none are
-    predicted, the loss is ``1 - zero_division``: 0 unless told otherwise. A set without positives in which any is
+    predicted, the loss is ``1 - zero_division``, by default 0. A set without positives in which any is
     predicted has the loss 1.
 
     Source: Joachims (2005).

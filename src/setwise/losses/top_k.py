@@ -116,8 +116,7 @@ class RecallAtK(LossAtK):
     """``1 - tp / P`` if k decisions are predicted positive: the share of positives not among the k largest scores.
 
     The loss reads scores, and is in [0, 1]. Where a set has more than k positives, it cannot be 0. Equal scores and
-    training are treated as in :class:`PrecisionAtK`. Without positives the loss is ``1 - zero_division``: 0 unless told
-    otherwise.
+    training are treated as in :class:`PrecisionAtK`. Without positives the loss is ``1 - zero_division``, by default 0.
 
     Source: Joachims (2005).
 

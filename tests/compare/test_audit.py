@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -361,7 +362,7 @@ def test_what_is_only_suspicious_is_said():
         assert found.X.shape == wide.shape
 
 
-def test_mistakes_are_those_of_the_best_threshold_or_of_other_rows():
+def test_mistakes_are_those_of_the_best_range_or_of_other_rows():
     rng = np.random.default_rng(0)
     for _ in range(50):
         n = 30
@@ -369,10 +370,9 @@ def test_mistakes_are_those_of_the_best_threshold_or_of_other_rows():
         x[0], y[:2] = 1.0, (0, 1)
         known = ~np.isnan(x)
         least = n
-        for cut in [-1.0, *np.unique(x[known])]:
-            for up in (0, 1):
-                for gap in (0, 1):
-                    least = min(least, int((np.where(known, np.where(x > cut, up, 1 - up), gap) != y).sum()))
+        for low, high, up, gap in product(range(-1, 6), range(-1, 6), (0, 1), (0, 1)):
+            inside = (x > low) & (x <= high)
+            least = min(least, int((np.where(known, np.where(inside, up, 1 - up), gap) != y).sum()))
         rarer = int(2 * y.sum() <= n)
         others = 0
         for i in range(n):
@@ -417,7 +417,7 @@ def test_nearly_empty_columns_are_left_out():
     assert audited(table(X, y, columns)).findings == ()
     # What was only asked for later is empty in the first part that later rows judge.
     X, y, columns = noise(600)
-    X[:90, 0], X[:, 1] = np.nan, np.arange(600) // 2
+    X[:90, 0], X[:, 1] = np.nan, np.arange(600) // 2 + np.arange(600) // 300
     (_, said) = audited(table(X, y, columns), time="x1").findings
     assert said.sentence.startswith("Column 'x0' holds something in 10 of 100 rows of the earliest part, too few for")
     assert said.action == "left out"
@@ -579,3 +579,111 @@ def test_a_column_without_a_name_is_an_index_only_if_it_counts_rows():
     assert _counts(np.concatenate([counts, counts, counts]))
     assert not _counts(rng.normal(size=60))
     assert not _counts(np.repeat([0.0, 1.0, 2.0], 20))
+
+
+def mixed(n, seed):
+    """Features as of people: words, few whole numbers, amounts that are mostly 0, and numbers that all differ."""
+    rng = np.random.default_rng(seed)
+    amount = np.where(rng.random(n) < 0.1, rng.integers(100, 9999, n), 0)
+    whole = [rng.integers(18, 80, n), rng.integers(1, 17, n), rng.integers(1, 99, n), rng.integers(10_000, 10**6, n)]
+    X = np.column_stack([*whole, amount, *rng.integers(0, 4, (6, n))]) * 1.0
+    return X, [*(Number(f"x{j}") for j in range(5)), *(Category(f"w{j}", tuple("abcd")) for j in range(6))]
+
+
+BLURRED = {
+    "whole numbers shifted by one": lambda X, rng: X + rng.integers(-1, 2, X.shape) * (np.arange(11) < 5),
+    "noise in all numbers": lambda X, rng: X * (1 + 0.01 * rng.normal(size=X.shape) * (np.arange(11) < 5)),
+}
+
+
+@pytest.mark.parametrize("form", BLURRED)
+def test_copies_of_rows_with_words_and_blurred_numbers_stay_together(form):
+    rng, (X, columns) = np.random.default_rng(3), mixed(400, 0)
+    origins = rng.permutation(np.repeat(np.arange(400), 3))
+    blurred, y = BLURRED[form](X[origins], rng), (rng.random(400) < 0.3).astype(int)
+    found = audited(table(blurred, y[origins], columns))
+    first = np.unique(origins, return_index=True)[1]
+    assert np.mean(found.blocks == found.blocks[first][origins]) > 0.9
+    assert np.bincount(found.blocks).max() <= 12
+    assert "have the numbers of another one but for noise" in found.findings[-1].sentence
+    # Copies with labels of their own are none, and neither are rows that are there once.
+    own = audited(table(blurred, (rng.random(1200) < 0.3).astype(int), columns)).findings
+    assert not any("but for" in one.sentence for one in own)
+    assert audited(table(mixed(1200, 1)[0], y[origins], columns)).findings == ()
+
+
+def test_rows_in_heaps_of_words_that_tell_the_label_are_no_copies():
+    rng = np.random.default_rng(0)
+    for n in (300, 1500):
+        for few in (2, 4):
+            words = rng.integers(0, 4, (n, few))
+            columns = [Number("a"), Number("b"), *(Category(f"w{j}", tuple("abcd")) for j in range(few))]
+            X = np.column_stack([rng.normal(size=(n, 2)), words])
+            assert audited(table(X, (words.sum(axis=1) + X[:, 0] > 2 * few).astype(int), columns)).blocks is None
+
+
+TURNS = {
+    "gaps": lambda rng, n: np.cumsum(rng.integers(1, 100, n)) * 1.0,
+    "growing gaps": lambda rng, n: np.cumsum(1 + rng.exponential(1000, n)).round(),
+    "roots": lambda rng, n: np.sqrt(np.arange(n)),
+}
+
+
+@pytest.mark.parametrize("numbers", TURNS)
+@pytest.mark.parametrize("kind", [Number, Date])
+def test_numbers_of_exports_that_take_turns_are_left_out(numbers, kind):
+    rng, n = np.random.default_rng(0), 1000
+    X, columns = mixed(n, 0)
+    y = np.repeat(np.tile([0, 1], 10), np.tile([75, 25], 10))
+    rows = rng.permutation(n)
+    X = np.column_stack([X, TURNS[numbers](rng, n)])[rows]
+    (said,) = audited(table(X, y[rows], [*columns, kind("nr")])).findings
+    assert (said.kind, said.columns, said.action) == ("label", ("nr",), "left out")
+    assert said.sentence.startswith(
+        "Column 'nr' gives the label away: rows with neighboring values nearly always have the same"
+    )
+    kept = audited(table(X, y[rows], [*columns, kind("nr")]), ["nr"])
+    assert kept.columns[-1].name == "nr"
+    # A range in the middle, with blurred ends, is a relation, and other labels have none.
+    middle = (np.abs(np.argsort(np.argsort(X[:, -1])) - 500 + 150 * rng.normal(size=n)) < 200).astype(int)
+    for label in (middle, rng.permutation(y)):
+        assert audited(table(X, label, [*columns, kind("nr")])).findings == ()
+
+
+def test_numbers_that_start_again_and_two_that_number_rows_together_are_said():
+    rng, n = np.random.default_rng(0), 1000
+    X, columns = mixed(n, 0)
+    y = np.repeat(np.tile([0, 1], 10), np.tile([75, 25], 10))
+    again = np.column_stack([X, np.arange(n) % 400])
+    (said,) = audited(table(again, rng.permutation(y), [*columns, Number("nr")])).findings
+    assert said.sentence == "Column 'nr' counts up and starts again. If it numbers rows, leave it out: --drop nr."
+    pages = np.column_stack([X, np.divmod(np.arange(n), 30)[0], np.arange(n) % 30])
+    names = [*columns, Number("page"), Number("line")]
+    (said,) = audited(table(pages, y, names)).findings
+    assert (said.columns, said.action) == (("page", "line"), "none")
+    assert said.sentence.endswith("If they are no features, leave them out: --drop page --drop line.")
+    assert audited(table(pages, rng.permutation(y), names)).findings == ()
+
+
+def parts_of(y, rng):
+    half, n = rng.random(len(y)) < 0.5, len(y)
+    band = np.where(y == 1, rng.normal(5, 0.2, n), rng.normal(size=n) / 2 + 10 * half)
+    late = np.where((y == 1) | (rng.random(n) < 0.05), rng.integers(19000, 19300, n), np.nan)
+    return {
+        "a range in the middle": ([band], Number, "left out"),
+        "two halves": ([y * half, y * ~half], Number, "left out"),
+        "a date of few others": ([late], Date, "none"),
+        "some are missing": ([y * (rng.random(n) < 0.85)], Number, "none"),
+    }
+
+
+@pytest.mark.parametrize("form", parts_of(np.zeros(2, int), np.random.default_rng(0)))
+def test_copies_of_the_label_in_parts_are_found(form):
+    rng, (X, columns) = np.random.default_rng(7), mixed(1000, 0)
+    y = (rng.random(1000) < 0.25).astype(int)
+    cells, kind, action = parts_of(y, rng)[form]
+    names = [f"c{j}" for j in range(len(cells))]
+    X = np.column_stack([X, *cells])
+    found = audited(table(X, y, [*columns, *map(kind, names)])).findings
+    assert [(one.kind, one.columns, one.action) for one in found] == [("label", (name,), action) for name in names]
+    assert audited(table(X, rng.permutation(y), [*columns, *map(kind, names)])).findings == ()

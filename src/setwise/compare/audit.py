@@ -53,8 +53,8 @@ In 13 published tables one with .6 or more is alone; a copy with errors, or for 
 FEWER, ALIKE_BY_VALUE, BY_RANGE, TURNS, FULL = 20, 0.1, 0.5, 0.15, 1.1
 """A column with a value for each 20 rows tells labels by its values where so few pairs differ, and no range does.
 
-So does one with few changes between neighboring values, as a share of chance; in 13 published tables it is .55 or more where
-no range does. Two columns number the rows if all their pairs differ and have so many places at most.
+So does one with few changes between neighbors, as a share of chance; in 13 published tables it is .55 or more if no
+range does. Two columns number the rows if all their pairs differ and have so many places at most.
 """
 
 KNOWN = 20
@@ -94,7 +94,7 @@ def _of_best_band(counts: Ints) -> int:
 
 
 def takes_turns(counts: Ints) -> bool:
-    """Whether rows with neighboring values nearly always have the same label, of many rising values, and no range tells it."""
+    """Whether neighbors among many rising values nearly always have the same label, and no range tells it."""
     values = counts[:, :-1]
     many = values.sum(axis=0)
     if len(many) < many.sum() / FEWER or many.max(initial=0) > many.sum() / FEWER:
@@ -347,7 +347,7 @@ def _in_two(problem: Problem, first: Ints, labels: Sequence[Ints], sizes: dict[i
             one, two = (np.unique(problem.X[first, place], return_inverse=True)[1] for place in (i, j))
             numbers = (one * sizes[j] + two).astype(np.float64)
             if len(np.unique(numbers)) == len(first) and any(takes_turns(value_counts(numbers, y)) for y in labels):
-                words = f"Columns {names[i]!r} and {names[j]!r} together number the rows and give the label away: {LIKE_NEXT}."
+                words = f"Columns {names[i]!r} and {names[j]!r} number the rows and give the label away: {LIKE_NEXT}."
                 advice = f"If they are no features, leave them out: --drop {quote(names[i])} --drop {quote(names[j])}."
                 found.append(Finding("label", (names[i], names[j]), len(first), "none", f"{words} {advice}"))
     return found

@@ -217,7 +217,7 @@ def test_the_random_search_is_the_same_every_time_and_small_for_large_sets():
 def test_losses_of_a_ranking_have_one_surrogate():
     text = describe(RocArea(), LARGE)
     assert "evaluates an order of scores, not a set of mistakes, and has no traits" in text
-    assert "lovasz  refused: it evaluates a ranking" in text
+    assert "lovasz  refused: it reads a ranking" in text
     assert "margin  convex; tractable: WorstRanking" in text
     assert "slack   refused: it ranks and makes no set of mistakes" in text
     assert "ramp    not convex; tractable: WorstRanking" in text

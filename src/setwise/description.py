@@ -67,7 +67,7 @@ def describe(loss: Loss | str, y_true: ArrayLike, *, random_state: int | np.rand
     as_random_state(random_state)
     if loss.reads == "classes":
         raise Refusal(
-            f"describe refuses {loss!r}: it tells of losses of labels 0 and 1. Describe the loss inside.", TRAITS
+            f"describe refuses {loss!r}: it is for losses of labels 0 and 1. Describe the inner loss.", TRAITS
         )
     size = f"{truth.total:,} decision{'s' * (truth.total != 1)}"
     lines = [f"{loss!r} for a ground truth of {size}, {int(truth.positives[0]):,} of them positive."]

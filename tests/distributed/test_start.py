@@ -145,7 +145,7 @@ def test_a_start_of_other_shapes_is_refused(tmp_path):
     arrays = {key: one for key, one in read_sealed(file).items() if not key.startswith("work/")}
     for odd in (np.zeros(3), np.full(17, np.nan), np.zeros(17, dtype=np.int64)):
         write_sealed(file, arrays | {"work/ramp/start/w": odd})
-        with pytest.raises(ValueError, match="no checkpoint of this fit: it has no w of shape"):
+        with pytest.raises(ValueError, match="not a checkpoint of this fit: it has no w of shape"):
             clone(MODEL).fit(X, Y, checkpoint=file, resume=True)
 
 

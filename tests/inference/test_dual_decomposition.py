@@ -295,7 +295,7 @@ def test_any_methods_may_serve_the_two_sides():
         assert found.values[0] - 1e-9 <= best <= found.bounds[0] + 1e-9
     with pytest.raises(Refusal, match="CountSearch refuses"):
         DualDecomposition(loss=CountSearch()).prepare(bound_loss)
-    with pytest.raises(Refusal, match=r"it is no function of counts. Use loss=GreedySearch\(\)"):
+    with pytest.raises(Refusal, match=r"it is not a function of counts. Use loss=GreedySearch\(\)"):
         DualDecomposition().prepare(bound_loss)
 
 

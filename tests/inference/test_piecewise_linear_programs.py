@@ -104,7 +104,7 @@ def test_what_does_not_fit_is_refused():
     unknown = Graphs(np.array([1, -1], np.int8), np.array([0, 2]), edges)
     for bound_loss, words in (
         (Jaccard().bind(Sets.single([1, 0])), "PiecewiseLinearPrograms refuses Sets: it knows Graphs"),
-        (Jaccard().bind(unknown), "PiecewiseLinearPrograms refuses labels that are not known"),
+        (Jaccard().bind(unknown), "PiecewiseLinearPrograms refuses unknown labels"),
         (
             Hamming().bind(graphs),
             r"PiecewiseLinearPrograms refuses Hamming\(\): it is a sum of one cost per mistake",

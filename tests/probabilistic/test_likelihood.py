@@ -339,7 +339,7 @@ def test_what_is_refused():
         Graphs(unknown, np.array([0, 4]), Cut.grid(2, 2).edges),
     ):
         for surrogate in (PerturbedLikelihood(), LFieldLikelihood())[: 1 + isinstance(some, Energies)]:
-            with pytest.raises(Refusal, match="The likelihood refuses labels that are not known"):
+            with pytest.raises(Refusal, match="The likelihood refuses unknown labels"):
                 surrogate.on(some)
     with pytest.raises(ValueError, match="target must hold means of labels, 0 to 1"):
         Energies([[Cut.grid(2, 2)]], unknown, np.array([0, 4]), np.array([5.0, 5.0, 5.0, 5.0, 0.0]))

@@ -243,7 +243,7 @@ def test_it_gives_no_gradient():
     ("make", "sentence"),
     [
         (lambda: SetMetric("auc"), r"SetMetric refuses RocArea\(\) over a whole data set: .*Use per_image=True\."),
-        (lambda: SetMetric(EarlyDetection()), "no function of the counts of mistakes in sets of any size"),
+        (lambda: SetMetric(EarlyDetection()), "not a function of the counts of mistakes in sets of any size"),
         (lambda: SetMetric(Cardinality([0, 1, 2])), "its batches do not add up"),
         (lambda: SetMetric(MeanOverClasses("jaccard"), "multiclass"), "Pass the loss of one class"),
         (lambda: SetMetric(per_image=True, reduction="none"), "SetMetric keeps one sum of all images"),

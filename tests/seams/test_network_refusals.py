@@ -37,7 +37,8 @@ WITH_EDGES = (
     r"weights at 0, or use surrogate='margin'\."
 )
 RANKS = (
-    r"\) refuses to train on Graphs: a network gives labels and no ranking\. Train for a loss of labels, and measure "
+    r"\) refuses to train on Graphs: a network predicts labels, not a ranking\. Train for a loss of labels, and "
+    r"measure "
     r"this one by the differences of max-marginals\."
 )
 NO_EDGES = np.zeros((0, 2), np.int64)

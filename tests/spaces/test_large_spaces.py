@@ -195,7 +195,7 @@ ONE, PAIRS, GRAPH = [np.ones((2, 3))], [np.ones((2, 3, 1))], [Graph(np.ones((2, 
         (lambda: Candidates().bind(ONE, [[1, 1]]), r"Y\[0\] must hold each label once"),
         (lambda: Candidates().bind(ONE, [[1.0]]), r"Y\[0\] must hold whole numbers, those of candidates; got 1.0"),
         (lambda: Candidates().bind(ONE, [[True]]), r"Y\[0\] must hold whole numbers"),
-        (lambda: Candidates().decode([0.5]), "labels must be truth values"),
+        (lambda: Candidates().decode([0.5]), "labels must be booleans"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(call, words):

@@ -275,7 +275,7 @@ class Metric:
             return
         self._sure = True
         warnings.warn(
-            "metric decides at threshold=0, and all that the booster passes is in [0, 1], as probabilities are: give "
+            "metric decides at threshold=0, and all numbers from the booster are in [0, 1], like probabilities: give "
             f"threshold=0.5 for probabilities, or threshold=0.0 for scores.{BOOSTING.see}",
             UserWarning,
             stacklevel=3,

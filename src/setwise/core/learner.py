@@ -293,7 +293,7 @@ class Learner(ABC):
     def _check(self, risk: Any, callback: Any, checkpoint: Any) -> None:
         """The arguments of :meth:`minimize`."""
         if not isinstance(risk, Risk):
-            raise TypeError(f"risk must be a Risk, as setwise.risks.MeanRisk(features, evaluator); got {risk!r}.")
+            raise TypeError(f"risk must be a Risk, such as setwise.risks.MeanRisk(features, evaluator); got {risk!r}.")
         if self.needs_convex and not risk.convex:
             raise Refusal(
                 f"{type(self).__name__} refuses a risk that is not convex: its bounds would not hold. Use NRBM or "
@@ -379,7 +379,7 @@ class _BestPoint:
         if self.lower > self.upper + 1e-9 * (abs(self.upper) + SMALLEST * self.C):
             raise BrokenPromise(
                 f"the lower bound {self.lower:.6g} is above the objective {self.upper:.6g} that was reached: the "
-                "planes of this risk do not lie below it. Check what its loss promises with setwise.describe(loss, y)."
+                "planes of this risk are not below it. Check what its loss promises with setwise.describe(loss, y)."
             )
         # A difference that is left here is rounding.
         self.lower = min(self.lower, self.upper)

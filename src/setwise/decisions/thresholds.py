@@ -176,7 +176,7 @@ def bound(loss: Loss | str, sets: Sets, caller: str) -> BoundLoss:
     loss = as_loss(loss)
     if loss.reads == "scores":
         raise Refusal(
-            f"{caller} refuses {loss!r}: it evaluates an order of scores, not labels. Use FBeta() or another.",
+            f"{caller} refuses {loss!r}: it reads the order of scores, not labels. Use FBeta() or another.",
             THRESHOLDS_REFUSE,
         )
     return loss.bind(sets)

@@ -368,7 +368,7 @@ class LinearLabelPredictor(LabelPredictor):
         self._listed("certain", "Use top(X, k), and duality_gap_.")
         if np.isnan(self._radius):
             raise Refusal(
-                "certain refuses a model of the ramp: its minimum is local, and certifies no prediction. Use "
+                "certain refuses a model of the ramp: its minimum is local and certifies nothing. Use "
                 "surrogate='hinge'.",
                 HINGE,
             )

@@ -429,7 +429,9 @@ class LogSupermodularModel(DensityMixin, VersionedEstimator):
                 raise ValueError("terms must be given for rows: a list as [Cut(p, edges)]. Images have their grid.")
             return list(grid_cuts(shape))
         if isinstance(self.terms, BaseFunction | str | bytes) or not isinstance(self.terms, Iterable):
-            raise TypeError(f"terms must be a list of base functions, as [Cut(p, edges)]; got {shown(self.terms)}.")
+            raise TypeError(
+                f"terms must be a list of base functions, such as [Cut(p, edges)]; got {shown(self.terms)}."
+            )
         terms = [as_kind(one, "terms", BaseFunction, "Cut(p, edges)") for one in self.terms]
         if not terms or any(one.total != p for one in terms):
             raise ValueError(f"terms must be one base function or more, of {p} labels each.")

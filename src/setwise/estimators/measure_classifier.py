@@ -62,13 +62,13 @@ def with_costs(loss: Loss, X: Any, costs: Mapping[str, Any], method: str, told: 
         try:
             if known:
                 how = f"was given to fit as {known[0]}_cost" if known[0] in told else "has the costs of the rows of fit"
-                raise ValueError(f"{known[0]} {how}, and {method} is about other rows.")
+                raise ValueError(f"{known[0]} {how}, but {method} gets other rows.")
             return loss.read(X, **given)
         except ValueError as error:
             hint = ", or ask for single_threshold=True" if method == "predict" else ""
             raise ValueError(
-                f"{error} Give {method} the costs of its rows, as fn_cost=..., or name a column, as "
-                f"RowCosts(fn='amount'){hint}."
+                f"{error} Give {method} the costs of its rows, such as fn_cost=..., or name a column, such as RowCosts"
+                f"(fn='amount'){hint}."
             ) from error
     if given:
         names = " and ".join(f"{cell}_cost" for cell in given)
@@ -249,8 +249,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             interrupted = self._fit(X, y, groups, sample_weight, costs, checkpoint, resume)
         if interrupted:
             warnings.warn(
-                "MeasureClassifier was interrupted; it holds the best of the strategies that were tried so far."
-                + MEASURE_COST.see,
+                "MeasureClassifier was interrupted; it has the best of the strategies tried so far." + MEASURE_COST.see,
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -459,7 +458,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         for one in strategies:
             if isinstance(one, BayesDecision) and one.alarms is not None and getattr(reference, "alarms", None) is None:
                 raise Refusal(
-                    f"{one!r} needs FlooredThreshold(alarms={one.alarms!r}) beside it, as the reference.", FLOORS
+                    f"{one!r} needs FlooredThreshold(alarms={one.alarms!r}) in the list too, as the reference.", FLOORS
                 )
         return choose(bases, task, strategies, reference=reference, seed=seed)
 

@@ -270,7 +270,7 @@ class SetClassifier(LinearSetClassifier):
         scores = self.decision_function(X)
         if as_flag(return_certain, "return_certain") and np.isnan(self._radius):
             raise Refusal(
-                "return_certain refuses a model of the ramp: its minimum is local, and certifies no prediction. "
+                "return_certain refuses a model of the ramp: its minimum is local and certifies nothing. "
                 "Use surrogate='convex'."
                 if self.C_ > 0
                 else "return_certain refuses a model of C=0: nothing was minimized. Use a C above 0.",
@@ -322,8 +322,9 @@ class SetClassifier(LinearSetClassifier):
             if loss.arrays:
                 cell = next(iter(loss.arrays))
                 raise ValueError(
-                    f"{cell} has the costs of the rows of fit, and score is about other rows: name a column, as "
-                    f"RowCosts({cell}='amount'), or take -RowCosts(...)(y, model.predict(X)) / len(y)."
+                    f"{cell} has the costs of the rows of fit, but score gets other rows: name a column, such as "
+                    "RowCosts"
+                    f"({cell}='amount'), or take -RowCosts(...)(y, model.predict(X)) / len(y)."
                 )
             loss = loss.read(X)
         return self._score(X, y, groups, sample_weight, loss)

@@ -172,8 +172,9 @@ def sample(
         sweeps = np.append(sweeps, map_units(draw, range(FIRST, count))).astype(np.int64)
     if (sweeps < 0).any():
         raise Refusal(
-            f"sample refuses {model!r}: its chains have not met within budget={budget} sweeps, for the labels hold on "
-            "to each other too much. Raise the budget, or use logistic.",
+            f"sample refuses {model!r}: its chains have not met within budget={budget} sweeps, because the labels are "
+            "coupled too strongly"
+            ". Raise the budget, or use logistic.",
             DISTRIBUTIONS,
         )
     return Samples(labels == 1, sweeps)

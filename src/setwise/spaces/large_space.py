@@ -195,7 +195,7 @@ class Candidates(LargeSpace):
         """The numbers of the candidates of one input that a labeling (m_i,) says are right."""
         found = np.asarray(labels)
         if found.ndim != 1 or found.dtype.kind not in "biu":
-            raise ValueError(f"labels must be truth values of shape (m,), as Solution.labels; got {shown(labels)}.")
+            raise ValueError(f"labels must be booleans of shape (m,), such as Solution.labels; got {shown(labels)}.")
         places: list[int] = np.flatnonzero(found).tolist()
         return places
 

@@ -120,7 +120,8 @@ class Arguments:
         chosen: dict[str, Any] = {"zero_division": 1.0} if divides else {"empty": self.empty}
         if not is_dataclass(loss) or not choices.issuperset(chosen):
             raise Refusal(
-                f"empty={self.empty!r} is for losses that have this choice, as Jaccard; {loss!r} has its own cost of "
+                f"empty={self.empty!r} is for losses that have this choice, such as Jaccard; {loss!r} has its own "
+                "cost of "
                 "sets without positives. Leave empty out, or use empty='ignore'.",
                 ARGUMENTS,
             )

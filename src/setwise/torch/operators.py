@@ -114,7 +114,7 @@ def form_of(number: int) -> Any:
     """The form of this number."""
     form = _BY_NUMBER.get(number)
     if form is None:
-        raise RuntimeError("a graph evaluates a loss of setwise that is no longer there: keep its module.")
+        raise RuntimeError("a graph evaluates a loss of setwise that no longer exists: keep its module.")
     return form
 
 

@@ -248,7 +248,7 @@ def test_other_rows_than_groups_has_are_refused():
     ("arguments", "error", "sentence"),
     [
         ({"loss": "f1"}, Refusal, "LovaszHinge refuses FBeta"),
-        ({"loss": MeanOverClasses("jaccard"), "surrogate": "ramp"}, Refusal, "it evaluates more than two labels"),
+        ({"loss": MeanOverClasses("jaccard"), "surrogate": "ramp"}, Refusal, "it is for more than two labels"),
         ({"loss": "jaccard", "surrogate": "hinge"}, ValueError, "surrogate must be one of 'lovasz', 'margin', 'ramp'"),
         ({"loss": "jaccard", "scale": 2.0}, Refusal, r"objective refuses scale=2\.0: the Lovász hinge has no scale"),
         ({"loss": "jaccard", "surrogate": "ramp", "scale": -1.0}, ValueError, "scale must be a finite number"),
@@ -272,7 +272,7 @@ def test_distributed_callers_are_refused(module):
     caller = ".".join(module.split(".")[:2])
     assert caught.value.sentence == (
         f"objective refuses {caller}: each worker sees its own rows only, and the loss of a set needs all of its rows "
-        "together. Train on one machine, as with LGBMClassifier or xgboost.train."
+        "together. Train on one machine, for example with LGBMClassifier or xgboost.train."
     )
 
 

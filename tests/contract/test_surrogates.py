@@ -163,5 +163,5 @@ def test_slack_rescaling_is_for_labels_that_are_known():
     sets = Sets(np.array([1, -1, 0], dtype=np.int8), np.array([0, 3]))
     with pytest.raises(Refusal, match="SlackRescaling refuses unknown labels"):
         SlackRescaling("jaccard").on(sets)
-    with pytest.raises(Refusal, match="LovaszHinge refuses sets that are not known in whole"):
+    with pytest.raises(Refusal, match="LovaszHinge refuses sets with unknown labels"):
         LovaszHinge("jaccard").on(sets)

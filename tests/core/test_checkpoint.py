@@ -179,7 +179,9 @@ def test_a_full_disk_warns_once_and_the_fit_goes_on(path, monkeypatch):
 
     monkeypatch.setattr("os.fsync", full)
     kept.put({"w": np.ones(1)})
-    with pytest.warns(RuntimeWarning, match=r"fit.npz cannot be written \(No space left on device\); the fit goes on"):
+    with pytest.warns(
+        RuntimeWarning, match=r"fit.npz cannot be written \(No space left on device\); the fit continues"
+    ):
         kept.write()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

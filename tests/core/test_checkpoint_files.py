@@ -93,7 +93,9 @@ def test_files_that_were_cut_off_are_refused_100_of_100(path):
     content, rng = path.read_bytes(), np.random.default_rng(0)
     for size in rng.choice(len(content), 100, replace=False):
         path.write_bytes(content[:size])
-        with pytest.raises(ValueError, match=r"^fit.npz is not a checkpoint of setwise, or it is truncated: its checksum"):
+        with pytest.raises(
+            ValueError, match=r"^fit.npz is not a checkpoint of setwise, or it is truncated: its checksum"
+        ):
             read_sealed(path)
 
 
@@ -142,7 +144,7 @@ def test_a_forged_seal_runs_nothing_either(tmp_path):
         ([("w.npy", plain[:-1])], "does not have the size that its shape says"),
         ([("w.npy", plain + b"\0")], "does not have the size that its shape says"),
         ([("w.npy", npy(np.zeros(3), version=(2, 0)))], "'w.npy' is of another version"),
-        ([("w.txt", plain)], "no arrays"),
+        ([("w.txt", plain)], "are not arrays"),
         ([("w.npy", b"")], "not a checkpoint"),
         ([("w.npy", pickle.dumps(Payload(proof)))], "not a checkpoint"),
     ]

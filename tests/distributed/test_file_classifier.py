@@ -232,7 +232,7 @@ def test_a_ranking_that_the_convex_surrogate_says_nothing_of_takes_the_ramp(tmp_
     same = FileClassifier(loss, "ramp").fit(file, "y")
     assert (found.surrogate_, found.status_) == ("ramp", "local")
     assert found.coef_.tolist() == same.coef_.tolist()
-    with pytest.warns(VacuousBoundWarning, match="promises no less loss here than a constant prediction"):
+    with pytest.warns(VacuousBoundWarning, match="guarantees no smaller loss here than a constant prediction"):
         convex = FileClassifier(loss, "convex").fit(file, "y")
     assert not convex.coef_.any()
     # Ctrl-C in the start of the ramp stores what there is, and a later fit goes on.

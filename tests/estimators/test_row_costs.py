@@ -386,7 +386,7 @@ def test_costs_that_fit_was_given_must_be_given_to_predict_and_score():
     )
     for method in (fitted.predict, lambda rows, **costs: fitted.score(rows, y, **costs)):
         for given, missing in (({}, "fp"), ({"fn_cost": amount}, "fp"), ({"fp_cost": 5.0}, "fn")):
-            with pytest.raises(ValueError, match=f"{missing} was given to fit as {missing}_cost, and .* other rows"):
+            with pytest.raises(ValueError, match=f"{missing} was given to fit as {missing}_cost, but .* other rows"):
                 method(X, **given)
     labels = fitted.predict(X, fp_cost=5.0, fn_cost=amount)
     assert fitted.score(X, y, fp_cost=5.0, fn_cost=amount) == pytest.approx(-cost(X, y, labels) / 900)

@@ -92,7 +92,7 @@ def test_other_surrogates_refuse_a_ranking_in_a_sentence():
     for surrogate in (LovaszHinge, SlackRescaling):
         with pytest.raises(Refusal, match=r"refuses RocArea\(\): it (ranks|reads a ranking)"):
             surrogate(RocArea())([0, 1], [0.0, 1.0])
-    with pytest.raises(Refusal, match=r"GreedySearch refuses Rankings: it knows independent binary decisions"):
+    with pytest.raises(Refusal, match=r"GreedySearch refuses Rankings: it takes independent binary decisions"):
         MarginRescaling(NDCG(), GreedySearch())([0, 1], [0.0, 1.0])
 
 

@@ -129,7 +129,7 @@ def test_graphs_are_perturbed_as_enumeration_says(kind):
     with thread_limit(2):
         np.testing.assert_array_equal(evaluator(scores).gradient, found.gradient)
     scores[graphs.edge_places[0]] = -1.0
-    with pytest.raises(ValueError, match="MaxFlow needs scores of edges from 0 on; got -1"):
+    with pytest.raises(ValueError, match="MaxFlow needs nonnegative scores of edges; got -1"):
         evaluator(scores)
 
 

@@ -117,7 +117,7 @@ def test_the_lovasz_hinge_takes_graphs_only_without_edges():
     with pytest.raises(Refusal, match=r"LovaszHinge refuses ClassGraphs: .*Use surrogate='margin'\."):
         LovaszHinge(Hamming()).on(ClassGraphs(np.arange(6) % 3, np.array([0, 6]), NO_EDGES, 3))
     unknown = Graphs(np.array([1, -1, 0], np.int8), np.array([0, 3]), NO_EDGES)
-    with pytest.raises(Refusal, match="LovaszHinge refuses sets that are not known in whole"):
+    with pytest.raises(Refusal, match="LovaszHinge refuses sets with unknown labels"):
         LovaszHinge(Jaccard()).on(unknown)
 
 

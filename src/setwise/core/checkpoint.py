@@ -296,8 +296,10 @@ class _CheckpointFile:
             # A full disk must not end a fit of many hours.
             if not self.warned:
                 why = error.strerror or str(error)
-                words = f"the checkpoint {in_line(self.path.name)} cannot be written ({why}); the fit goes on, and the "
-                words += "file is what was written before."
+                words = (
+                    f"the checkpoint {in_line(self.path.name)} cannot be written ({why}); the fit continues, and the "
+                )
+                words += "file keeps what was written before."
                 warnings.warn(words + STOP_AND_GO_ON.see, RuntimeWarning, stacklevel=2)
             self.warned = True
         else:

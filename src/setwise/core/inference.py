@@ -120,7 +120,7 @@ def rounding_next_to(value: float, scores: Values, batch: Batch) -> float:
     return float(rounding(batch.addends[0], abs(value) + float(np.abs(scores).sum())))
 
 
-NO_SPLIT = ": the product does not split. Use margin rescaling."
+NO_SPLIT = ": the product is not a sum. Use margin rescaling."
 """How the sentence of most methods for slack rescaling goes on."""
 
 

@@ -159,17 +159,19 @@ _MESSAGES = {
     "converged": "the certified relative gap {gap:.2e} is within tol={tol:g}",
     "local": "descent ended within tol={tol:g}: a local minimum or a stationary point, without a certificate",
     "max_iter": "stopped after max_iter={max_iter} iterations at a certified relative gap of {gap:.2e}",
-    "stalled": "no plane improves any more; inexact inference or rounding cannot close the last gap of {gap:.2e}",
+    "stalled": "no plane improves any more; inexact inference or rounding leaves a gap of {gap:.2e}",
     "interrupted": "interrupted; these are the best weights so far, at a certified relative gap of {gap:.2e}",
     "callback": "the callback asked to stop, at a certified relative gap of {gap:.2e}",
 }
 
 _MESSAGES_OF_DESCENT = {
-    "max_iter": "stopped after max_iter={max_iter} iterations, before its descent ended; it has no certificate, as the "
-    "risk is not convex",
-    "stalled": "no plane improves any more; there is no certificate, as the risk is not convex",
-    "interrupted": "interrupted; these are the best weights so far, without a certificate, as the risk is not convex",
-    "callback": "the callback asked to stop; there is no certificate, as the risk is not convex",
+    "max_iter": "stopped after max_iter={max_iter} iterations, before its descent ended; it has no certificate, "
+    "because the risk is not convex"
+    "",
+    "stalled": "no plane improves any more; there is no certificate, because the risk is not convex",
+    "interrupted": "interrupted; these are the best weights so far, without a certificate, because the risk is not "
+    "convex",
+    "callback": "the callback asked to stop; there is no certificate, because the risk is not convex",
 }
 """What differs where the risk is not convex: nothing but its floor bounds it, and no iteration lowers that gap."""
 

@@ -351,8 +351,8 @@ class LargeLabelProblem(LabelTraining):
     def way_out(self) -> str:
         """What to do where a bound says nothing, in a few words."""
         return (
-            "raise C if it is small, take costs that forgive close labels, as MaxLoss(Overlap()) for windows and "
-            "MaxLoss(NearestHammingCosts()) for sequences, or surrogate='ramp', which descends from here"
+            "raise C if it is small, take costs that forgive close labels, such as MaxLoss(Overlap()) for windows and "
+            "MaxLoss(NearestHammingCosts()) for sequences, or surrogate='ramp', which continues from here"
         )
 
     def named(self, name: str) -> Surrogate:

@@ -51,7 +51,7 @@ def as_images(images: Any, name: str, unknown: bool = False) -> Images:
         if one.ndim != 2 or one.size == 0:
             raise ValueError(f"{name} must be images of shape (h, w), none of them empty; got shape {one.shape}.")
         if one.dtype.kind not in "biuf" or not np.isin(one, allowed).all():
-            also = ", or -1 for pixels that are not known" if unknown else ""
+            also = ", or -1 for unknown pixels" if unknown else ""
             raise ValueError(f"{name} must hold 0 and 1{also}; got others.")
         out.append(one.astype(np.int8))
     return out

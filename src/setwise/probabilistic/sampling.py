@@ -150,7 +150,7 @@ def sample(
     count = size if chains is None else min(as_count(chains, "chains"), size)
     if model.table is None:
         raise Refusal(
-            f"sample refuses {model!r}: it draws from cuts and concave functions of the size alone.", DISTRIBUTIONS
+            f"sample refuses {model!r}: it draws only from cuts and concave functions of the size.", DISTRIBUTIONS
         )
     seed, coupling = seed_of(random_state), Coupling(model.cuts.graphs, model.total)
     coupling.place(model.scores, model.cuts.weights, np.diff(model.table) if model.table.any() else np.zeros(0))

@@ -267,9 +267,7 @@ class RiskWithPlanes(Risk):
 
     def __init__(self, inner: Risk) -> None:
         if not as_kind(inner, "inner", Risk, "MeanRisk(features, evaluator)").convex:
-            raise Refusal(
-                "RiskWithPlanes refuses a risk that is not convex: its planes do not lie below it.", NOT_CONVEX
-            )
+            raise Refusal("RiskWithPlanes refuses a risk that is not convex: its planes are not below it.", NOT_CONVEX)
         self.inner, self.size, self.n_parts = inner, inner.size, inner.n_parts
         self.lower, self.floors, self.planes = inner.lower, inner.floors, ()
         self._made: list[CuttingPlane] = []

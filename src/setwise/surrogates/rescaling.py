@@ -191,7 +191,7 @@ class SlackRescaling(Surrogate):
         # A loss that is bound to another batch has labelings or a target of its own.
         if bound_loss.batch is not batch:
             ranks = isinstance(bound_loss.batch, Rankings)
-            why = "it ranks and makes no set of mistakes" if ranks else "the truth is none of the labelings it takes"
+            why = "it ranks, and has no set of mistakes" if ranks else "the truth is none of the labelings it takes"
             raise Refusal(f"SlackRescaling refuses {self.loss!r}: {why}. Use surrogate='margin'.", WHICH_SURROGATE)
         if batch.known is not None:
             why = "unknown labels: their scores would multiply the loss"

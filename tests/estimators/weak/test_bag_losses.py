@@ -327,7 +327,7 @@ def test_refusals():
             fit(method)
     with pytest.raises(Refusal, match="method must be a surrogate of a loss, such as MarginRescaling"):
         fit(SurrogateStub())
-    with pytest.raises(Refusal, match="LovaszHinge refuses sets that are not known in whole"):
+    with pytest.raises(Refusal, match="LovaszHinge refuses sets with unknown labels"):
         fit(LovaszHinge(CountRange(1) + Hamming()))
     with pytest.raises(Refusal, match="SlackRescaling refuses unknown labels"):
         fit(SlackRescaling(CountRange(1)))

@@ -61,8 +61,9 @@ class RocArea(Loss):
 
     One minus the area under the ROC curve, 1 - ``sklearn.metrics.roc_auc_score``; its short name is ``"auc"``. A pair
     is a positive and a negative; it is swapped if the negative has the larger score. The loss reads scores and is in
-    [0, 1], and 0 for a set of one class. Its margin rescaling is the mean over all pairs of ``max(0, 1 - (s_positive -
-    s_negative))``.
+    [0, 1], and 0 for a set of one class. Its margin rescaling is the mean over all pairs of
+    ``max(0, 1 - (s_positive - s_negative))``.
+
     Source: Joachims (2005).
 
     Examples

@@ -2,13 +2,13 @@
 Fifty alarms a day
 ==================
 
-A team can look at fifty payments a day. Which fifty? Those of the largest probability of fraud are not those that save
-most. Here both lists are compared on new days.
+A team can look at fifty payments a day. Which fifty? The most probable frauds are not the ones that save most. Here
+both lists are compared on new days.
 """
 
 # %%
-# A day has 5,000 payments, so the limit is one row in a hundred. Two strategies are given: the
-# floor with the limit, and the decision by costs with the same limit.
+# A day has 5,000 payments, so the limit is one row in a hundred. We give two strategies: the most probable rows up to
+# the limit, and the decision by costs with the same limit.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,8 +45,7 @@ for _ in range(20):
         rows[name].append((labels.sum(), nothing - of_day(truth, labels)))
 
 # %%
-# The limit is one of the mean, so a single day may have more alarms. ``confidence=0.95`` stays
-# lower.
+# The limit holds on average, so a single day may have more alarms. ``confidence=0.95`` stays lower.
 
 fig, axes = plt.subplots(figsize=(6.4, 4), layout="constrained")
 means = {}

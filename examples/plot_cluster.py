@@ -2,19 +2,16 @@
 One set over many machines
 ==========================
 
-F1 of a data set is one number, and no mean of the F1 of its parts. ``setwise.dask`` keeps one set
-one set, however its rows are spread over workers. The pictures compare the weights with those of
-one process, beside the mean of models of the parts, and show what an iteration costs where the rows
-lie in more partitions.
+The F1 of a data set is not the mean of the F1 of its parts. ``setwise.dask`` trains for the F1 of all rows, however
+they are spread over workers. The left picture compares its weights, and the mean of models of the parts, with those of
+one process. The right one shows how the time of an iteration grows with the number of partitions.
 """
 
 # %%
 # Rows in one place
 # -----------------
-#
-# The rows come from four sites, one after another, at which positives are more and more rare. So
-# each partition has rows of one or two sites, and models of the parts are trained for the F1 of
-# other problems.
+# The rows come from four sites, one after another, with fewer and fewer positives. So each partition has rows of one or
+# two sites, and models of the parts are trained for the F1 of other problems.
 
 from time import perf_counter
 
@@ -42,11 +39,10 @@ print(f"{1e3 * here.history_['seconds'][-1] / here.n_iter_:.1f} ms for an iterat
 # %%
 # The same rows on workers
 # ------------------------
-#
-# The cluster has two workers here, which are threads of this process; a client of other machines
-# changes nothing else. Each fit asks all partitions for their parts of one plane in each iteration,
-# and ends at the same certified gap. The rival trains the same model on each partition alone and
-# takes the mean of their weights, as one does who wants to avoid the messages.
+# Here the cluster has two workers, which are threads of this process. With a client for other machines, nothing else
+# changes. In each iteration a fit asks all partitions for their parts of one plane, and it ends at the same certified
+# gap. The alternative is to train the same model on each partition alone and to average the weights, which avoids
+# communication.
 
 
 def as_vector(model):
@@ -78,12 +74,12 @@ fig, panels = plt.subplots(1, 2, figsize=(7.4, 3.6), layout="constrained")
 for (name, found), color in zip(differences.items(), ("#2a7fb8", "#d1495b"), strict=True):
     panels[0].loglog(counts, found, "o-", color=color, label=name)
 panels[0].set_ylabel("largest difference of a weight")
-panels[0].set_title("Beside one process")
+panels[0].set_title("The cluster finds the same weights")
 panels[0].legend(loc="center right", bbox_to_anchor=(1.0, 0.65))
 panels[1].semilogx(counts, 1e3 * np.array(times), "o-", color="#2a7fb8")
 panels[1].set_ylim(bottom=0.0)
 panels[1].set_ylabel("milliseconds for an iteration")
-panels[1].set_title("Time on two workers")
+panels[1].set_title("Time grows slowly (two workers)")
 for panel in panels:
     panel.set_xticks(counts, counts)
     panel.minorticks_off()
@@ -94,10 +90,10 @@ fig.set_label(
 )
 
 # %%
-# What is left between the cluster and one process comes from sums in another order. The mean of the
-# parts is another model. Its F1 is not much smaller here, but nothing bounds what is lost.
+# The cluster differs from one process only because sums have another order. The mean of the parts is another model. Its
+# F1 is not much smaller here, but there is no bound on what it loses.
 #
-# Each worker treats its partitions as one task, so that the time of an iteration grows slowly with
-# their number. For rows that fit into memory, as these do, one process is faster.
+# Each worker treats its partitions as one task, so the time of an iteration grows slowly with their
+# number. For rows that fit into memory, as these do, one process is faster.
 # :doc:`/guide/cluster` has measurements up to 30 million rows, what is sent, and files larger than
 # the memory of one machine.

@@ -36,8 +36,8 @@ for name, share in saved.items():
     print(f"{name:21} {share:5.0%} of the cost saved, {labels[name].mean():.1%} alarms")
 
 # %%
-# The left panel has the alarms of both rules. A single threshold is one line at one risk; the
-# rule of costs asks for less risk where the amount is large.
+# The left panel shows the alarms of both rules. A single threshold is one line at one risk. The rule of costs needs
+# less risk if the amount is large.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), layout="constrained", width_ratios=(3, 2))
 rows = payments[new][::4]
@@ -45,7 +45,7 @@ by_row, single = labels["each row by its costs"][::4], labels["the best threshol
 left.scatter(rows["risk"], rows["amount"], s=3, color="#bbbbbb", label="no alarm")
 left.scatter(rows["risk"][by_row], rows["amount"][by_row], s=5, color="#2a7fb8", label="alarm by costs")
 left.axvline(rows["risk"][single].min(), color="#d1495b", linewidth=2, linestyle="--", label="best threshold")
-left.set(yscale="log", xlabel="risk", ylabel="amount", title="Costly rows are called at less risk")
+left.set(yscale="log", xlabel="risk", ylabel="amount", title="Large amounts need less risk")
 left.legend(loc="lower left", markerscale=3, fontsize=8)
 bars = right.barh(list(saved), list(saved.values()), color=["#888888", "#d1495b", "#2a7fb8"])
 right.bar_label(bars, [f" {share:.0%}" for share in saved.values()])

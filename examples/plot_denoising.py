@@ -2,15 +2,15 @@
 Denoising with probabilities
 ============================
 
-In pictures of black and white pixels one pixel of five was flipped, and no clean picture is at hand. Which pixels
-are wrong, and where can one not tell? :class:`~setwise.BinaryDenoiser` learns from the noisy pictures how much
-neighboring pixels agree, and gives each pixel a probability. The pictures show restored digits, and how often the
-probabilities come true.
+In black and white pictures one pixel in five was flipped, and there are no clean pictures. Which pixels are wrong, and
+where is it uncertain? :class:`~setwise.BinaryDenoiser` learns from the noisy pictures how much neighboring pixels
+agree, and gives each pixel a probability. The pictures show restored digits, and whether the probabilities are
+calibrated.
 """
 
 # %%
-# The digits of scikit-learn, in black and white and twice as large. The denoiser is told the
-# level of the noise; the clean pictures are kept for the judgment.
+# We take the digits of scikit-learn, in black and white and twice as large. The denoiser knows the level of the noise.
+# The clean pictures are only for testing.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,7 +30,7 @@ alone = BinaryDenoiser(noise=0.2, steps=1000, random_state=0).fit(noisy[known])
 probability = np.array(alone.predict_marginals(noisy[new]))
 
 # %%
-# A probability near one half says that the pixel is in doubt.
+# A probability near one half means that the pixel is uncertain.
 
 shown = slice(0, 6)
 rows = {"noisy": noisy[new][shown], "probability": probability[shown], "clean": clean[new][shown]}
@@ -49,10 +49,9 @@ fig.set_label(
 plt.show()
 
 # %%
-# What is gained? The median of three by three pixels needs no clean picture either. Where clean
-# pictures are known, there is a strong rival: logistic regression of each pixel on the 25 pixels
-# around it and on its place. It is as good as the denoiser that knows the same pictures, or a
-# little better.
+# What does it gain? The median of three by three pixels needs no clean pictures either. If there are clean pictures,
+# logistic regression of each pixel on the 25 pixels around it and on its place is a strong competitor. It is as good as
+# the denoiser with the same pictures, or slightly better.
 
 
 def surroundings(images):
@@ -75,8 +74,8 @@ for name, images in answers.items():
     print(f"{name:31} {np.mean(images != clean[new]):6.1%} of the pixels wrong")
 
 # %%
-# Are the probabilities true? Of the pixels with a probability between .8 and .9, a share between
-# .8 and .9 should be ink. They are a little too cautious.
+# Are the probabilities calibrated? Among pixels with a probability between .8 and .9, a share between .8 and .9 should
+# be ink. They are slightly too cautious.
 
 fig, axes = plt.subplots(figsize=(4.6, 4), layout="constrained")
 axes.plot([0, 1], [0, 1], color="#888888", linewidth=1, label="as it should be")

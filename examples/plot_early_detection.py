@@ -2,17 +2,16 @@
 Why a set loss turns the decision line
 ======================================
 
-A machine is watched for fifteen minutes, and faults should be seen in the first of them. Early and late signs of a
-fault lie in different directions. Which line separates them from what is normal? The first picture shows the line with
-the fewest mistakes and the one that :class:`~setwise.SetClassifier` learns from the loss of whole sequences, the second
-one that no threshold makes up for the difference.
+A machine is watched for fifteen minutes, and faults should be detected in the first of them. Early and late signs of a
+fault are in different directions of the plane. Which line separates them from normal readings? The first picture shows
+the line with the fewest mistakes, and the one that :class:`~setwise.SetClassifier` learns from the loss of whole
+sequences. The second shows that no threshold makes up for the difference.
 """
 
 # %%
-# Each sequence is a set of 15 decisions in the order of time.
-# :class:`~setwise.losses.EarlyDetection` counts the mistakes up to each time, with weights that
-# fall with time; the Hamming loss counts all alike. Two thirds of the positive rows are late
-# ones, so the line of fewest mistakes heeds these.
+# Each sequence is a set of 15 decisions in time order. :class:`~setwise.losses.EarlyDetection` counts the mistakes up
+# to each time, with weights that fall with time. The Hamming loss counts all mistakes the same. Two thirds of the
+# positive rows are late ones, so the line with the fewest mistakes follows these.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,7 +42,7 @@ for name, model in (("Lovász hinge of early detection", early), ("Hamming SVM",
     print(f"{name:32} early-detection loss {loss:.3f}, {wrong:.1f} of 15 wrong")
 
 kinds = np.where(y_test == 0, 0, np.where(np.tile(early_stage(15), 5000), 1, 2))[:900]
-title = "Bags of 15 samples in time order: what is learned depends on the loss"
+title = "The loss turns the decision line"
 figure = plane(X_test[:900], kinds, ("negative", "early positive", "late positive"), lines, title)
 figure.set_label(
     "Samples of the plane with two lines. The line of fewest mistakes separates the late positives on the right; the "
@@ -51,10 +50,9 @@ figure.set_label(
 )
 
 # %%
-# A threshold moves a line, but does not turn it. Here is the loss of each model for all
-# thresholds, as a function of how many rows they call positive. Logistic regression whose row at
-# time t has the weight :math:`e^{-t}`, that of the loss, also turns the line, and does as well
-# here. Without such weights it does as the Hamming SVM does.
+# A threshold moves a line, but does not turn it. Here is the loss of each model for all thresholds, as a function of
+# how many rows they call positive. Logistic regression also turns the line if rows at time t have the weight
+# :math:`e^{-t}` of the loss, and it does as well here. Without such weights it does the same as the Hamming SVM.
 
 models = {
     "Hamming SVM": (hamming, "#d1495b", "-."),

@@ -2,16 +2,14 @@
 Early warning: when does the alarm come?
 ========================================
 
-A machine is watched by the minute. A fault shows in its vibration first, and later, far more clearly, in its
-temperature. A model that counts all minutes alike heeds the temperature, and its alarm comes late. The pictures show
-one machine with the alarms of two models, and over 2,000 machines the share of faults that each model has reported so
-many minutes after they began.
+A machine is watched minute by minute. A fault first shows in its vibration, and later, far more clearly, in its
+temperature. A model that counts all minutes the same follows the temperature, and its alarm comes late. The pictures
+show one machine with the alarms of two models, and how soon each model reports the faults of 2,000 machines.
 """
 
 # %%
-# The streams are generated: an hour of two sensors and noise, with a fault in every second
-# machine. A training set is one quarter of an hour of a machine, either normal or from the
-# beginning of its fault.
+# The data are generated: an hour of two sensors and noise, with a fault in half of the machines. A training set is a
+# quarter of an hour of one machine, either normal or from the beginning of its fault.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,9 +41,8 @@ y = np.repeat([0, 1], [len(readings) * WINDOW, len(faulty) * WINDOW])
 groups = np.arange(len(X)) // WINDOW
 
 # %%
-# The loss counts the mistakes up to each minute since the beginning of a set, with weights that
-# fall with time. The rivals are logistic regression, the same with these weights for its rows,
-# and boosted trees.
+# The loss counts the mistakes up to each minute since the beginning of a set, with weights that fall with time. We
+# compare logistic regression, the same with these weights for its rows, and boosted trees.
 
 fall = np.exp(-np.arange(WINDOW) / 3)
 models = {
@@ -56,8 +53,8 @@ models = {
 }
 
 # %%
-# Each model gets the threshold at which one of twenty healthy machines has a false alarm within
-# the hour, on machines that are not those of the test.
+# Each model gets the threshold at which one in twenty healthy machines has a false alarm within the hour. It is chosen
+# on other machines than those of the test.
 
 
 def scores(model, readings):
@@ -81,8 +78,8 @@ for name, model in models.items():
     print(f"{name:33} false alarms {false:.1%}; within the minutes 0, 2, 5, 10:{soon}")
 
 # %%
-# The alarm of a model comes when its line crosses the threshold. Early detection heeds the
-# vibration more and the temperature less.
+# A model raises the alarm when its line crosses the threshold. Early detection gives the vibration more weight and the
+# temperature less.
 
 colors = {"SetClassifier, early detection": "#2a7fb8", "logistic regression": "#d1495b"}
 ours, usual = (delays[name] for name in colors)
@@ -103,7 +100,7 @@ for axes in (above, below):
     axes.axvline(start, color="#888888", linewidth=2)
 for axes in (above, below):
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
-fig.suptitle("One machine: the first alarm (dot) of two models")
+fig.suptitle("On this machine the alarm (dot) comes five minutes earlier")
 fig.set_label(
     "Readings of a machine and the scores of two models over an hour. After the fault begins the vibration jumps and "
     "falls, and the temperature rises slowly. The model of early detection gives its alarm first."
@@ -111,9 +108,9 @@ fig.set_label(
 plt.show()
 
 # %%
-# Over all machines: early detection reports more faults in the first eight minutes, and logistic
-# regression and trees a few more after that. Logistic regression whose weights fall with time
-# does here as well as the loss from which they were taken.
+# Over all machines, early detection reports more faults in the first eight minutes. After that, logistic regression and
+# trees report a few more. Logistic regression with weights that fall with time does as well here as the loss with these
+# weights.
 
 fig, axes = plt.subplots(figsize=(6.4, 4), layout="constrained")
 minutes = np.arange(16)
@@ -124,7 +121,7 @@ for (name, waited), color, dash in zip(
     axes.plot(minutes, share, color=color, linestyle=dash, linewidth=2, label=name)
 axes.set(xlabel="minutes since the fault began", ylabel="share of faults with an alarm", ylim=(0, 1.02))
 axes.legend(loc="lower right")
-axes.set_title("Early detection brings the alarm forward")
+axes.set_title("Early detection reports faults sooner")
 fig.set_label(
     "The share of faults with an alarm rises with the minutes. In the first minutes the curves of early detection and "
     "of falling weights, which lie on each other, are above logistic regression and boosted trees."

@@ -2,15 +2,14 @@
 Labels in a hierarchy
 =====================
 
-The digits have kinds: some have a loop, some are made of straight strokes, some are bent. A label set of an image is a
-digit with its kind; where the digit is in doubt, the kind alone may be right. The pictures show the scores of all
-labels for single images, and how a predictor of whole sets does beside one classifier for each label.
+Digits come in kinds: some have a loop, some have straight strokes, some are bent. The labels of an image are a digit
+and its kind. If the digit is uncertain, the kind alone may be right. The pictures show the scores of all labels for
+single images, and compare a predictor of whole label sets with one classifier for each label.
 """
 
 # %%
-# :class:`~setwise.spaces.Hierarchy` takes each label with what is above it. The score of a digit
-# is a sum over its path, so digits of one kind share weights. Training looks for the worst set of
-# labels of each image.
+# :class:`~setwise.spaces.Hierarchy` maps each label to its parent. The score of a digit is a sum over its path, so
+# digits of one kind share weights. Training looks for the worst set of labels of each image.
 
 from functools import partial
 
@@ -44,8 +43,8 @@ print(f"trained on {len(known)} images, {right.mean():.0%} of the new sets are r
 print(f"and of {kind_alone.mean():.0%} only the kind is named, and right")
 
 # %%
-# Labels with a score above 0 are predicted, and drawn in color. In the second image the kind is
-# clear and the digit is not, so that no digit is named.
+# Labels with a score above 0 are predicted, and drawn in color. In the second image only the kind is clear, so no digit
+# is predicted.
 
 missed = ~right & ~kind_alone & guess[:, leaf].any(axis=1)
 shown = {"right": right, "kind alone": kind_alone, "wrong": missed}
@@ -70,11 +69,11 @@ fig.set_label(
 plt.show()
 
 # %%
-# Rivals have a classifier for each label, kinds included. All choose C in three folds of the
-# training rows, by the F1 of labels together with what is above them. With the same kernel
-# separate machines reach the larger F1 on this table, and more of their sets are torn: a digit
-# without its kind. So a hierarchy alone is no reason to leave them. The structured predictor is
-# for costs of single mistakes, and for labels that are too many for a classifier each.
+# Separate SVMs are better here. They have a classifier for each label, including kinds. All methods choose C in three
+# folds of the training rows, by the F1 of labels together with their ancestors. With the same kernel, separate SVMs
+# reach a larger F1 on this table. But more of their label sets are inconsistent ("torn"): a digit without its kind. So
+# a hierarchy alone is no reason to use the structured predictor. Use it for costs of single mistakes, or if there are
+# too many labels for separate classifiers.
 
 
 def path_f1(model, rows, labels):
@@ -99,9 +98,9 @@ for (name, search), color, marker in zip(ways.items(), ("#2a7fb8", "#d1495b", "#
     axes.plot(sizes, curve, color=color, marker=marker, label=name)
 axes.set_xscale("log", base=2)
 axes.set_xticks(sizes, sizes)
-axes.set(xlabel="training images", ylabel="F1 of labels with what is above them")
+axes.set(xlabel="training images", ylabel="F1 of labels with their ancestors")
 axes.legend(loc="lower right")
-axes.set_title("Separate machines are a strong rival")
+axes.set_title("Separate SVMs reach a larger F1")
 fig.set_label(
     "F1 of new images over the number of training images. The curve of support vector machines for each label lies "
     "above that of the structured predictor at all sizes."

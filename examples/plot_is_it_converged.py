@@ -2,20 +2,18 @@
 Is it converged?
 ================
 
-A curve of the training loss that looks flat does not say how far the optimum is. The learners for
-convex surrogates say it: they keep a lower bound of the least possible objective, and the certified
-gap is what is left between the bounds. The pictures show the gap of four learners on one problem,
-and how many predictions a gap settles for good.
+A training loss that looks flat does not say how far away the optimum is. The learners for convex surrogates do: they
+keep a lower bound of the minimum of the objective, and the certified gap is the distance between the bounds. The
+pictures show the gap of four learners on one problem, and how many predictions can no longer change at each gap.
 """
 
 # %%
 # One problem, four learners
 # --------------------------
 #
-# Each bag of rows is one set, and its loss is one minus the Jaccard index (IoU) of its rows. The
-# four learners minimize the same convex function. An iteration of the first one reads all bags once
-# and makes one plane; the second one makes a plane for each bag; the other two make a step for each
-# bag. All have 150 iterations to reach a gap of 1e-4.
+# Each bag of rows is one set, and its loss is one minus the Jaccard index (IoU) of its rows. The four learners minimize
+# the same convex function. An iteration of the first one reads all bags once and makes one plane. The second makes a
+# plane for each bag. The other two make a step for each bag. All have 150 iterations to reach a gap of 1e-4.
 
 import warnings
 
@@ -50,7 +48,7 @@ for learner in ("one_slack", "n_slack", "block_frank_wolfe", "subgradient"):
 figure = plotting.gap_curves(
     {name: fit.history_ for name, fit in fits.items()},
     tol=1e-4,
-    title="Four learners, one certificate",
+    title="A plane for each bag (n_slack) closes the gap first",
 )
 figure.set_label(
     "The certified relative gap of four learners over iterations, on log scales. The planes for "
@@ -58,19 +56,16 @@ figure.set_label(
 )
 
 # %%
-# A learner that has not arrived says so in a warning, and ``status_``, ``stop_reason_`` and
-# ``duality_gap_`` keep it. With a gap of g no weights have an objective that is better by more than
-# the share g. Iterations of different learners cost differently; ``gap_curves(..., seconds=True)``
-# draws the gaps over time.
+# A learner that has not converged says so in a warning, and in ``status_``, ``stop_reason_`` and ``duality_gap_``. A
+# gap of .01 means that no weights have an objective that is better by more than 1 %. Iterations of different learners
+# take different times; ``gap_curves(..., seconds=True)`` draws the gaps over time.
 #
 # Predictions that cannot change any more
 # ---------------------------------------
-#
-# The gap also bounds the distance to the best weights, so that a score which is far enough from 0
-# keeps its sign however long the training goes on. ``certain_share_`` is the share of the training
-# rows with such a score. Here the default learner stops at smaller and smaller gaps. Beside the
-# settled predictions are those that in fact differ from the ones at a gap of 1e-8, and the mean
-# Jaccard index of other bags.
+# The gap also bounds the distance to the best weights. So a score that is far enough from 0 keeps its sign however long
+# training continues. ``certain_share_`` is the share of training rows with such a score. Here the default learner stops
+# at smaller and smaller gaps. The table shows the settled predictions, those that in fact differ from the ones at a gap
+# of 1e-8, and the mean Jaccard index of other bags.
 
 rows, truth = drawn()
 tols = 10.0 ** np.arange(-1.0, -8.0, -1.0)
@@ -97,7 +92,7 @@ axes.set_xscale("log")
 axes.invert_xaxis()
 axes.set_xlabel("certified relative gap of the fit")
 axes.set_ylabel("predictions, percent")
-axes.set_title("How many predictions a gap settles")
+axes.set_title("A smaller gap settles more predictions")
 axes.legend()
 fig.set_label(
     "The share of predictions that are certified grows from 0 to 99 percent as the gap falls from "
@@ -105,11 +100,10 @@ fig.set_label(
 )
 
 # %%
-# No prediction that was settled has changed, and most of the others do not change either: the bound
-# is true, and cautious. It speaks of the optimization alone. The Jaccard index of new bags in the
-# table hardly moves, because what limits it here is noise and not the gap. A small gap is no sign
-# of a good model either: it says that this objective on these rows cannot be made much smaller, and
-# nothing about other objectives or other rows.
+# No settled prediction has changed, and most of the others do not change either: the bound is true, but cautious. It is
+# about optimization alone. The Jaccard index of new bags in the table hardly changes, because noise limits it here, not
+# the gap. A small gap does not mean a good model. It only says that this objective on these rows cannot be made much
+# smaller.
 #
 # :doc:`/how/certificates` says why the bound holds, :doc:`/guide/learners` which learner is for
 # what. The ramp, a surrogate that is not convex, has only local minima and no certificate: its

@@ -2,18 +2,17 @@
 An inference of one's own
 =========================
 
-A monitor labels each second of a record, and an operator is called once for each run of wrong
-seconds, however long it is. The number of runs is no function of the number of mistakes, so that
-the search for the worst labels is greedy and only bounded. A dynamic program does better: it is
-written here, checked against all labelings, and used in training.
+A monitor labels each second of a record, and an operator is called once for each run of wrong seconds, however long it
+is. The number of runs is not a function of the number of mistakes, so the built-in search for the worst labels is
+greedy and only bounded. A dynamic program does better. Here we write it, check it against all labelings, and use it in
+training.
 """
 
 # %%
 # The loss
 # --------
-#
-# A loss that reads the places of mistakes gives their function as a term. A run begins where a
-# mistake follows no mistake; the first second of a record follows none.
+# A loss that depends on the places of mistakes gives their function as a term. A run begins at a mistake that follows a
+# right second or the start of the record.
 
 import warnings
 from dataclasses import dataclass
@@ -61,11 +60,9 @@ class Calls(Loss):
 # %%
 # The search
 # ----------
-#
-# An inference declares what it takes, refuses anything else in a sentence, and binds what it takes.
-# The best labels of the first seconds depend on what comes later only by whether the last of them is
-# wrong, so two values per second suffice. All records are searched at once here, which must have
-# equal lengths.
+# An inference declares what it takes, refuses anything else, and binds what it takes. Later seconds matter to the first
+# ones only through whether the last of these is wrong. So two values per second suffice. All records are searched at
+# once here, so they must have equal lengths.
 
 
 @final
@@ -118,9 +115,8 @@ class RunsMaximizer(Maximizer):
 # %%
 # Is it right?
 # ------------
-#
-# Every method of setwise is tested against the enumeration of all labelings, and so is this one.
-# What Auto takes is measured beside it: it knows the loss by its traits alone.
+# Every method of setwise is tested against the enumeration of all labelings, and so is this one. We compare it with
+# Auto, which knows only the traits of the loss.
 
 rng = np.random.default_rng(0)
 methods = {"all labelings": Enumeration(), "Auto": Auto(), "ByRuns": ByRuns()}
@@ -157,7 +153,7 @@ for panel in panels:
 panels[0].set_ylabel("milliseconds for a record")
 panels[1].set_ylabel("best labels missed, percent")
 panels[0].set_title("Time")
-panels[1].set_title("Misses")
+panels[1].set_title("Auto misses the best labels of long records")
 panels[0].legend()
 fig.set_label(
     "Time and misses over the length of a record. The time of Auto grows fast at first; from 32 on "
@@ -165,9 +161,8 @@ fig.set_label(
 )
 
 # %%
-# Up to twenty decisions Auto tries all labelings, and from there on it is greedy, which is fast and
-# mostly wrong for long records. It does not hide that: its solutions have bounds, and the fit below
-# says that it stalled.
+# Up to twenty decisions Auto tries all labelings. Beyond that it is greedy, which is fast but mostly wrong for long
+# records. It says so: its solutions have bounds, and the fit below says that it stalled.
 #
 # In training
 # -----------
@@ -209,9 +204,9 @@ for name, one in labels.items():
     print(f"{name:21} {each.mean():.2f} +- {error:.2f} calls for a record")
 
 # %%
-# With the exact search the fit converges in a small part of the time, and its gap is a certificate.
-# It does not make a better model here: all four need about the same number of calls. What was
-# gained is to know that no weights would do better for this surrogate.
+# With the exact search the fit converges in a fraction of the time, and its gap is a certificate. The model is not
+# better here: all four need about the same number of calls. But now we know that no weights do better for this
+# surrogate.
 #
 # :doc:`/architecture` has a method that also serves losses of others, and says what a file in
 # ``setwise/inference`` must give so that the tests of the package find it; :doc:`/guide/inference`

@@ -2,10 +2,9 @@
 A loss of one's own
 ===================
 
-A lot of twenty parts is inspected. A faulty part that passes costs 5, a good part that is sorted
-out costs 1, and from 20 on the whole lot is inspected anew, so that no lot costs more. Such a loss
-is one line of Python. The pictures show the loss, and what lots cost when a model is trained or its
-threshold is tuned for it.
+A lot of twenty parts is inspected. A faulty part that passes costs 5, and a good part that is sorted out costs 1. At a
+cost of 20 the whole lot is inspected again, so no lot costs more. Such a loss is one line of Python. The pictures show
+the loss, and what lots cost if a model is trained for it or its threshold is tuned for it.
 """
 
 # %%
@@ -37,7 +36,7 @@ for a, b in zip(fn[:, ::3].ravel(), fp[:, ::3].ravel(), strict=True):
     axes.text(b, a, lot_costs.f(a, b), ha="center", va="center", color=color)
 axes.set_xlabel("good parts sorted out")
 axes.set_ylabel("faulty parts missed")
-axes.set_title("The cost of a lot")
+axes.set_title("No lot costs more than 20")
 fig.colorbar(drawn, label="cost")
 fig.set_label(
     "The cost of a lot over the numbers of good parts sorted out and faulty parts missed, as a map "
@@ -47,12 +46,10 @@ fig.set_label(
 # %%
 # Training for it
 # ---------------
-#
-# The loss goes wherever the name of a loss goes. Three hundred lots are for training and six
-# hundred for the test. The faulty parts form two clusters. Logistic regression has the usual
-# threshold, or the one that :class:`setwise.MeasureClassifier` finds by cross-fitting for this
-# loss; :class:`setwise.SetClassifier` is trained for it, and takes the Lovász hinge, since the loss
-# is submodular.
+# You can use the loss wherever a loss name is accepted. Three hundred lots are for training and six hundred for
+# testing. The faulty parts form two clusters. Logistic regression has the usual threshold, or the one that
+# :class:`setwise.MeasureClassifier` finds by cross-fitting for this loss. :class:`setwise.SetClassifier` is trained for
+# it, and takes the Lovász hinge, because the loss is submodular.
 
 rng = np.random.default_rng(0)
 
@@ -106,16 +103,13 @@ figure.set_label(
 )
 
 # %%
-# The threshold is what matters: it saves most of the cost, and what training adds is within its
-# error. Both took the loss as it stands above. A tuned threshold moves the line, and training may
-# also turn it.
+# The threshold matters most: it saves most of the cost, and what training adds is within its error. Both took the loss
+# as it is above. A tuned threshold moves the line, and training may also turn it.
 #
 # A promise that is false
 # -----------------------
-#
-# Tables of large sets are too large to be looked at whole, and there a trait has to be promised. A
-# promise is checked where that is cheap, and a false one ends the fit instead of yielding a
-# certificate of nothing:
+# Tables of large sets are too large to check, so you must promise a trait there. Promises are checked where that is
+# cheap, and a false one ends the fit instead of giving a wrong certificate:
 
 both = CountFunctionLoss(lambda fn, fp: fn * fp / 3, promises=[Trait.INCREASING, Trait.SUBMODULAR])
 try:
@@ -124,5 +118,5 @@ except BrokenPromise as broken:
     print(textwrap.fill(str(broken), 70))
 
 # %%
-# :doc:`/guide/own_loss` has the other ways, from losses of places to a class of one's own, and
-# :doc:`/guide/surrogates` says what each trait is good for.
+# :doc:`/guide/own_loss` shows other kinds of losses, up to your own class, and :doc:`/guide/surrogates` says what each
+# trait is good for.

@@ -3,15 +3,14 @@ A threshold under a recall floor
 ================================
 
 A test must find at least nine of ten malignant tumors, with as few false alarms as possible. Which threshold does that,
-and will it still do so for new patients? A threshold that just meets the floor on the rows at hand misses it on new
-rows about every second time. The pictures show it beside a threshold of which the floor is 95 % sure, and what both do
-on new rows.
+and will it still do so for new patients? A threshold that just meets the floor on the given rows misses it on new rows
+about half of the time. The pictures compare it with a threshold that meets the floor with 95 % confidence, and show
+what both do on new rows.
 """
 
 # %%
-# The table is the breast cancer data of scikit-learn, with the mean radius and texture alone, so
-# that the task is not too easy. A third of the rows choose the threshold. Their scores come from
-# folds that did not see them.
+# The table is the breast cancer data of scikit-learn, with only the mean radius and texture, so that the task is not
+# too easy. We choose the threshold on a third of the rows, by out-of-fold scores.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -46,9 +45,8 @@ for name, point in (("just met", met), ("95 % sure", sure)):
 print(f"of the second a recall of {sure.reached[0]:.3f} is 95 % sure")
 
 # %%
-# The first threshold is the one that is read off the curve of scikit-learn. The second one is the
-# best of those at which also the lower end of Clopper and Pearson's interval of the recall, the
-# edge of the band, is above the floor.
+# The first threshold is read off scikit-learn's curve. The second is the best one at which the lower end of the
+# Clopper-Pearson interval of the recall, the edge of the band, is above the floor too.
 
 precision, recall, cuts = precision_recall_curve(y_known, scores)
 precision, recall = precision[:-1], recall[:-1]
@@ -71,7 +69,7 @@ for name, point, color in (("just met", met, "#d1495b"), ("95 % sure", sure, "#c
     axes.text(point.threshold + 0.01, 0.22, name, color=color)
 axes.set(xlim=(0, 1), ylim=(0.2, 1.02), xlabel="threshold of the probability", ylabel="share")
 axes.legend(loc="lower center", bbox_to_anchor=(0.64, 0))
-axes.set_title("The threshold that is sure lies lower")
+axes.set_title("95 % confidence needs a lower threshold")
 fig.set_label(
     "Recall falls and precision rises with the threshold. The floor of 0.9 is met by the recall up to one threshold, "
     "and by the lower edge of its band only up to a smaller one."
@@ -79,8 +77,8 @@ fig.set_label(
 plt.show()
 
 # %%
-# Does the floor hold on new rows? Here are both thresholds for 100 ways to cut the table.
-# Certainty has its price: more false alarms, so less precision.
+# Does the floor hold on new rows? Here are both thresholds for 100 random splits of the table. Confidence has a price:
+# more false alarms, so less precision.
 
 held = {"just met": [], "95 % sure": []}
 for seed in range(100):
@@ -110,7 +108,6 @@ fig.set_label(
 plt.show()
 
 # %%
-# :doc:`/guide/thresholds` says what is certain here, and
-# :func:`~setwise.decisions.constrained_threshold` takes any loss and several floors. Where no
-# threshold meets the floor, :class:`~setwise.decisions.UnmetFloor` names the best that is within
-# reach.
+# :doc:`/guide/thresholds` says what is guaranteed here, and :func:`~setwise.decisions.constrained_threshold` takes any
+# loss and several floors. If no threshold meets the floor, :class:`~setwise.decisions.UnmetFloor` names the best one
+# possible.

@@ -2,20 +2,18 @@
 Segmentation with a grid or superpixels
 =======================================
 
-A noisy pixel says little by itself, and more together with its neighbors. Networks of pixels and of
-superpixels are trained here for the Jaccard index (IoU) of each image, beside single pixels whose
-threshold and blur are tuned for the same measure. The pictures show the segmentations, and for each
-image by how much an inference could have missed the best labeling.
+A noisy pixel says little by itself, and more together with its neighbors. Here networks of pixels and of superpixels
+are trained for the Jaccard index (IoU) of each image. They are compared with single pixels whose threshold and blur are
+tuned for the same measure. The pictures show the segmentations, and for each image how much inference may have missed.
 """
 
 # %%
 # Images, and single pixels
 # -------------------------
 #
-# Each generated image shows one object. Its color differs a little from its surroundings, which
-# have another color in each image. Twelve images are for training and sixteen for the test.
-# Logistic regression judges single pixels; the width of a Gaussian blur of its scores and the
-# threshold are those of the best mean IoU on the training images.
+# Each generated image shows one object. Its color differs a little from its surroundings, which have another color in
+# each image. Twelve images are for training and sixteen for the test. Logistic regression scores single pixels. The
+# width of a Gaussian blur of its scores and the threshold have the best mean IoU on the training images.
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -71,11 +69,10 @@ found = {"single pixels": tuned([0.0]), "with blur": tuned(np.arange(0.0, 6.5, 0
 # Networks
 # --------
 #
-# A network scores each pixel by its color, and each pair of neighbors with the same label by their
-# contrast. ``surrogate="margin"`` is convex, and its fit has a certificate. The default, the ramp,
-# follows the loss more closely and has none; ``C=0`` stays at its start. The three are compared on
-# superpixels, some 200 per image from SLIC: such networks are fast, but no labels of theirs are
-# better than the outlines.
+# A network scores each pixel by its color, and each pair of neighbors with the same label by their contrast.
+# ``surrogate="margin"`` is convex, and its fit has a certificate. The default, the ramp, follows the loss more closely
+# and has no certificate. ``C=0`` stays at its start. We compare all three on superpixels, about 200 per image from
+# SLIC. Such networks are fast, but their masks cannot be better than the outlines of the superpixels.
 
 maps = [slic(image, 216, compactness=30, sigma=1, start_label=0) for image in images]
 coarse = [from_image(*pair, node_features=["color"]) for pair in zip(images, maps, strict=True)]
@@ -113,30 +110,22 @@ figure.set_label(
 )
 
 # %%
-# The tuned blur is a good remedy in training and a poor one on new images; the grid is better on
-# both, and so are the superpixels, whose network has some 25 times fewer nodes. Where the colors
-# differ more, with ``contrast=0.15``, the default of these images, blurred pixels are nearly as
-# good as the grid.
-#
-# **The gap is one of the training objective**, surrogate plus regularizer: no weights have one that
-# is more than 5 % lower. It says nothing about the IoU. For the ramp nothing but 0 bounds the
-# objective, so that its gap is 1; with ``C=0`` nothing was minimized, and it is nan. The two follow
-# the training images more closely, and twelve are few: on new ones the certified model is a little
-# better here. On two hundred photographs of horses the ramp is (:doc:`/results`), so compare
-# both on images that were held out. *Why does my convex loss certify a bad model?* has its answer
-# in :doc:`/faq`.
-#
-# ``score`` and ``evaluate`` compare labels of nodes. For superpixels that is more than the IoU of
-# the masks, so masks are painted here before they are judged.
+# The tuned blur works well in training and poorly on new images. The grid is better on both, and so are the
+# superpixels, whose network has about 25 times fewer nodes. If the colors differ more, with ``contrast=0.15``, the
+# default of these images, blurred pixels are nearly as good as the grid. **The gap is about the training objective**,
+# surrogate plus regularizer: no weights have one that is more than 5 % lower. It says nothing about the IoU. For the
+# ramp the only lower bound is 0, so its gap is 1. With ``C=0`` nothing was minimized, and it is nan. These two fit the
+# training images more closely, and twelve are few: on new images the certified model is slightly better here. On two
+# hundred photographs of horses the ramp is better (:doc:`/results`), so compare both on held-out images. :doc:`/faq`
+# answers *Why does my convex loss certify a bad model?* ``score`` and ``evaluate`` compare labels of nodes. For
+# superpixels that is larger than the IoU of the masks, so here masks are painted before they are measured.
 #
 # How much inference can have missed
 # ----------------------------------
-#
-# In training each image is asked for the labels of the greatest loss and score together. The
-# Jaccard index couples all pixels of an image, and the score couples neighbors, so that no single
-# cut solves both. Dual decomposition finds labels, and a bound that no labels exceed: what lies
-# between is certified for each image. Here it may make 1, 2, ..., 200 cuts for each training image,
-# at the weights of the grid. The loss of an image is between 0 and 1.
+# Training needs, for each image, the labels with the greatest loss plus score. The Jaccard index couples all pixels of
+# an image, and the score couples neighbors, so no single cut solves both. Dual decomposition finds labels, and a bound
+# that no labels exceed: the difference is certified for each image. Here it may make 1, 2, ..., 200 cuts for each
+# training image, at the weights of the grid. The loss of an image is between 0 and 1.
 
 batch = Graphs.images(truth[train])
 features = (np.concatenate([getattr(one, part) for one in grids[train]]) for part in ("X", "Z"))
@@ -163,8 +152,8 @@ axes.set_xticks(cuts, cuts)
 axes.set_yticks([1.0, 1e-2, 1e-4, 1e-6], ["1", "0.01", "0.0001", "exact"])
 axes.minorticks_off()
 axes.set_xlabel("cuts allowed for an image")
-axes.set_ylabel("bound less value (loss: 0 to 1)")
-axes.set_title("Certified gap of each training image")
+axes.set_ylabel("bound minus value (loss: 0 to 1)")
+axes.set_title("More cuts shrink the certified gap of each image")
 axes.legend()
 fig.set_label(
     "The certified gap of twelve images over the number of cuts allowed, on log scales: it falls "
@@ -172,7 +161,6 @@ fig.set_label(
 )
 
 # %%
-# Where a gap is left, the bound enters the certified gap of the fit, so that what inference may
-# have missed is never passed over. :doc:`/how/dual_decomposition` shows how the two sides come to
-# agree, :doc:`/guide/networks` has all that :class:`setwise.GraphClassifier` takes, and
-# :doc:`/guide/network_inference` the other methods.
+# If a gap is left, the bound enters the certified gap of the fit, which therefore includes what inference may have
+# missed. :doc:`/how/dual_decomposition` shows how the two sides come to agree, :doc:`/guide/networks` has everything
+# that :class:`setwise.GraphClassifier` takes, and :doc:`/guide/network_inference` the other methods.

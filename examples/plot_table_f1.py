@@ -2,14 +2,13 @@
 The threshold of F1 in a table
 ==============================
 
-A classifier calls a row positive where its probability is above one half. For F1 of a rare label that is the wrong
-threshold. Here the best one is found on the training rows alone, and both are judged on new rows.
+A classifier calls a row positive if its probability is above one half. For the F1 of a rare label that is the wrong
+threshold. Here the best one is chosen on the training rows alone, and both are tested on new rows.
 """
 
 # %%
-# One row in twenty is positive. :class:`~setwise.MeasureClassifier` wraps any classifier of
-# scikit-learn. It looks for the threshold on rows that the model did not see, and compares other
-# ways to decide with it.
+# One row in twenty is positive. :class:`~setwise.MeasureClassifier` wraps any classifier of scikit-learn. It chooses
+# the threshold on rows that the model has not seen, and compares it with other decision rules.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,8 +29,8 @@ tuned = f1_score(y_new, model.predict(X_new))
 print(f"F1 on new rows: threshold 0.5 {usual:.2f}, threshold {model.best_threshold_:.2f} {tuned:.2f}")
 
 # %%
-# The curve is F1 of the new rows at every threshold. The tuned one, which never saw them, is
-# near its top.
+# The curve is the F1 of the new rows at every threshold. The tuned threshold was chosen without them, and is near the
+# top.
 
 q = model.estimator_.predict_proba(X_new)[:, 1]
 thresholds = np.linspace(0.01, 0.8, 120)

@@ -2,19 +2,17 @@
 Fine-tuning a neural network for IoU
 ====================================
 
-A neural network for segmentation is trained by cross-entropy and judged by IoU. Three remedies are
-compared here on new images, with the same network and the same steps: a tuned threshold, the labels
-of least expected loss by :func:`setwise.torch.decide`, and a Lovász loss that is added to the
-cross-entropy in the last steps. The pictures show the mean IoU of each and what the masks look like.
+A neural network for segmentation is trained by cross-entropy, but you report IoU. Here three remedies are compared on
+new images, with the same network and the same steps: a tuned threshold, the labels with the smallest expected loss by
+:func:`setwise.torch.decide`, and a Lovász loss added to cross-entropy in the last steps. The pictures show the mean IoU
+of each and what the masks look like.
 """
 
 # %%
 # The images and the network
 # --------------------------
-#
-# The objects differ from their surroundings by their texture, and here by no color of their own.
-# The network is tiny and sees 5 x 5 pixels at once, so that most pixels stay uncertain. Where a
-# network is sure, all remedies do little.
+# The objects differ from their surroundings by texture, not by color. The network is tiny and sees 5 x 5 pixels at
+# once, so most pixels stay uncertain. If a network is confident, all remedies do little.
 
 import copy
 
@@ -67,11 +65,9 @@ def train_on(model, steps, rate, share=0.0):
 # %%
 # Remedies
 # --------
-#
-# All networks have 300 steps by cross-entropy. Then a copy goes on for 200 steps with the same
-# loss, and another copy with the Lovász loss of each image added. Thresholds of logits are tuned on
-# held-out images; ``decide`` takes nothing but the logits, whose probabilities it believes. Three
-# random starts show how much is chance.
+# All networks take 300 steps with cross-entropy. Then one copy continues for 200 steps with the same loss, and another
+# copy with the Lovász loss of each image added. Thresholds of logits are tuned on held-out images. ``decide`` needs
+# only the logits, and relies on their probabilities. Three random starts show how much is chance.
 
 thresholds = torch.linspace(-4, 3, 71)
 results, shown = {}, {}
@@ -109,22 +105,21 @@ axes.set_yticks(range(len(results)), results)
 axes.invert_yaxis()
 axes.margins(y=0.12)
 axes.set_xlabel("mean IoU of new images")
-axes.set_title("Three starts (gray), and their mean (bars)")
+axes.set_title("Three remedies raise IoU alike (gray: three starts)")
 fig.set_label(
     "Mean IoU of six ways to train and decide, three starts each. A threshold, decide and the "
     "Lovász loss gain some 0.05 over cross-entropy; decide on the Lovász logits loses 0.07."
 )
 
 # %%
-# The three remedies are worth about the same here, and much more than nothing. The tuned threshold
-# needs held-out images with masks; ``decide`` needs none and leaves the network as it is; the
-# Lovász loss needs neither a threshold nor ``decide``, and is slightly ahead. They do not add up
-# here: ``decide`` takes logits for log-odds, and those that the Lovász loss has moved are none any
-# more, so that it makes the masks worse. Of other networks it does not: :doc:`/guide/iou_goes_down`
-# has a table.
+# The three remedies gain about the same here, and much more than doing nothing. The tuned threshold needs held-out
+# images with masks. ``decide`` needs none and leaves the network as it is. The Lovász loss needs neither a threshold
+# nor ``decide``, and is slightly better. Do not combine them here: ``decide`` reads logits as log-odds, which they no
+# longer are after the Lovász loss, so it makes the masks worse. For other networks it does not:
+# :doc:`/guide/iou_goes_down` has a table.
 #
-# All three predict more pixels, and so more wrong ones beside more right ones. The pictures show
-# the Lovász loss, of the third start; the IoU is that of all new images:
+# All three predict more pixels, so more right ones and more wrong ones. The pictures show the Lovász
+# loss of the third start; the IoU is that of all new images:
 
 chosen = [2, 5, 8]
 names = {
@@ -141,6 +136,5 @@ figure.set_label(
 )
 
 # %%
-# :doc:`/guide/torch` says which loss suits which measure, :doc:`/guide/decisions` what ``decide``
-# computes, and :doc:`/guide/iou_goes_down` what to look at when the IoU falls though the loss does
-# too.
+# :doc:`/guide/torch` says which loss suits which measure, :doc:`/guide/decisions` what ``decide`` computes, and
+# :doc:`/guide/iou_goes_down` what to check if the IoU falls although the loss falls too.

@@ -2,14 +2,14 @@
 Labels of rows from counts of bags
 ==================================
 
-Sometimes it is not known which rows are positive, but of each group of rows how many are: of a ward, of a district, of
-a batch of parts. Can a model label single rows from such counts? The picture shows how many rows are wrong for bags of
-growing size, beside logistic regression that takes the share of a bag for the label of each of its rows.
+Sometimes you do not know which rows are positive, but only how many are positive in each group: a ward, a district, a
+batch of parts. Can a model label single rows from such counts? The picture shows how many rows are wrong for bags of
+growing size, compared with logistic regression that takes the share of a bag as the label of each of its rows.
 """
 
 # %%
-# The table is the breast cancer data of scikit-learn. Its training rows are put into bags at
-# random, and only the number of malignant tumors in each bag is told.
+# The table is the breast cancer data of scikit-learn. Its training rows are put into bags at random, and the model sees
+# only the number of malignant tumors in each bag.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -38,9 +38,9 @@ model = WeakSetClassifier(method="count_likelihood", C=1.0).fit(rows, groups=gro
 print(f"{1 - model.score(new, y_new):.1%} of the new rows are wrong")
 
 # %%
-# The rival takes each row twice, once as positive and once as negative, with the shares of its
-# bag as weights. That makes its probabilities too flat, so its threshold is set where it predicts
-# as many positives as the bags have.
+# Logistic regression takes each row twice, once as positive and once as negative, with the shares of its bag as
+# weights. Its probabilities are then too close to each other, so its threshold is set to predict as many positives as
+# the bags have.
 
 
 def by_shares(rows, groups, counts, new):
@@ -70,9 +70,8 @@ for name, values in zip(names, wrong.mean(axis=2), strict=True):
     print(f"{name:27}", *(f"{value:10.1f}" for value in values))
 
 # %%
-# With bags of up to 32 rows counts teach almost as much as labels; with the six or seven bags of
-# 64 they begin to fail. The shares as labels lose much: a bag that is half positive says of each
-# of its rows that nothing is known.
+# With bags of up to 32 rows counts are almost as good as labels. With the six or seven bags of 64 they begin to fail.
+# Shares as labels are much worse: in a bag that is half positive, they say nothing about any row.
 
 fig, axes = plt.subplots(figsize=(6.4, 3.9), layout="constrained")
 for name, values, color, marker in zip(names, wrong, ("#d1495b", "#2a7fb8", "#888888"), "s^o", strict=True):
@@ -90,6 +89,5 @@ fig.set_label(
 plt.show()
 
 # %%
-# Bags at random are the hard case, for their shares differ by chance alone. :doc:`/guide/bags`
-# has other kinds of knowledge (shares, "at least one", labels of some rows), several methods with
-# a race between them, and what bags cannot say.
+# Random bags are the hard case, because their shares differ by chance alone. :doc:`/guide/bags` has other kinds of
+# knowledge (shares, "at least one", labels of some rows), compares several methods, and says what bags cannot tell.

@@ -2,10 +2,9 @@
 Boxes in images
 ===============
 
-An image has millions of boxes, any number of which may show an object. A window classifier scores
-each box by the sum of the weights of the visual words inside, and a search finds the best boxes
-among all of them exactly. It is compared with a map of log-odds that is blurred and cut at a
-threshold. The picture shows the boxes of both in new images.
+An image has millions of boxes, any number of which may show an object. A window classifier scores each box by the sum
+of the weights of the visual words inside, and an exact search finds the best boxes among all of them. It is compared
+with a blurred map of log-odds with a threshold. The picture shows the boxes of both in new images.
 """
 
 # %%
@@ -74,9 +73,8 @@ print(f"{rows.size} words in each image")
 # %%
 # Training
 # --------
-#
-# A box that overlaps a true one by half costs nothing; any other box, and an object that is missed,
-# costs 1. The search for the worst box of each image is exact, so the gap of the fit is certified.
+# A box that overlaps a true one by half costs nothing. Any other box costs 1, and so does a missed object. The search
+# for the worst box of each image is exact, so the gap of the fit is certified.
 
 space = Windows(WORDS, stride=STEP, overlap=0.1)
 model = MultilabelStructuredPredictor(
@@ -91,9 +89,9 @@ for warning in caught:
     print(textwrap.fill(f"{warning.category.__name__}: {warning.message}", 70))
 
 # %%
-# The optimum is certified, and the warning says that it is of little worth as a bound: the hinge of
-# an image counts its worst box, and among so much clutter some box is bad almost everywhere. So 0
-# is no good threshold for the scores, as will be seen, though they rank the boxes well.
+# The optimum is certified, but the warning says that it is a poor bound. The hinge of an image counts its worst box,
+# and with so much clutter almost every image has a bad box. So 0 is not a good threshold for the scores, as we will
+# see, although they rank the boxes well.
 
 
 def boxes(part):
@@ -110,12 +108,11 @@ def above(found, threshold):
 
 
 # %%
-# The threshold, and a rival
-# --------------------------
-#
-# The threshold of the boxes is the one of the best F1 on held-out images. So are the blur, the
-# threshold, the least size and the margin of the rival: each word has the log-odds of lying inside
-# a true box, their map is blurred, and what is connected above the threshold is a box.
+# The threshold, and a baseline
+# -----------------------------
+# The threshold of the boxes has the best F1 on held-out images. The baseline gives each word the log-odds of being
+# inside a true box, blurs their map, and makes a box of each connected region above a threshold. Its blur, threshold,
+# smallest size and margin are chosen in the same way.
 
 inside = np.zeros((2, WORDS)) + 1.0
 for one, rects in zip(maps[train], train.boxes, strict=True):
@@ -156,9 +153,8 @@ for name, found in results.items():
     print("{:21} precision {:.2f}, recall {:.2f}, F1 {:.2f}".format(name, *measured))
 
 # %%
-# Among much clutter the windows are better, after their threshold was tuned; at 0 they find too few
-# objects. With less clutter the difference is smaller. The true boxes are dotted in the picture of
-# the first new images with objects.
+# With much clutter the windows are better if their threshold is tuned; at 0 they find too few objects. With less
+# clutter the difference is smaller. In the picture of the first new images with objects, true boxes are dotted.
 
 fig, axes = plt.subplots(3, 2, figsize=(6.6, 7.2), layout="constrained")
 styles = {
@@ -177,13 +173,12 @@ for i, panel in zip(shown, axes.flat, strict=True):
     panel.axis("off")
 lines = [plt.Line2D([], [], color=color, ls=dash, lw=2) for color, dash in styles.values()]
 fig.legend(lines, styles, loc="outside lower center", ncols=3)
-fig.suptitle("Boxes in new images")
+fig.suptitle("Windows find the objects better than a blurred map")
 fig.set_label(
     "Six gray scenes with cars among clutter. Boxes of the windows and of the map lie around most "
     "cars; where two cars stand side by side, both methods find one box for the two."
 )
 
 # %%
-# A sum over words knows no shape, so that two cars side by side make one good box.
-# :doc:`/guide/windows` has the costs and the search, and :doc:`/guide/label_spaces` other spaces of
-# labels that are too many to list.
+# The model ignores the shape of the object, so two cars side by side make one good box. :doc:`/guide/windows` has the
+# costs and the search, and :doc:`/guide/label_spaces` other spaces of labels that are too many to list.

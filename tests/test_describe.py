@@ -113,11 +113,11 @@ def test_a_random_search_tells_promises_from_findings():
     assert "  submodular    promised, no violation found\n  supermodular  no\n" in text
     assert "slack   convex; tight; tractable: CountSearch, a search over" in text
     text = describe(EarlyDetection(), LARGE)
-    assert "slack   convex; tight; not tractable: GreedySearch, one mistake after another, with a bound of what" in text
+    assert "slack   convex; tight; not tractable: GreedySearch, one mistake after another, with a bound on what" in text
     silent = describe(SetFunctionLoss(rooted), LARGE)
     assert "  submodular    no violation found, not promised\n" in silent
     assert "lovasz  refused: the loss does not promise to be submodular." in silent
-    assert "slack   convex; tight as far as is known;" in silent
+    assert "slack   convex; tight as far as we know;" in silent
 
 
 @pytest.mark.parametrize("y", [LARGE[:7], LARGE])
@@ -216,10 +216,10 @@ def test_the_random_search_is_the_same_every_time_and_small_for_large_sets():
 
 def test_losses_of_a_ranking_have_one_surrogate():
     text = describe(RocArea(), LARGE)
-    assert "evaluates an order of scores, not a set of mistakes, and has no traits" in text
-    assert "lovasz  refused: it evaluates a ranking" in text
+    assert "reads the order of scores, not a set of mistakes, and has no traits" in text
+    assert "lovasz  refused: it reads a ranking" in text
     assert "margin  convex; tractable: WorstRanking" in text
-    assert "slack   refused: it ranks and makes no set of mistakes" in text
+    assert "slack   refused: it ranks, and has no set of mistakes" in text
     assert "ramp    not convex; tractable: WorstRanking" in text
 
 

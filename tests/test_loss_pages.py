@@ -18,7 +18,7 @@ from setwise.inference import Auto
 from setwise.losses import LOSSES, MCC, FBeta, Jaccard, MeanOverClasses, OneClass, Tversky
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
 
-SECTIONS = ("Pictures", "Properties", "Surrogates, and what maximizes them", "Where a class is absent")
+SECTIONS = ("Pictures", "Properties", "Surrogates and inference", "If a class is absent")
 
 
 class OwnLoss(CountLoss):
@@ -78,7 +78,7 @@ def test_every_loss_has_a_page_with_all_sections(kind):
     for start, end in zip(places, [*places[1:], None], strict=True):
         assert len(text[start:end].splitlines()) > 3
     assert f".. autoclass:: setwise.losses.{kind.__name__}" in text[: places[0]]
-    assert "What the maximum costs" in text
+    assert "The cost of the maximum" in text
     assert "Monge" in text
     doc = inspect.getdoc(kind)
     # The formula and the example stand in the docstring, which the page shows.

@@ -89,7 +89,7 @@ def class_rows(loss: Loss) -> list[tuple[str, str]]:
         method = Auto().choice(loss.bind(batch), kind is SlackRescaling)
         assert method is not None
         shape = "not convex" if kind.name == "ramp" else "convex"
-        exact = "exact" if is_exact(method, loss.bind(batch)) else "with a bound of what it may miss"
+        exact = "exact" if is_exact(method, loss.bind(batch)) else "with a bound on what it may miss"
         rows.append((kind.__name__, f"{shape}; {type(method).__name__}, {method.about}, {exact}."))
     return rows
 

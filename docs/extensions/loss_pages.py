@@ -74,7 +74,12 @@ class LossPage:
         found = examine(self.loss, self.truth)
         rows = [(trait.name.lower(), _yes(found.holds(trait)), _promise(self.loss, trait)) for trait in SHAPES]
         rows.append(("Monge", *monge(self.loss, 2, SIZE - 2)))
-        says = [f"- {trait.value}\n" for trait in Trait if trait in self.loss.traits and trait not in SHAPES]
+        shared = set.intersection(*(set(one.traits) for one in self.kind.examples(SIZE)))
+        says = [
+            f"- {trait.value}{'' if trait in shared else ', for these parameters'}\n"
+            for trait in Trait
+            if trait in self.loss.traits and trait not in SHAPES
+        ]
         head = ("trait", "for 2 positives of 6", "promised for every target")
         return table(head, rows) + (f"It {says[0][2:].strip()}.\n" if len(says) == 1 else "".join(says)) + "\n"
 
@@ -109,7 +114,7 @@ class LossPage:
             rows += [(name, found[0][1])] if same else found
         sizes = " and ".join(words for words, _ in sets)
         return (
-            f"What the maximum costs for sets of {sizes}, as the method that is chosen says itself (p decisions, P "
+            f"The cost of the maximum for sets of {sizes}, from the documentation of the chosen method (p decisions, P "
             "positives, N negatives):\n\n" + table(("rescaling", "method and cost"), rows)
         )
 
@@ -165,10 +170,10 @@ def page(shown: LossPage, pictures: str) -> str:
         f".. autoclass:: setwise.losses.{name}\n\n",
         heading("Pictures", "-") + pictures if pictures else "",
         heading("Properties", "-") + (f"Of ``{written}``:\n\n" if len(written) < 200 else "") + shown.properties(),
-        heading("Surrogates, and what maximizes them", "-"),
-        "For the same loss. How the words are meant: :doc:`/guide/surrogates` and :doc:`/guide/inference`.\n\n",
+        heading("Surrogates and inference", "-"),
+        "For the same loss. :doc:`/guide/surrogates` and :doc:`/guide/inference` explain the words.\n\n",
         shown.surrogates(),
-        heading("Where a class is absent", "-") + shown.conventions(),
+        heading("If a class is absent", "-") + shown.conventions(),
     ]
     return "".join(parts)
 
@@ -189,7 +194,7 @@ def make(app: "Sphinx") -> None:
         rows[shown.loss.reads].append((f":doc:`{shown.kind.__name__} <{name}>`", summary(shown.kind.__doc__)))
     text = heading("Losses") + (
         "Each loss has a page with its formula, its picture, its traits, the surrogates that suit it and how they are "
-        "maximized, and what it says where a class is absent. The :doc:`guide </guide/losses>` tells when to use which."
+        "maximized, and its value if a class is absent. The :doc:`guide </guide/losses>` says when to use which."
         "\n\n"
     )
     for kind, title in KINDS.items():

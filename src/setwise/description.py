@@ -67,12 +67,12 @@ def describe(loss: Loss | str, y_true: ArrayLike, *, random_state: int | np.rand
     as_random_state(random_state)
     if loss.reads == "classes":
         raise Refusal(
-            f"describe refuses {loss!r}: it tells of losses of labels 0 and 1. Describe the loss inside.", TRAITS
+            f"describe refuses {loss!r}: it is for losses of labels 0 and 1. Describe the inner loss.", TRAITS
         )
     size = f"{truth.total:,} decision{'s' * (truth.total != 1)}"
     lines = [f"{loss!r} for a ground truth of {size}, {int(truth.positives[0]):,} of them positive."]
     if loss.reads == "scores":
-        lines.append("It evaluates an order of scores, not a set of mistakes, and has no traits.")
+        lines.append("It reads the order of scores, not a set of mistakes, and has no traits.")
         return "\n".join([*lines, "Surrogates:", *map(str, order_verdicts(loss, truth))])
     # An order of scores is no set of mistakes, so the traits below are for losses of labels.
     found = examine(loss, truth, random_state)
@@ -217,13 +217,13 @@ def _margin(loss: Loss, truth: Sets, found: Examination) -> Verdict:
     scale = np.inf if found.steepest <= 0 else 1.0 / found.steepest
     tight: bool | None = increasing
     if increasing is False:
-        how = "not tight, for the loss is not increasing"
+        how = "not tight, because the loss is not increasing"
     elif scale < 1 - 1e-12:
         # A gain that was found bounds the scale even where a larger gain may exist.
         most = "" if found.steepest_known else "at most "
         tight, how = False, f"tight only in scales up to {most}{scale:.3g} (LH Prop. 2)"
     elif not found.steepest_known or increasing is None:
-        tight, how = None, f"tight in scale 1 as far as is known (scales up to {scale:.3g} at most)"
+        tight, how = None, f"tight in scale 1 as far as we know (scales up to {scale:.3g} at most)"
     else:
         how = "tight in any scale" if np.isinf(scale) else f"tight in scales up to {scale:.3g}"
     return _maximized("margin", loss, truth, tight, f"convex; {how}", False)
@@ -231,7 +231,9 @@ def _margin(loss: Loss, truth: Sets, found: Examination) -> Verdict:
 
 def _slack(loss: Loss, truth: Sets, found: Examination) -> Verdict:
     tight = found.holds(Trait.INCREASING)
-    how = {True: "tight", False: "not tight, for the loss is not increasing", None: "tight as far as is known"}[tight]
+    how = {True: "tight", False: "not tight, because the loss is not increasing", None: "tight as far as we know"}[
+        tight
+    ]
     return _maximized("slack", loss, truth, tight, f"convex; {how}", True)
 
 
@@ -240,10 +242,10 @@ def _maximized(name: str, loss: Loss, truth: Sets, tight: bool | None, how: str,
     method = Auto().choice(loss.bind(truth), slack)
     convex = name != Ramp.name
     if method is None:
-        return Verdict(name, False, False, False, "refused: no method of inference knows its labelings.")
+        return Verdict(name, False, False, False, "refused: no method of inference handles its labelings.")
     search = f"{type(method).__name__}, {method.about}"
     if method.approximate:
-        return Verdict(name, False, tight, convex, f"{how}; not tractable: {search}, with a bound of what it may miss.")
+        return Verdict(name, False, tight, convex, f"{how}; not tractable: {search}, with a bound on what it may miss.")
     return Verdict(name, True, tight, convex, f"{how}; tractable: {search}.")
 
 

@@ -119,7 +119,7 @@ def _prepare(
     check_inference(inference)
     as_flag(slack, "slack")
     if loss.reads == "scores" and not isinstance(loss, CountLoss):
-        raise Refusal(f"inference for one set refuses {loss!r}: it evaluates a ranking. Use MarginRescaling.", ONE_SET)
+        raise Refusal(f"inference for one set refuses {loss!r}: it reads a ranking. Use MarginRescaling.", ONE_SET)
     s = as_array(scores, "scores")
     # The shape of the scores says how many labels a decision has.
     if s.ndim == 2:

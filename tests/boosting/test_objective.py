@@ -180,7 +180,7 @@ def test_one_set_of_all_rows_and_sizes_of_groups():
     assert_allclose(objective("jaccard")(y[order], scores[order], None, sizes), by_ids)
     with pytest.raises(ValueError, match="sizes of groups whose sum is 30"):
         objective("jaccard")(y, scores, None, [29])
-    with pytest.raises(Refusal, match=r"^boosting refuses groups: the data set has groups of its own\. Give them once"):
+    with pytest.raises(Refusal, match=r"^boosting refuses groups: the data set already has groups\. Give them once"):
         objective("jaccard", groups=ids)(y, scores, None, [30])
 
 
@@ -235,8 +235,8 @@ def test_huge_scores_are_refused_where_their_sum_leaves_float64():
 
 def test_other_rows_than_groups_has_are_refused():
     sentence = (
-        "boosting refuses 20 rows: groups has 30 ids, one for each row of the whole data. With other rows, as those of "
-        "a fold, of a validation set or of a worker, make another one."
+        "boosting refuses 20 rows: groups has 30 ids, one for each row of the whole data. For other rows, such as "
+        "those of a fold, a validation set or a worker, make another objective."
     )
     y, scores, ids = rows(10)
     with pytest.raises(Refusal) as caught:
@@ -248,7 +248,7 @@ def test_other_rows_than_groups_has_are_refused():
     ("arguments", "error", "sentence"),
     [
         ({"loss": "f1"}, Refusal, "LovaszHinge refuses FBeta"),
-        ({"loss": MeanOverClasses("jaccard"), "surrogate": "ramp"}, Refusal, "it evaluates more than two labels"),
+        ({"loss": MeanOverClasses("jaccard"), "surrogate": "ramp"}, Refusal, "it is for more than two labels"),
         ({"loss": "jaccard", "surrogate": "hinge"}, ValueError, "surrogate must be one of 'lovasz', 'margin', 'ramp'"),
         ({"loss": "jaccard", "scale": 2.0}, Refusal, r"objective refuses scale=2\.0: the Lovász hinge has no scale"),
         ({"loss": "jaccard", "surrogate": "ramp", "scale": -1.0}, ValueError, "scale must be a finite number"),
@@ -272,7 +272,7 @@ def test_distributed_callers_are_refused(module):
     caller = ".".join(module.split(".")[:2])
     assert caught.value.sentence == (
         f"objective refuses {caller}: each worker sees its own rows only, and the loss of a set needs all of its rows "
-        "together. Train on one machine, as with LGBMClassifier or xgboost.train."
+        "together. Train on one machine, for example with LGBMClassifier or xgboost.train."
     )
 
 

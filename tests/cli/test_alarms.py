@@ -73,7 +73,7 @@ def test_with_costs_the_saved_model_calls_the_rows_that_save_most(tmp_path, caps
         (("--alarms-at-most", 0), "--alarms-at-most must be a share of the rows above 0 and below 1, or a number of"),
         (("--alarms-at-most", "nan"), "or a number of them; got nan."),
         (("--alarms-at-most", 101), "or a number of them, of which there are 100; got 101."),
-        (("--alarms-at-most", 1, "--confidence", 0.95), "cannot be kept on 100 rows: without any alarm"),
+        (("--alarms-at-most", 1, "--confidence", 0.95), "cannot be kept on 100 rows: even without any alarm"),
         (("--alarms-at-most", 9, "--loss", "auc"), "a limit of alarms is kept by a threshold, and AUC has none."),
     ],
 )

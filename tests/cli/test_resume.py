@@ -107,7 +107,7 @@ def test_what_does_not_fit_is_refused(data, file, tmp_path, capsys):
     assert "checkpoint must be a file in a folder that exists" in sentence("--checkpoint", tmp_path / "none" / "f")
     file.write_text("mine")
     assert "there is a file work.npz already: pass --resume" in sentence("--checkpoint", file)
-    assert "work.npz is no checkpoint of setwise" in sentence("--checkpoint", file, "--resume")
+    assert "work.npz is not a checkpoint of setwise" in sentence("--checkpoint", file, "--resume")
     assert file.read_text() == "mine"
     file.unlink()
     assert compare(data, tmp_path / "r", "--checkpoint", file) == 0
@@ -118,7 +118,7 @@ def test_what_does_not_fit_is_refused(data, file, tmp_path, capsys):
     assert "data differs" in sentence(*again, rows=table(tmp_path / "other.csv", seed=1))
     assert file.read_bytes() == content
     file.write_bytes(content[: len(content) // 2])
-    assert "it was cut off" in sentence(*again)
+    assert "it is truncated" in sentence(*again)
 
 
 @pytest.mark.slow

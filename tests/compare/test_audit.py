@@ -448,7 +448,7 @@ def test_later_groups_judge_and_twins_of_test_rows_are_not_trained_on():
         assert not set(blocks[train]) & set(blocks[test])
         last = [np.flatnonzero(groups == g).max() for g in range(60)]
         assert max(last[g] for g in groups[train]) < min(last[g] for g in groups[test])
-    with pytest.raises(ValueError, match="in the order of time the rows of fold 1 of 3 are too few"):
+    with pytest.raises(ValueError, match="in time order the rows of fold 1 of 3 are too few"):
         later_folds(3, y, np.zeros(300), np.arange(300), np.arange(300))
 
 

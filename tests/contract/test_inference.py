@@ -330,5 +330,5 @@ def test_a_batch_of_an_unknown_kind_is_refused_in_a_sentence(method):
 
     why = method.refuses(Hamming().bind(Pairs()))
     assert why is not None
-    assert "Pairs" in why or "evaluates no ranking" in why
+    assert "Pairs" in why or "does not read a ranking" in why
     assert objectives(Hamming(), np.array([True, False]), np.zeros(2)).max() == 2.0

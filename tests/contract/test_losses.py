@@ -117,7 +117,7 @@ def test_a_multiple_is_a_multiple_and_a_sum_a_sum(make_any, rng):
         assert (2.5 * loss).traits == loss.traits
         assert (2.5 * loss).reads == loss.reads
         if loss.reads == "scores":
-            with pytest.raises(Refusal, match="evaluates an order of scores"):
+            with pytest.raises(Refusal, match="reads the order of scores"):
                 loss + Hamming()
         else:
             assert (loss + loss)(y, guess) == pytest.approx(2 * loss(y, guess))

@@ -114,7 +114,7 @@ class ConcaveRisk(Risk):
 
 @EVERY
 def test_planes_above_the_risk_stop_the_learner_with_a_sentence(make):
-    with pytest.raises(BrokenPromise, match=r"planes (do not lie below it|of this risk do not lie below)"):
+    with pytest.raises(BrokenPromise, match=r"planes (are not below it|of this risk are not below)"):
         make(C=5.0, tol=1e-9).minimize(ConcaveRisk(), w0=np.array([1.0, 0.5]))
 
 
@@ -145,7 +145,7 @@ def test_a_learner_that_needs_no_convexity_may_have_it():
 
 
 def test_what_is_no_risk_is_refused():
-    with pytest.raises(TypeError, match="risk must be a Risk, as setwise.risks.MeanRisk"):
+    with pytest.raises(TypeError, match="risk must be a Risk, such as setwise.risks.MeanRisk"):
         LEARNERS["one_slack"]().minimize(lambda w: w)
 
 

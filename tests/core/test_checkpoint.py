@@ -37,7 +37,7 @@ def written(path, about=ABOUT):
         (lambda: Checkpoint("fit").open(resume=1), TypeError, "resume must be"),
         (lambda: Checkpoint("fit").open([1]), TypeError, "about must"),
         (lambda: Checkpoint("fit").open({"C": 1.0}), TypeError, "C must be"),
-        (lambda: opened(None, True, dict), ValueError, "resume=True needs checkpoint, the file to go on from"),
+        (lambda: opened(None, True, dict), ValueError, "resume=True needs checkpoint, the file to continue from"),
         (lambda: opened(None, "yes", dict), TypeError, "resume must be"),
     ],
 )
@@ -76,9 +76,9 @@ def test_a_folder_that_may_not_be_written(tmp_path):
 
 def test_a_file_is_not_overwritten_by_another_fit(path):
     path.write_text("the only copy of my thesis")
-    with pytest.raises(FileExistsError, match=r"there is a file fit.npz already: pass resume=True to go on from it"):
+    with pytest.raises(FileExistsError, match=r"there is a file fit.npz already: pass resume=True to continue from it"):
         Checkpoint(path).open(ABOUT)
-    with pytest.raises(ValueError, match="no checkpoint of setwise"):
+    with pytest.raises(ValueError, match="not a checkpoint of setwise"):
         Checkpoint(path).open(ABOUT, resume=True)
     assert path.read_text() == "the only copy of my thesis"
 
@@ -134,7 +134,7 @@ def test_numbers_are_checked(path):
     kept = written(path).part("rows")
     np.testing.assert_array_equal(kept.numbers("w", (3,)), np.arange(3.0))
     for name, shape in (("w", (4,)), ("v", (3,))):
-        with pytest.raises(ValueError, match=rf"no checkpoint of this fit: it has no {name} of shape"):
+        with pytest.raises(ValueError, match=rf"not a checkpoint of this fit: it has no {name} of shape"):
             kept.numbers(name, shape)
     kept.put({"w": np.array([1.0, np.nan, 0.0])})
     with pytest.raises(ValueError, match="it has no w of shape"):
@@ -179,7 +179,9 @@ def test_a_full_disk_warns_once_and_the_fit_goes_on(path, monkeypatch):
 
     monkeypatch.setattr("os.fsync", full)
     kept.put({"w": np.ones(1)})
-    with pytest.warns(RuntimeWarning, match=r"fit.npz cannot be written \(No space left on device\); the fit goes on"):
+    with pytest.warns(
+        RuntimeWarning, match=r"fit.npz cannot be written \(No space left on device\); the fit continues"
+    ):
         kept.write()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -6,7 +6,7 @@ import pytest
 from setwise.core.exceptions import Refusal
 from setwise.decisions import expected_loss, least_expected_loss
 
-pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
+pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
 
 import dask.array as da
 import dask.dataframe as dd
@@ -81,7 +81,7 @@ def test_what_does_not_fit_is_refused(client):
         refused([True, False])
     with pytest.raises(ValueError, match="must not be empty in all places"):
         on_dask.least_expected_loss([delayed(np.empty(0))])
-    with pytest.raises(TypeError, match="least_expected_loss takes what lies in memory"):
+    with pytest.raises(TypeError, match="least_expected_loss takes data in memory"):
         on_dask.least_expected_loss(Q)
     with pytest.raises(ValueError, match="tol must be"):
         on_dask.least_expected_loss(da.from_array(Q, chunks=7_000), tol=-1.0)

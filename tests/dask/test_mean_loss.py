@@ -7,7 +7,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 from setwise.core.batch import Sets
 from setwise.losses import Jaccard, MeanOverClasses, as_loss
 
-distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
+distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
 
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
@@ -84,15 +84,29 @@ def test_one_class_only(client):
     ("y", "predictions", "loss", "options", "kind", "words"),
     [
         (Y, spread(GUESS), "f1", {}, TypeError, "y must be a Dask array or dataframe"),
-        (spread(Y), spread(GUESS[:-1], (N - 1,)), "f1", {}, ValueError, "predictions and y must have as many rows"),
+        (
+            spread(Y),
+            spread(GUESS[:-1], (N - 1,)),
+            "f1",
+            {},
+            ValueError,
+            "predictions and y must have equally many rows",
+        ),
         (spread(Y), spread(S), "f1", {}, ValueError, "y and predictions must hold two labels"),
         (spread(Y), spread(GUESS), "f1", {"pos_label": 2}, ValueError, "of which one is pos_label=2; got"),
         (spread(Y), spread(GUESS), "f1", {"pos_label": None}, ValueError, "pos_label must be one label"),
-        (spread(Y), GUESS, "f1", {}, TypeError, "a loss of setwise.losses takes what lies in memory"),
+        (spread(Y), GUESS, "f1", {}, TypeError, "a loss of setwise.losses takes data in memory"),
         (spread(Y), spread(GUESS.astype(str)), "f1", {}, ValueError, "got '0', '1', 0, 1"),
         (spread(Y), spread((1 << 60) + np.arange(N)), "auc", {}, ValueError, "predictions must"),
         (spread(Y[:0], (0,)), spread(GUESS[:0], (0,)), "f1", {}, ValueError, "y must not be empty"),
-        ([delayed(Y)], [delayed(GUESS[1:])], "f1", {}, ValueError, "predictions and y must have as many rows in each"),
+        (
+            [delayed(Y)],
+            [delayed(GUESS[1:])],
+            "f1",
+            {},
+            ValueError,
+            "predictions and y must have equally many rows in each",
+        ),
         (spread(Y), spread(S * np.nan), "auc", {}, ValueError, "predictions must be finite"),
         (spread(Y), spread(S.astype(str)), "auc", {}, ValueError, "predictions must be scores"),
         (da.from_array(np.stack([Y, Y], axis=1)), spread(GUESS), "f1", {}, ValueError, "y must be flat"),
@@ -109,7 +123,7 @@ def test_groups_of_another_length_are_refused(client, ids, loss):
     guess = S if loss == "auc" else GUESS
     with pytest.raises(ValueError, match=f"must have one id for each row, {N} in a place; got {len(ids)}"):
         mean_loss([delayed(Y)], [delayed(guess)], loss, [delayed(ids)])
-    with pytest.raises(ValueError, match="predictions and groups must have as many rows"):
+    with pytest.raises(ValueError, match="predictions and groups must have equally many rows"):
         mean_loss(spread(Y), spread(guess), loss, da.from_array(ids))
 
 

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold
 
-pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
+pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
 
 import dask.array as da
 import dask.dataframe as dd
@@ -80,7 +80,7 @@ def test_what_does_not_fit_is_refused(client):
         MeasureClassifier(base).predict(X)
     with pytest.raises(ValueError, match="y must hold the labels"):
         MeasureClassifier(base).fit(spread(X[TEST]), spread(Y[TEST] == "a"))
-    with pytest.raises(Refusal, match="no function of"):
+    with pytest.raises(Refusal, match="not a function of"):
         MeasureClassifier(base, "auc").fit(spread(X[TEST]), spread(Y[TEST]))
     with pytest.raises(ValueError, match="as many partitions"):
         MeasureClassifier(base).fit(dd.from_pandas(pd.DataFrame(X), npartitions=2), spread(Y[TEST]))

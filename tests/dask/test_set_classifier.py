@@ -13,7 +13,7 @@ import setwise
 from setwise.core.exceptions import Refusal
 from setwise.risks import distributed_risk
 
-distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
+distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
 
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
@@ -220,7 +220,7 @@ def test_models_are_stored_without_their_client(client):
     [
         (X, Y, TypeError, "X must be a Dask array or dataframe, or a list of delayed objects; got ndarray"),
         (spread(X), Y, TypeError, "y must be a Dask array"),
-        (spread(X), spread(Y[:-1], (399,)), ValueError, "X and y must have as many rows; got 400 and 399"),
+        (spread(X), spread(Y[:-1], (399,)), ValueError, "X and y must have equally many rows; got 400 and 399"),
         (spread(X), spread(0 * Y), ValueError, "y must have two labels; got 1"),
         (spread(X), spread(np.arange(400) % 3), ValueError, "y must have two labels; got 3"),
         (spread(X * np.nan), spread(Y), ValueError, "X must be finite; got NaN or inf"),
@@ -230,11 +230,11 @@ def test_models_are_stored_without_their_client(client):
             spread(X)[spread(X)[:, 0] > 0],
             spread(Y)[spread(X)[:, 0] > 1],
             ValueError,
-            f"X and y must have as many rows; got {(X[:, 0] > 0).sum()} and {(X[:, 0] > 1).sum()}",
+            f"X and y must have equally many rows; got {(X[:, 0] > 0).sum()} and {(X[:, 0] > 1).sum()}",
         ),
         (spread(X[:, 0]), spread(Y), ValueError, "X must have shape"),
         (spread(X), spread(np.where(Y == 1, 1.0, np.nan)), ValueError, "y must be finite"),
-        (spread(X), spread(np.where(Y == 1, "a", None)), ValueError, "must not have gaps"),
+        (spread(X), spread(np.where(Y == 1, "a", None)), ValueError, "must not have missing values"),
         (spread(X), da.ma.masked_where(spread(X[:, 0] > 2), spread(Y)), ValueError, "must not have masked entries"),
         (spread(X + 1j), spread(Y), ValueError, "X must be real"),
         (spread((1 << 60) + np.arange(2_000).reshape(400, 5)), spread(Y), ValueError, "X must"),
@@ -242,7 +242,7 @@ def test_models_are_stored_without_their_client(client):
             [delayed(X[:200]), delayed(X[200:])],
             [delayed(Y[:200]), delayed(np.where(Y[200:] == 1, "1", "0"))],
             ValueError,
-            "y must hold numbers in all places, or words in all",
+            "y must hold numbers in all places, or text in all",
         ),
         (
             spread(X),
@@ -273,7 +273,7 @@ def test_the_ramp_of_one_set_is_as_good_as_in_one_place(client, loss, few, monke
     ("groups", "words"),
     [
         ([delayed(SORTED[:-1])], "groups must have one id for each row, 400 in a place; got 399"),
-        ([delayed(np.full(400, "NaT", "M8[D]"))], "groups must not have gaps; got NaT"),
+        ([delayed(np.full(400, "NaT", "M8[D]"))], "groups must not have missing values; got NaT"),
     ],
 )
 def test_groups_that_do_not_fit_are_refused(client, groups, words):
@@ -300,4 +300,4 @@ def test_setwise_does_not_import_dask_and_says_how_to_install_it():
         "try:\n    import setwise.dask\nexcept ImportError as error:\n    print(error)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout == "setwise.dask needs dask and distributed: pip install 'setwise[dask]'.\n"
+    assert found.stdout == "setwise.dask needs dask and distributed: pip install '.[dask]'.\n"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
+pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
 
 import dask.array as da
 from sklearn.exceptions import ConvergenceWarning
@@ -25,7 +25,7 @@ def spread(array):
 
 
 def test_a_bound_that_says_nothing_is_said(client):
-    with pytest.warns(VacuousBoundWarning, match="'lovasz' promises no less loss.*take surrogate='ramp'") as said:
+    with pytest.warns(VacuousBoundWarning, match="'lovasz' guarantees no smaller loss.*take surrogate='ramp'") as said:
         SetClassifier("jaccard", "convex").fit(spread(X), spread(RARE))
     assert said[0].filename == __file__
     SetClassifier("jaccard", "convex", C=1e4).fit(spread(X), spread(CLEAR))

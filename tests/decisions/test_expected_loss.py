@@ -109,16 +109,16 @@ def test_threads_do_not_change_decisions():
 
 
 REFUSED = [
-    (CountFunctionLoss(lambda fn, fp: np.sin(fn + fp) + 1.0), 17, r"a further mistake may make it smaller"),
-    (CountFunctionLoss(lambda fn, fp: np.sin(fn + fp) + 1.0), 200, r"a further mistake may make it smaller"),
+    (CountFunctionLoss(lambda fn, fp: np.sin(fn + fp) + 1.0), 17, r"another mistake may make it smaller"),
+    (CountFunctionLoss(lambda fn, fp: np.sin(fn + fp) + 1.0), 200, r"another mistake may make it smaller"),
     (Cardinality(np.arange(31.0)[::-1]), 30, r"30 decisions are too many to enumerate"),
     (
         AreaWeightedLoss(Jaccard(), np.arange(1.0, 12.0)),
         11,
-        r"no function of the counts, and 11 decisions are too many",
+        r"not a function of the counts, and 11 decisions are too many",
     ),
-    (CappedLoss(np.arange(1.0, 18.0), 5.0), 17, r"at most 10, or 16 where labels do not matter"),
-    (RocArea(), 3, r"evaluates an order of scores"),
+    (CappedLoss(np.arange(1.0, 18.0), 5.0), 17, r"at most 10, or 16 if labels do not matter"),
+    (RocArea(), 3, r"reads the order of scores"),
     (BreakEven(), 3, r"the number that it predicts depends on the truth"),
 ]
 

@@ -124,12 +124,16 @@ def test_thresholds_are_between_neighboring_floats_and_infinite_scores():
 
 
 REFUSED = [
-    (QF1(), 4097, "a further mistake may make it smaller.*more than 4096 rows"),
-    (KLD(), 1 << 20, "a further mistake may make it smaller.*Use fewer rows"),
-    (CountFunctionLoss(lambda fn, fp: np.sin(fn + fp) + 1.0), 5000, "a further mistake may make it smaller"),
-    (EarlyDetection(), 30, "is refused for 30 rows: it is no function of the numbers of mistakes"),
-    (CappedLoss(np.arange(1.0, 18.0), 3.0), 17, "is refused for 17 rows: it is no function of the numbers of mistakes"),
-    (RocArea(), 10, "it evaluates an order of scores"),
+    (QF1(), 4097, "another mistake may make it smaller.*more than 4096 rows"),
+    (KLD(), 1 << 20, "another mistake may make it smaller.*Use fewer rows"),
+    (CountFunctionLoss(lambda fn, fp: np.sin(fn + fp) + 1.0), 5000, "another mistake may make it smaller"),
+    (EarlyDetection(), 30, "is refused for 30 rows: it is not a function of the numbers of mistakes"),
+    (
+        CappedLoss(np.arange(1.0, 18.0), 3.0),
+        17,
+        "is refused for 17 rows: it is not a function of the numbers of mistakes",
+    ),
+    (RocArea(), 10, "it reads the order of scores"),
 ]
 
 

@@ -125,7 +125,7 @@ def test_single_precision_is_enough():
 
 @pytest.mark.parametrize("loss", [CappedLoss(np.arange(1.0, 10.0), 2.0), PrecisionAtK(2), "auc"], ids=repr)
 def test_losses_of_no_counts_are_refused(loss):
-    with pytest.raises(Refusal, match=r"it is no function of the counts of labels"):
+    with pytest.raises(Refusal, match=r"it is not a function of the counts of labels"):
         least_expected_loss_of_map(np.full((9, 2), 0.5), loss)
 
 

@@ -96,7 +96,7 @@ def test_scores_that_say_little_leave_many_bins_open(name):
 
 @pytest.mark.parametrize("name", ["auc", "max"])
 def test_other_losses_are_refused(name):
-    with pytest.raises(Refusal, match="no function of"):
+    with pytest.raises(Refusal, match="not a function of"):
         ThresholdInPieces(as_loss(name), 3, 3)
 
 

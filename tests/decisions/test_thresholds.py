@@ -144,7 +144,7 @@ def test_a_common_threshold_is_not_that_of_the_pooled_decisions():
 
 def test_losses_of_a_ranking_have_no_threshold():
     for loss in (RocArea(), PrecisionAtK(2), "average_precision"):
-        with pytest.raises(ValueError, match="evaluates an order of scores, not labels"):
+        with pytest.raises(ValueError, match="reads the order of scores, not labels"):
             best_threshold([0, 1, 1], [0.1, 0.2, 0.3], loss)
 
 

@@ -232,7 +232,7 @@ def test_a_ranking_that_the_convex_surrogate_says_nothing_of_takes_the_ramp(tmp_
     same = FileClassifier(loss, "ramp").fit(file, "y")
     assert (found.surrogate_, found.status_) == ("ramp", "local")
     assert found.coef_.tolist() == same.coef_.tolist()
-    with pytest.warns(VacuousBoundWarning, match="promises no less loss here than a constant prediction"):
+    with pytest.warns(VacuousBoundWarning, match="guarantees no smaller loss here than a constant prediction"):
         convex = FileClassifier(loss, "convex").fit(file, "y")
     assert not convex.coef_.any()
     # Ctrl-C in the start of the ramp stores what there is, and a later fit goes on.
@@ -306,7 +306,7 @@ def test_models_are_stored_and_cloned(path):
 
 
 REFUSED = {
-    "a list": (lambda p: ([[1.0]], [1]), {}, TypeError, "X must be the path of a Parquet file, or an array"),
+    "a list": (lambda p: ([[1.0]], [1]), {}, TypeError, "X must be the path of a Parquet file, or a NumPy array"),
     "no file": (lambda p: (p + "x", "y"), {}, FileNotFoundError, "there is no 'rows.parquetx'"),
     "no column": (lambda p: (p, "z"), {}, ValueError, "y must be a column of rows.parquet, which has 'x0'"),
     "no group": (lambda p: (p, "y", "z"), {}, ValueError, "groups must be a column of rows.parquet"),
@@ -509,7 +509,7 @@ def test_setwise_does_not_import_pyarrow_and_says_how_to_install_it(path):
         f"try:\n    setwise.FileClassifier().fit({path!r}, 'y')\nexcept ValueError as error:\n    print(error)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "to read rows.parquet install pyarrow: pip install 'setwise[compare]'." in found.stdout
+    assert "to read rows.parquet install pyarrow: pip install '.[compare]'." in found.stdout
 
 
 MEASURED = """

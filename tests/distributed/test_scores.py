@@ -137,7 +137,7 @@ def test_many_small_sets_of_other_rankings_need_not_come_together(monkeypatch):
 
 
 def test_places_must_have_as_many_rows():
-    with pytest.raises(ValueError, match="as many rows in each place; got 3 and 2"):
+    with pytest.raises(ValueError, match="equally many rows in each place; got 3 and 2"):
         LossesOfSets(
             LocalPlaces(1), RocArea(), LocalObjects([np.array([True, False])]), LocalObjects([np.zeros(3)]), None
         ).mean()

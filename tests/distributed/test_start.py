@@ -51,7 +51,7 @@ def interrupted(model, monkeypatch, owner, name, stop, **more):
 def test_ctrl_c_in_logistic_regression_keeps_its_best_steps(monkeypatch):
     model = clone(MODEL)
     said = interrupted(model, monkeypatch, classifier.PlacedLogistic, "_objective", 6)
-    words = "interrupted in its start; these are the best weights so far, and nothing is certified of them"
+    words = "interrupted in its start; these are the best weights so far, without a certificate"
     assert said == [f'FileClassifier was {words}. See "What is known after a fit" in guide/estimator.']
     assert (model.status_, model.stop_reason_, model.n_iter_) == ("interrupted", words, 0)
     assert model.surrogate_ == "ramp"
@@ -96,7 +96,7 @@ def test_ctrl_c_while_a_fit_is_judged_keeps_it(monkeypatch):
     full = clone(MODEL).fit(X, Y)
     model = clone(MODEL)
     (said,) = interrupted(model, monkeypatch, PlacedTraining, "loss_at", 1)
-    assert "was interrupted when its fit had ended and was judged" in said
+    assert "was interrupted after the fit, during its evaluation" in said
     assert model.objective_ <= full.objective_
     assert len(model.history_["objective"]) == full.n_iter_
 
@@ -145,7 +145,7 @@ def test_a_start_of_other_shapes_is_refused(tmp_path):
     arrays = {key: one for key, one in read_sealed(file).items() if not key.startswith("work/")}
     for odd in (np.zeros(3), np.full(17, np.nan), np.zeros(17, dtype=np.int64)):
         write_sealed(file, arrays | {"work/ramp/start/w": odd})
-        with pytest.raises(ValueError, match="no checkpoint of this fit: it has no w of shape"):
+        with pytest.raises(ValueError, match="not a checkpoint of this fit: it has no w of shape"):
             clone(MODEL).fit(X, Y, checkpoint=file, resume=True)
 
 
@@ -166,14 +166,14 @@ def test_a_bound_that_says_nothing_is_said_where_it_is_in_memory(loss, ids):
             said.append([one for one in caught if one.category is VacuousBoundWarning])
         assert len(said[0]) == len(said[1]) <= 1
         if said[1]:
-            assert "promises no less loss here than a constant prediction has" in str(said[1][0].message)
-            assert "take surrogate='ramp', which begins at logistic regression" in str(said[1][0].message)
+            assert "guarantees no smaller loss here than a constant prediction" in str(said[1][0].message)
+            assert "take surrogate='ramp', which starts from logistic regression" in str(said[1][0].message)
             assert said[1][0].filename == __file__
     assert ids is not None or said == [[], []]
 
 
 def test_the_warning_comes_for_noise_and_not_for_what_can_be_told():
-    with pytest.warns(VacuousBoundWarning, match="'lovasz' promises no less"):
+    with pytest.warns(VacuousBoundWarning, match="'lovasz' guarantees no smaller"):
         FileClassifier("jaccard", "convex").fit(NOISE, RARE)
     FileClassifier("jaccard", "convex").fit(np.hstack([X, Y[:, None] * 9.0]), Y)
     FileClassifier("auc", "convex").fit(X, Y)

@@ -233,8 +233,8 @@ def test_what_is_refused():
         ({"decode": "median"}, TRAIN, "decode"),
         ({}, (noisy, clean[:3]), "y must be images of the same shapes"),
         ({}, (noisy + 2, clean), "X must hold 0 and 1, or -1"),
-        ({}, (noisy, clean + 1), "y must hold 0 and 1, or -1 for pixels that are not known; got others"),
-        ({}, (noisy, np.full(clean.shape, -1)), "noise='known' refuses images of which no pixel is both seen"),
+        ({}, (noisy, clean + 1), "y must hold 0 and 1, or -1 for unknown pixels; got others"),
+        ({}, (noisy, np.full(clean.shape, -1)), "noise='known' refuses images without a pixel that is both seen"),
         ({"noise": 0.1, "observation": "learned"}, (noisy, np.where(clean == 1, 1, -1)), "use noise='learned'"),
         ({"noise": np.full((3, 3), 0.1)}, TRAIN, r"noise must be a number, or an array .* got shape \(3, 3\)"),
         ({"noise": np.full((14, 12), 0.6)}, TRAIN, "noise must hold numbers above 0 and at most .5"),
@@ -302,7 +302,7 @@ def test_parameters_of_predictions_are_checked_when_they_are_used():
         again = pickle.loads(pickle.dumps(model)).set_params(**bad)
         with pytest.raises(ValueError, match=next(iter(bad))):
             again.transform(TEST[0])
-    with pytest.raises(Refusal, match="decode refuses .*: it evaluates a ranking"):
+    with pytest.raises(Refusal, match="decode refuses .*: it reads a ranking"):
         BinaryDenoiser(decode="auc").fit(*TRAIN)
 
 

@@ -334,7 +334,7 @@ def test_masks_and_images_are_told_how_they_become_labels_and_graphs():
             GraphClassifier().fit([graph], [labels])
     with pytest.raises(ValueError, match=r"labels must have shape .* got shape \(4, 4\)\.$"):
         GraphClassifier().fit([Graph(np.eye(2), [[0, 1]])], [mask])
-    with pytest.raises(TypeError, match="as setwise.graphs.from_image makes them"):
+    with pytest.raises(TypeError, match="such as setwise.graphs.from_image returns"):
         GraphClassifier().fit([mask], [mask])
 
 

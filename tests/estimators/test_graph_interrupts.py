@@ -89,13 +89,13 @@ def test_losses_that_number_nodes_need_their_order(chains):
     model = GraphClassifier("hamming", max_iter=5).fit(graphs, labels)
     mixed, ordered = [0, 1, 0, 1, 0, 1], [0, 0, 0, 1, 1, 1]
     for loss in (boxes, boxes + 0.5 * Jaccard(), BorderConvexity(paths=[np.arange(3)])):
-        with pytest.raises(Refusal, match="groups must keep the order for .*side by side"):
+        with pytest.raises(Refusal, match="groups must keep the order for .*next to each other"):
             model.evaluate(graphs, known, mixed, loss)
         assert np.isfinite(model.evaluate(graphs, known, ordered, loss).score)
     # Areas of a batch, too, follow the numbers of its nodes.
     weighed = AreaWeightedLoss(Jaccard(), np.arange(1.0, 37.0))
     for loss in (weighed, 0.5 * weighed, OneClass(weighed, 1)):
-        with pytest.raises(Refusal, match="groups must keep the order for .*side by side"):
+        with pytest.raises(Refusal, match="groups must keep the order for .*next to each other"):
             model.evaluate(graphs, labels, mixed, loss)
         assert np.isfinite(model.evaluate(graphs, labels, ordered, loss).score)
     rows = SetClassifier(boxes, surrogate="margin")

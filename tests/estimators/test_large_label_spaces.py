@@ -173,7 +173,7 @@ def test_vacuous_bounds_warn_and_full_lists_too():
     rng = np.random.default_rng(1)
     X = [rng.standard_normal((3, 1)) for _ in range(20)]
     Y = [[list(rng.integers(0, 2, 3))] for _ in X]
-    with pytest.warns(VacuousBoundWarning, match="promises no less loss"):
+    with pytest.warns(VacuousBoundWarning, match="guarantees no smaller loss"):
         MultilabelStructuredPredictor(LabelSequences((0, 1)), C=1.0).fit(X, Y)
     long = [rng.standard_normal((8, 1))]
     model = MultilabelStructuredPredictor(LabelSequences((0, 1)), surrogate="hinge", C=1e4)

@@ -458,7 +458,7 @@ def test_ctrl_c_keeps_the_best_of_what_was_tried(rare, monkeypatch):
 
     monkeypatch.setattr(OwnPrediction, "tune", interrupted)
     model = MeasureClassifier(strategies=FAST)
-    with pytest.warns(RuntimeWarning, match="interrupted; it holds the best"), pytest.raises(KeyboardInterrupt):
+    with pytest.warns(RuntimeWarning, match="interrupted; it has the best"), pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert model.best_strategy_ == "threshold"
     assert model.predict(X).shape == y.shape

@@ -175,9 +175,9 @@ def test_auto_takes_the_ramp_where_the_hinge_says_nothing():
     X = rng.standard_normal((80, 3))
     Y = X @ rng.standard_normal((3, 5)) + 1.5 * rng.standard_normal((80, 5)) > 0.5
     space = FiniteSpace(range(5))
-    with pytest.warns(VacuousBoundWarning, match="'multilabel_hinge' promises no less.*has taken the ramp"):
+    with pytest.warns(VacuousBoundWarning, match="'multilabel_hinge' guarantees no smaller.*has taken the ramp"):
         auto = MultilabelStructuredPredictor(space, C=10.0).fit(X, Y)
-    with pytest.warns(VacuousBoundWarning, match="'multilabel_hinge' promises no less loss here than a constant"):
+    with pytest.warns(VacuousBoundWarning, match="'multilabel_hinge' guarantees no smaller loss here than a constant"):
         hinge = MultilabelStructuredPredictor(space, surrogate="hinge", C=10.0).fit(X, Y)
     assert (auto.surrogate_, hinge.surrogate_) == ("ramp", "multilabel_hinge")
     assert auto.score(X, Y) >= hinge.score(X, Y)

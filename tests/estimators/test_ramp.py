@@ -233,7 +233,7 @@ def test_a_convex_bound_around_logistic_regression_may_say_nothing_too():
     X, y = overlapping()
     groups = np.arange(600) // 200
     for sets in (None, groups):
-        with pytest.warns(VacuousBoundWarning, match="the convex surrogate 'lovasz' promises no less loss"):
+        with pytest.warns(VacuousBoundWarning, match="the convex surrogate 'lovasz' guarantees no smaller loss"):
             SetClassifier("jaccard", "convex", start="logistic").fit(X, y, groups=sets)
         auto = SetClassifier("jaccard", start="logistic").fit(X, y, groups=sets)
         assert auto.surrogate_ == "ramp"
@@ -253,7 +253,9 @@ def test_auto_takes_the_ramp_for_several_sets_whose_convex_bound_says_nothing():
     X, y = overlapping()
     groups = np.arange(600) // 200
     for loss, convex in (("f1", "margin"), ("jaccard", "lovasz")):
-        with pytest.warns(VacuousBoundWarning, match=f"the convex surrogate '{convex}' promises no less loss .*'auto'"):
+        with pytest.warns(
+            VacuousBoundWarning, match=f"the convex surrogate '{convex}' guarantees no smaller loss .*'auto'"
+        ):
             named = SetClassifier(loss, "convex").fit(X, y, groups=groups)
         auto, ramp = (SetClassifier(loss, one).fit(X, y, groups=groups) for one in ("auto", "ramp"))
         assert (named.surrogate_, auto.surrogate_, auto.status_) == (convex, "ramp", "local")
@@ -368,8 +370,8 @@ def test_exact_thresholds_of_groups_and_of_labels():
     [
         ("auc", [0, 1] * 10, None, r"threshold='exact' refuses RocArea\(\), which has none"),
         ("f1", [0, 1, 2, 1] * 5, None, "threshold='exact' refuses more than two classes"),
-        ("f1", [0] * 19 + [1], None, "needs two rows of each class at least"),
-        ("f1", [0, 1] * 10, [0] * 20, "needs two groups at least"),
+        ("f1", [0] * 19 + [1], None, "needs at least two rows of each class"),
+        ("f1", [0, 1] * 10, [0] * 20, "needs at least two groups"),
     ],
 )
 def test_where_there_is_no_exact_threshold(loss, target, groups, words):

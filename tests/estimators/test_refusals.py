@@ -65,7 +65,7 @@ def test_zeros_and_huge_features():
         ({"sample_weight": [1, 1]}, r"sample_weight must have shape \(4,\)"),
         (
             {"y": [[0, 1], [1, 0], [1, 1], [0, 1]], "groups": [0, 0, 1, 1]},
-            "what is a set in a label matrix Y, average says",
+            "for a label matrix Y, average says what a set is",
         ),
     ],
 )

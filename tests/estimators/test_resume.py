@@ -225,10 +225,10 @@ def test_truncated_and_foreign_files_are_refused_100_of_100(file, monkeypatch):
     content, rng = file.read_bytes(), np.random.default_rng(0)
     for size in rng.choice(len(content), 100, replace=False):
         file.write_bytes(content[:size])
-        with pytest.raises(ValueError, match="is no checkpoint of setwise, or it was cut off"):
+        with pytest.raises(ValueError, match="is not a checkpoint of setwise, or it is truncated"):
             convex().fit(X, Y, checkpoint=file, resume=True)
     np.savez(file, w=np.zeros(3))
-    with pytest.raises(ValueError, match="is no checkpoint of setwise"):
+    with pytest.raises(ValueError, match="is not a checkpoint of setwise"):
         convex().fit(X, Y, checkpoint=file, resume=True)
 
 

@@ -86,12 +86,12 @@ def test_costs_come_by_name_of_a_column_by_array_and_by_argument_alike():
     assert named.predict(new, fn_cost=np.zeros(50)).tolist() == [0] * 50
     assert given.predict(new, single_threshold=True).tolist() == named.predict(new, single_threshold=True).tolist()
     for rows in (new, X):
-        with pytest.raises(ValueError, match="fn has the costs of the rows of fit, and predict is about other rows"):
+        with pytest.raises(ValueError, match="fn has the costs of the rows of fit, but predict gets other rows"):
             given.predict(rows)
-    with pytest.raises(ValueError, match="fn has the costs of the rows of fit, and score is about other rows"):
+    with pytest.raises(ValueError, match="fn has the costs of the rows of fit, but score gets other rows"):
         given.score(X, y)
     assert given.score(X, y, fn_cost=amount) == named.score(X, y)
-    with pytest.raises(ValueError, match="fn has the costs of the rows of fit, and score"):
+    with pytest.raises(ValueError, match="fn has the costs of the rows of fit, but score"):
         SetClassifier(RowCosts(fn=amount), "ramp").fit(X, y).score(X, y)
     with pytest.raises(ValueError, match="must name a column of X, which has the columns a; got 'amount'"):
         named.predict(new[["a"]])
@@ -412,7 +412,7 @@ def test_costs_that_fit_was_given_must_be_given_to_predict_and_score():
     )
     for method in (fitted.predict, lambda rows, **costs: fitted.score(rows, y, **costs)):
         for given, missing in (({}, "fp"), ({"fn_cost": amount}, "fp"), ({"fp_cost": 5.0}, "fn")):
-            with pytest.raises(ValueError, match=f"{missing} was given to fit as {missing}_cost, and .* other rows"):
+            with pytest.raises(ValueError, match=f"{missing} was given to fit as {missing}_cost, but .* other rows"):
                 method(X, **given)
     labels = fitted.predict(X, fp_cost=5.0, fn_cost=amount)
     assert fitted.score(X, y, fp_cost=5.0, fn_cost=amount) == pytest.approx(-cost(X, y, labels) / 900)

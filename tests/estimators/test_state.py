@@ -73,7 +73,7 @@ def test_ctrl_c_while_a_fit_is_judged_keeps_it(bags, surrogate, monkeypatch):
     stop, last = len(calls) - 1, calls[-2]
     calls.clear()
     model = SetClassifier("f1", surrogate)
-    with pytest.warns(RuntimeWarning, match="its fit had ended and was judged"), pytest.raises(KeyboardInterrupt):
+    with pytest.warns(RuntimeWarning, match="after the fit, during its evaluation"), pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     np.testing.assert_array_equal(calls[-1], last)
     assert (model.status_, model.n_iter_) == ("interrupted", full.n_iter_)

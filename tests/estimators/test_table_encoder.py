@@ -136,7 +136,9 @@ def test_it_works_inside_pipelines_and_searches(kind):
 
 def test_malformed_arguments_are_one_sentence():
     for columns in ((), "ab", None, 3):
-        with pytest.raises(TypeError, match=r"columns must be a list of columns, as load_table gives them; got .+\.$"):
+        with pytest.raises(
+            TypeError, match=r"columns must be a list of columns, as load_table returns them; got .+\.$"
+        ):
             TableEncoder(columns).fit(X)
         with pytest.raises(TypeError, match="columns must be a list of columns"):
             tree_categories(columns)

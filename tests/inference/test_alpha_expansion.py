@@ -105,7 +105,7 @@ def test_blocks_and_threads_change_no_value(monkeypatch):
 def test_what_does_not_fit_is_refused():
     batch = ClassGraphs(np.array([0, 2]), np.array([0, 2]), np.array([[0, 1]]), 3)
     for method, bound_loss, words in (
-        (AlphaExpansion(), Hamming().bind(Sets.single([1, 0])), "AlphaExpansion refuses Sets: it knows Class"),
+        (AlphaExpansion(), Hamming().bind(Sets.single([1, 0])), "AlphaExpansion refuses Sets: it takes Class"),
         (
             AlphaExpansion(),
             MeanOverClasses(Jaccard()).bind(batch),

@@ -114,7 +114,7 @@ def test_refusals_are_sentences():
         AreaWeightedLoss(GMean(), [1.0, 2.0])
     with pytest.raises(ValueError, match="areas must be above 0"):
         AreaWeightedLoss(Jaccard(), [1.0, 0.0])
-    with pytest.raises(Refusal, match=r"refuses RocArea\(\): it evaluates a ranking"):
+    with pytest.raises(Refusal, match=r"refuses RocArea\(\): it reads a ranking"):
         loss_augmented_inference(RocArea(), [0, 1], [0.0, 1.0])
     with pytest.raises(ValueError, match="has 2 weights"):
         loss_augmented_inference(Jaccard(), [0, 1, 1], [0.0, 1.0, 2.0], weights=[1.0, 2.0])

@@ -120,7 +120,7 @@ def test_auto_takes_it_and_others_are_refused():
     small = batch.take(np.array([0]))
     for bound_loss, words in (
         (Hamming().bind(batch), r"refuses Hamming\(\): it is not a sum of losses of single classes"),
-        (MeanOverClasses(Jaccard()).bind(Classes(y, ends, 3)), "refuses Classes: it knows ClassGraphs"),
+        (MeanOverClasses(Jaccard()).bind(Classes(y, ends, 3)), "refuses Classes: it takes ClassGraphs"),
     ):
         with pytest.raises(Refusal, match=f"ClassDecomposition {words}"):
             method.prepare(bound_loss)

@@ -177,5 +177,5 @@ def test_malformed_arguments_are_refused():
         flips(None, scores)
     with pytest.raises(ValueError, match="scores must have shape"):
         flips(graphs, scores[:-1])
-    with pytest.raises(ValueError, match="scores of edges from 0 on"):
+    with pytest.raises(ValueError, match="nonnegative scores of edges"):
         flips(graphs, -1 - np.abs(scores))

@@ -176,12 +176,12 @@ def test_what_does_not_fit_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), edges)
     method = DualDecomposition()
     for bound_loss, words in (
-        (Jaccard().bind(Sets.single([1, 0])), "DualDecomposition refuses Sets: it knows Graphs"),
+        (Jaccard().bind(Sets.single([1, 0])), "DualDecomposition refuses Sets: it takes Graphs"),
         (Hamming().bind(graphs), r"DualDecomposition refuses Hamming\(\): it is a sum of one cost per mistake"),
     ):
         with pytest.raises(Refusal, match=words):
             method.prepare(bound_loss)
-    with pytest.raises(Refusal, match="DualDecomposition refuses slack rescaling: the product does not split"):
+    with pytest.raises(Refusal, match="DualDecomposition refuses slack rescaling: the product is not a sum"):
         method.prepare(Jaccard().bind(graphs), slack=True)
     with pytest.raises(ValueError, match="max_iter must be"):
         DualDecomposition(max_iter=0)
@@ -295,7 +295,7 @@ def test_any_methods_may_serve_the_two_sides():
         assert found.values[0] - 1e-9 <= best <= found.bounds[0] + 1e-9
     with pytest.raises(Refusal, match="CountSearch refuses"):
         DualDecomposition(loss=CountSearch()).prepare(bound_loss)
-    with pytest.raises(Refusal, match=r"it is no function of counts. Use loss=GreedySearch\(\)"):
+    with pytest.raises(Refusal, match=r"it is not a function of counts. Use loss=GreedySearch\(\)"):
         DualDecomposition().prepare(bound_loss)
 
 

@@ -169,7 +169,7 @@ def worst(method, bound_loss, scores, blocks):
         found = method.prepare(bound_loss).maximize(scores)
     except ValueError as error:
         # Edges that repel are refused when their scores are seen.
-        assert "scores of edges from 0 on" in str(error)
+        assert "nonnegative scores of edges" in str(error)
         return None
     gaps = [ratio(block.gap(found.labels), block.unit) for block in blocks] if found.exact[0] else [0.0]
     best = sum(block.best - block.target for block in blocks)

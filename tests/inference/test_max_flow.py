@@ -149,14 +149,14 @@ def test_no_edge_joins_two_blocks():
 def test_what_is_no_cut_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
     bound_loss = Hamming().bind(graphs)
-    with pytest.raises(ValueError, match=r"^MaxFlow needs scores of edges from 0 on; got -0\.5\. Bound the weights"):
+    with pytest.raises(ValueError, match=r"^MaxFlow needs nonnegative scores of edges; got -0\.5\. Bound the weights"):
         MaxFlow().prepare(bound_loss).maximize(np.array([1.0, 1.0, -0.5]))
     found = MaxFlow().prepare(bound_loss).maximize(np.array([2.0, -3.0, -1e-13]))
     assert found.exact.all()
     assert found.labels.tolist() == [True, False]
-    with pytest.raises(Refusal, match=r"MaxFlow refuses slack rescaling: the product does not split\. Use margin"):
+    with pytest.raises(Refusal, match=r"MaxFlow refuses slack rescaling: the product is not a sum\. Use margin"):
         MaxFlow().prepare(bound_loss, slack=True)
     with pytest.raises(Refusal, match=r"MaxFlow refuses FBeta.*: the loss is not a sum of one cost per mistake"):
         MaxFlow().prepare(FBeta().bind(graphs))
-    with pytest.raises(Refusal, match=r"MaxFlow refuses Sets: it knows Graphs\. Use an inference made for Sets"):
+    with pytest.raises(Refusal, match=r"MaxFlow refuses Sets: it takes Graphs\. Use an inference made for Sets"):
         MaxFlow().prepare(Hamming().bind(Sets.single([1, 0])))

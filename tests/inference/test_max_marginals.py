@@ -118,7 +118,7 @@ def test_losses_without_structure_are_forced_label_by_label():
 
 
 def test_a_loss_of_a_ranking_is_refused_in_a_sentence():
-    with pytest.raises(Refusal, match=r"refuses RocArea\(\): it evaluates a ranking"):
+    with pytest.raises(Refusal, match=r"refuses RocArea\(\): it reads a ranking"):
         max_marginals(RocArea(), [0, 1], [0.0, 1.0])
 
 

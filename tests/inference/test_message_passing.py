@@ -193,11 +193,11 @@ def test_what_does_not_fit_is_refused():
     large = ClassGraphs(np.zeros(13, np.int64), np.array([0, 13]), chain(13), 3)
     for method in (TreeMaxProduct(), *SEARCHES):
         name = type(method).__name__
-        with pytest.raises(Refusal, match=f"{name} refuses slack rescaling: the product does not split"):
+        with pytest.raises(Refusal, match=f"{name} refuses slack rescaling: the product is not a sum"):
             method.prepare(Hamming().bind(large), slack=True)
         with pytest.raises(Refusal, match=rf"{name} refuses ZeroOne\(\): the loss is not a sum of one cost"):
             method.prepare(ZeroOne().bind(large))
-        with pytest.raises(Refusal, match=f"{name} refuses Classes: it knows Graphs and ClassGraphs"):
+        with pytest.raises(Refusal, match=f"{name} refuses Classes: it takes Graphs and ClassGraphs"):
             method.prepare(Hamming().bind(Classes.single([0, 1], 2)))
     with pytest.raises(Refusal, match="TreeMaxProduct refuses graphs with a cycle. Use TreeReweightedMessages"):
         TreeMaxProduct().prepare(Hamming().bind(loop))

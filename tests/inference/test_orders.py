@@ -109,9 +109,9 @@ def test_what_does_not_fit_is_refused():
         (
             OrderedPoints(2).bind(Sets.single([1, 0])),
             False,
-            "ByOrder refuses Sets: it knows independent decisions",
+            "ByOrder refuses Sets: it takes independent decisions",
         ),
-        (OrderedPoints(2).bind(points), True, "ByOrder refuses slack rescaling: the product does not split"),
+        (OrderedPoints(2).bind(points), True, "ByOrder refuses slack rescaling: the product is not a sum"),
         (Hamming().bind(points), False, r"ByOrder refuses Hamming\(\): it is not the order of points"),
         ((OrderedPoints(2) + OrderedPoints(3)).bind(points), False, "it is not the order of points with costs"),
         ((OrderedPoints(2) + MeanOverClasses("f1")).bind(points), False, "it is not the order of points with"),

@@ -103,8 +103,8 @@ def test_what_does_not_fit_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), edges)
     unknown = Graphs(np.array([1, -1], np.int8), np.array([0, 2]), edges)
     for bound_loss, words in (
-        (Jaccard().bind(Sets.single([1, 0])), "PiecewiseLinearPrograms refuses Sets: it knows Graphs"),
-        (Jaccard().bind(unknown), "PiecewiseLinearPrograms refuses labels that are not known"),
+        (Jaccard().bind(Sets.single([1, 0])), "PiecewiseLinearPrograms refuses Sets: it takes Graphs"),
+        (Jaccard().bind(unknown), "PiecewiseLinearPrograms refuses unknown labels"),
         (
             Hamming().bind(graphs),
             r"PiecewiseLinearPrograms refuses Hamming\(\): it is a sum of one cost per mistake",
@@ -116,9 +116,9 @@ def test_what_does_not_fit_is_refused():
     ):
         with pytest.raises(Refusal, match=words):
             PiecewiseLinearPrograms().prepare(bound_loss)
-    with pytest.raises(Refusal, match="PiecewiseLinearPrograms refuses slack rescaling: the product does not split"):
+    with pytest.raises(Refusal, match="PiecewiseLinearPrograms refuses slack rescaling: the product is not a sum"):
         PiecewiseLinearPrograms().prepare(Jaccard().bind(graphs), slack=True)
-    with pytest.raises(ValueError, match="PiecewiseLinearPrograms needs scores of edges from 0 on"):
+    with pytest.raises(ValueError, match="PiecewiseLinearPrograms needs nonnegative scores of edges"):
         PiecewiseLinearPrograms().prepare(Jaccard().bind(graphs)).maximize(np.array([1.0, 1.0, -0.5]))
     with pytest.raises(ValueError, match="n_pieces must be"):
         PiecewiseLinearPrograms(0)

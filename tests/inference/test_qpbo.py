@@ -198,13 +198,13 @@ def test_what_does_not_fit_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
     three = ClassGraphs(np.array([0, 2]), np.array([0, 2]), np.array([[0, 1]]), 3)
     for bound_loss, words in (
-        (Hamming().bind(Sets.single([1, 0])), "QPBO refuses Sets: it knows Graphs and ClassGraphs"),
-        (Hamming().bind(three), "QPBO refuses 3 labels: it knows two. Use TreeReweightedMessages or AlphaExpansion"),
+        (Hamming().bind(Sets.single([1, 0])), "QPBO refuses Sets: it takes Graphs and ClassGraphs"),
+        (Hamming().bind(three), "QPBO refuses 3 labels: it takes two. Use TreeReweightedMessages or AlphaExpansion"),
         (Jaccard().bind(graphs), "QPBO refuses Jaccard.*: the loss is not a sum of one cost per mistake"),
     ):
         with pytest.raises(Refusal, match=words):
             QPBO().prepare(bound_loss)
-    with pytest.raises(Refusal, match="QPBO refuses slack rescaling: the product does not split"):
+    with pytest.raises(Refusal, match="QPBO refuses slack rescaling: the product is not a sum"):
         QPBO().prepare(Hamming().bind(graphs), slack=True)
     with pytest.raises(ValueError, match="rounds must be at least 0; got -1"):
         QPBO(-1)

@@ -52,7 +52,7 @@ def test_it_is_enumeration(loss, unknown):
 def test_what_does_not_fit_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
     for bound_loss, words in (
-        (ZeroOne().bind(Sets.single([1, 0])), "SecondBestLabeling refuses Sets: it knows Graphs"),
+        (ZeroOne().bind(Sets.single([1, 0])), "SecondBestLabeling refuses Sets: it takes Graphs"),
         (Jaccard().bind(graphs), "not all labelings with a mistake cost the same"),
         (Hamming().bind(graphs), "not all labelings with a mistake cost the same"),
         (CappedLoss([1.0, 1.0], 1.5).bind(graphs), "not all labelings with a mistake cost the same"),

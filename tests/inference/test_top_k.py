@@ -21,7 +21,7 @@ def test_the_number_is_never_dropped_in_silence(loss):
     assert {int(guess.sum()) for guess in allowed} == {3 if "K" in repr(loss) else 2}
     assert "the number of predicted positives is given. Use CountSearch" in GreedySearch().refuses(bound_loss)
     for add in (lambda: loss + Hamming(), lambda: Hamming() + loss):
-        with pytest.raises(Refusal, match="evaluates an order of scores, not labels. Train for it alone"):
+        with pytest.raises(Refusal, match="reads the order of scores, not labels. Train for it alone"):
             add()
 
 

@@ -99,7 +99,7 @@ def test_a_damaged_file_that_cannot_be_written_anew(folder, monkeypatch, unsaid)
     (file,) = folder.rglob("*differences*.nbi")
     file.write_bytes(b"")
     monkeypatch.setattr(IndexDataCacheFile, "_open_for_write", full)
-    with pytest.warns(UserWarning, match="cannot be kept on disk"):
+    with pytest.warns(UserWarning, match="cannot be stored on disk"):
         was_read(fresh(differences))
 
 
@@ -114,7 +114,7 @@ def full(*unused, **named):
 
 def test_no_folder_can_be_written(monkeypatch, unsaid):
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    one_sentence = r"^setwise compiles [^.]*\(.*\): set NUMBA_CACHE_DIR to a folder in which it may write\.$"
+    one_sentence = r"^setwise compiles [^.]*\(.*\): set NUMBA_CACHE_DIR to a writable folder\.$"
     with pytest.warns(UserWarning, match=one_sentence) as said:
         assert not was_read(fresh(differences))
     assert [(one.filename, one.lineno) for one in said] == [(__file__, CALLS)]
@@ -125,7 +125,7 @@ def test_a_full_disk(folder, monkeypatch, unsaid):
     from numba.core.caching import IndexDataCacheFile
 
     monkeypatch.setattr(IndexDataCacheFile, "_open_for_write", full)
-    with pytest.warns(UserWarning, match=r"cannot be kept on disk \(OSError: .*No space left") as said:
+    with pytest.warns(UserWarning, match=r"cannot be stored on disk \(OSError: .*No space left") as said:
         assert not was_read(fresh(differences))
     assert [(one.filename, one.lineno) for one in said] == [(__file__, CALLS)]
     # Said once is enough: a second warning would be an error here.

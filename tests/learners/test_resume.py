@@ -303,7 +303,9 @@ def test_arrays_that_do_not_fit_are_refused(changes, file):
     interrupted(OneSlack(C=C, tol=1e-9), risk, file, 4)
     arrays = read_sealed(file) | {f"work/{name}": array for name, array in changes.items()}
     write_sealed(file, {name: array for name, array in arrays.items() if array is not None})
-    with pytest.raises(ValueError, match="is no checkpoint of this fit: its arrays are not those of 3 weights and 8"):
+    with pytest.raises(
+        ValueError, match="is not a checkpoint of this fit: its arrays are not those of 3 weights and 8"
+    ):
         resumed(OneSlack(C=C), risk, file)
 
 

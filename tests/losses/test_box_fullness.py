@@ -262,10 +262,15 @@ def test_what_does_not_fit_is_refused():
     for method, one, slack, words in (
         (ByPieces(Auto()), Hamming().bind(sets), False, "no term is a maximum of linear functions"),
         (ByPieces(Auto()), bound_loss, True, "ByPieces refuses slack rescaling"),
-        (ByRegions(), bound_loss, False, "no sum of functions of counts in regions"),
+        (ByRegions(), bound_loss, False, "not a sum of functions of counts in regions"),
         (ByRegions(), bound_loss.zero(), True, "ByRegions refuses slack rescaling"),
         (FactorDecomposition(), bound_loss, True, "FactorDecomposition refuses slack rescaling"),
-        (HighOrderMessages(), bound_loss.zero(), False, "it forbids numbers. Use FactorDecomposition"),
+        (
+            HighOrderMessages(),
+            bound_loss.zero(),
+            False,
+            "it forbids some numbers of positives. Use FactorDecomposition",
+        ),
         (ByPieces(Enumeration(2)), bound_loss, False, "Enumeration refuses a set of 3 decisions"),
     ):
         with pytest.raises(Refusal, match=words):

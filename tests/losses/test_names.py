@@ -97,7 +97,7 @@ def test_every_loss_is_written_by_its_form_or_says_why_not():
         ("fbeta:1:2:3", r"takes fbeta\[:beta"),
         ("hamming:1", r"loss 'hamming' takes no parameters; got 'hamming:1'\."),
         ("jaccard:foo", r"empty must be one of perfect, fraction, ignore; got 'foo'\."),
-        ("auc+f1", r"loss 'auc\+f1' is no sum of losses: \+ refuses RocArea\(\)"),
+        ("auc+f1", r"loss 'auc\+f1' is not a sum of losses: \+ refuses RocArea\(\)"),
         ("class_weighted:auc:1:1", r"class_weight refuses RocArea"),
         ("0*f1", r"loss '0\*f1' has a factor that does not fit: factor must be a finite number in \(0,"),
         ("e*f1", r"must have a number before the star; got 'e'"),

@@ -90,9 +90,9 @@ def test_scale_divides_the_scores(loss):
 
 def test_other_surrogates_refuse_a_ranking_in_a_sentence():
     for surrogate in (LovaszHinge, SlackRescaling):
-        with pytest.raises(Refusal, match=r"refuses RocArea\(\): it (ranks|evaluates a ranking)"):
+        with pytest.raises(Refusal, match=r"refuses RocArea\(\): it (ranks|reads a ranking)"):
             surrogate(RocArea())([0, 1], [0.0, 1.0])
-    with pytest.raises(Refusal, match=r"GreedySearch refuses Rankings: it knows independent binary decisions"):
+    with pytest.raises(Refusal, match=r"GreedySearch refuses Rankings: it takes independent binary decisions"):
         MarginRescaling(NDCG(), GreedySearch())([0, 1], [0.0, 1.0])
 
 
@@ -117,7 +117,7 @@ def test_multiples_are_multiples_and_sums_are_refused():
     for loss in LOSSES:
         assert (3 * loss)(y, s) == pytest.approx(3 * loss(y, s))
         assert MarginRescaling(3 * loss)(y, 3 * s).value == pytest.approx(3 * MarginRescaling(loss)(y, s).value)
-        with pytest.raises(Refusal, match="evaluates an order of scores, not labels. Train for it alone"):
+        with pytest.raises(Refusal, match="reads the order of scores, not labels. Train for it alone"):
             loss + RocArea()
 
 

@@ -168,7 +168,7 @@ def test_columns_are_read_from_a_table_and_given_costs_come_first():
         costs.read(X[["amount", "fee"]].to_numpy())
     with pytest.raises(ValueError, match="fn must have one cost for each row of X, 3; got 2"):
         RowCosts().read(X, fn=[1.0, 2.0])
-    with pytest.raises(Refusal, match="names a column, and no table is at hand"):
+    with pytest.raises(Refusal, match="names a column, but there is no table"):
         costs([1, 0], [1, 0])
 
 

@@ -251,7 +251,7 @@ def test_refusals():
     for bad in (-1, 0.5, np.nan, [[1]], [], "one"):
         with pytest.raises((ValueError, TypeError), match="low must be"):
             CountRange(bad)
-    with pytest.raises(Refusal, match="these labelings are no ranges of numbers of positives"):
+    with pytest.raises(Refusal, match="these labelings are not ranges of numbers of positives"):
         AllowedPartition(Jaccard().bind(Sets.single([1, 0])))
     for kind in (AllowedPartition, BagDivergence):
         for costly in (Hamming(), 2 * CountRange(1)):

@@ -164,7 +164,7 @@ def test_what_does_not_meet_or_fit_is_refused():
     with pytest.raises(Refusal, match="chains have not met within budget=64 sweeps"):
         sample(LogSupermodularDistribution([Cut.grid(12, 12)], None, [3.0]), budget=64, random_state=0)
     general = LogSupermodularDistribution([CallableSetFunction(3, lambda y: float(y.any()))])
-    with pytest.raises(Refusal, match="sample refuses .*: it draws from cuts"):
+    with pytest.raises(Refusal, match="sample refuses .*: it draws only from cuts"):
         sample(general)
-    with pytest.raises(Refusal, match="tree_reweighted refuses .*: it knows cuts alone"):
+    with pytest.raises(Refusal, match="tree_reweighted refuses .*: it takes only cuts"):
         tree_reweighted(general)

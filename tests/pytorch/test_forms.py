@@ -56,7 +56,7 @@ def test_numbers_are_not_given_twice():
         assert number not in seen
         seen.add(number)
     gc.collect()
-    with pytest.raises(RuntimeError, match="a graph evaluates a loss of setwise that is no longer there: keep its"):
+    with pytest.raises(RuntimeError, match="a graph evaluates a loss of setwise that no longer exists: keep its"):
         form_of(min(seen))
 
 

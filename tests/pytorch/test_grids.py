@@ -337,7 +337,7 @@ def test_a_second_derivative_is_refused():
     unary, coupling, target = drawn((3, 4), 2)
     for module in (MaxMarginMRFLoss(), LogSupermodularLoss(2)):
         (gradient,) = torch.autograd.grad(module(unary, coupling, target), coupling, create_graph=True)
-        with pytest.raises(RuntimeError, match="have corners"):
+        with pytest.raises(RuntimeError, match="has corners"):
             gradient.sum().backward()
 
 

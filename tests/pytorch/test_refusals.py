@@ -84,13 +84,16 @@ def test_arguments_are_checked_by_every_module(options, kind, sentence):
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: LovaszHingeLoss(Jaccard), "loss must be a loss or its name, as Jaccard() or 'jaccard'; got <class"),
-        (lambda: LovaszHingeLoss(0.5), "loss must be a loss or its name, as Jaccard() or 'jaccard'; got"),
+        (
+            lambda: LovaszHingeLoss(Jaccard),
+            "loss must be a loss or its name, such as Jaccard() or 'jaccard'; got <class",
+        ),
+        (lambda: LovaszHingeLoss(0.5), "loss must be a loss or its name, such as Jaccard() or 'jaccard'; got"),
         (lambda: LovaszHingeLoss("binary"), "there is no loss 'binary'; use ae"),
         (lambda: LovaszHingeLoss("f1"), "the Lovász extension refuses FBeta(beta=1.0, zero_division=1.0): the loss is"),
         (lambda: LovaszSoftmaxLoss("f1"), "the loss is not submodular. Use MarginRescalingLoss."),
-        (lambda: LovaszHingeLoss("auc"), "it evaluates a ranking, not a set of mistakes. Use MarginRescalingLoss."),
-        (lambda: SlackRescalingLoss("auc")(B, T), "it ranks and makes no set of mistakes. Use MarginRescalingLoss."),
+        (lambda: LovaszHingeLoss("auc"), "it reads a ranking, not a set of mistakes. Use MarginRescalingLoss."),
+        (lambda: SlackRescalingLoss("auc")(B, T), "it ranks, and has no set of mistakes. Use MarginRescalingLoss."),
         (lambda: RampLoss(MeanOverClasses(Jaccard())), "Pass the loss of one class, with mode='multiclass'."),
         (lambda: MarginRescalingLoss("hamming", empty="fraction"), "empty='fraction' is for losses that have this"),
         (lambda: MarginRescalingLoss("f1", empty="fraction"), "has its own cost of sets without positives. Leave"),
@@ -264,5 +267,7 @@ def test_losses_of_places_say_how_many_decisions_count():
 
 def test_a_bound_that_is_not_closed_is_said():
     loss = SetFunctionLoss(lambda truth, predicted: float((truth != predicted).sum() ** 0.5))
-    with pytest.warns(UserWarning, match="is known to within inf here, and the gradient is that of its lower bound"):
+    with pytest.warns(
+        UserWarning, match="is known only to within inf here, and the gradient is that of its lower bound"
+    ):
         MarginRescalingLoss(loss)(B, T)

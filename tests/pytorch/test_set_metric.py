@@ -243,7 +243,7 @@ def test_it_gives_no_gradient():
     ("make", "sentence"),
     [
         (lambda: SetMetric("auc"), r"SetMetric refuses RocArea\(\) over a whole data set: .*Use per_image=True\."),
-        (lambda: SetMetric(EarlyDetection()), "no function of the counts of mistakes in sets of any size"),
+        (lambda: SetMetric(EarlyDetection()), "not a function of the counts of mistakes in sets of any size"),
         (lambda: SetMetric(Cardinality([0, 1, 2])), "its batches do not add up"),
         (lambda: SetMetric(MeanOverClasses("jaccard"), "multiclass"), "Pass the loss of one class"),
         (lambda: SetMetric(per_image=True, reduction="none"), "SetMetric keeps one sum of all images"),
@@ -318,11 +318,11 @@ def test_probabilities_where_logits_are_wanted_are_told_once():
     chances, target = torch.rand(3, 8, generator=torch.Generator().manual_seed(0)), torch.zeros(3, 8, dtype=torch.long)
     for made in (SetMetric, LovaszHingeLoss, LovaszSoftmaxLoss):
         module = made(mode="binary")
-        with pytest.warns(UserWarning, match=rf"in \[0, 1\], as probabilities are, and {made.__name__}"):
+        with pytest.warns(UserWarning, match=rf"in \[0, 1\], like probabilities, and {made.__name__}"):
             module(chances, target)
         module(chances, target)
     with pytest.warns(
-        UserWarning, match=r"as probabilities are, and decide takes it for logits: give from_logits=False"
+        UserWarning, match=r"like probabilities, and decide reads them as logits: give from_logits=False"
     ) as told:
         decide(chances)
     # The line of the caller, and not that of a decorator.

@@ -106,7 +106,9 @@ def test_huge_weights_of_sets_are_weights_all_the_same():
 def test_what_does_not_fit_is_refused_in_a_sentence():
     X, sets = np.eye(4), Sets.single([0, 1, 1, 0])
     features, evaluator = RowModel(X, sets.offsets), LovaszHinge("jaccard").on(sets)
-    with pytest.raises(TypeError, match=r"evaluator must be a surrogate bound to a batch, as surrogate.on\(sets\)"):
+    with pytest.raises(
+        TypeError, match=r"evaluator must be a surrogate bound to a batch, such as surrogate.on\(sets\)"
+    ):
         MeanRisk(features, "lovasz")
     with pytest.raises(TypeError, match=r"evaluator must be a surrogate bound to a batch"):
         MeanRisk(features, MarginRescaling("f1"))

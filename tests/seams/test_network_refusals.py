@@ -37,7 +37,8 @@ WITH_EDGES = (
     r"weights at 0, or use surrogate='margin'\."
 )
 RANKS = (
-    r"\) refuses to train on Graphs: a network gives labels and no ranking\. Train for a loss of labels, and measure "
+    r"\) refuses to train on Graphs: a network predicts labels, not a ranking\. Train for a loss of labels, and "
+    r"measure "
     r"this one by the differences of max-marginals\."
 )
 NO_EDGES = np.zeros((0, 2), np.int64)
@@ -116,7 +117,7 @@ def test_the_lovasz_hinge_takes_graphs_only_without_edges():
     with pytest.raises(Refusal, match=r"LovaszHinge refuses ClassGraphs: .*Use surrogate='margin'\."):
         LovaszHinge(Hamming()).on(ClassGraphs(np.arange(6) % 3, np.array([0, 6]), NO_EDGES, 3))
     unknown = Graphs(np.array([1, -1, 0], np.int8), np.array([0, 3]), NO_EDGES)
-    with pytest.raises(Refusal, match="LovaszHinge refuses sets that are not known in whole"):
+    with pytest.raises(Refusal, match="LovaszHinge refuses sets with unknown labels"):
         LovaszHinge(Jaccard()).on(unknown)
 
 

@@ -291,13 +291,13 @@ def test_batches_refuse_what_is_no_label():
         Sequences([2], 0)
     with pytest.raises(ValueError, match="truths must be a list of 1 arrays"):
         Sequences([2], 2, [(), ()])
-    with pytest.raises(ValueError, match=r"shapes\[1\] must have .* a column for each of them; got 3 x 2. Exchange"):
+    with pytest.raises(ValueError, match=r"shapes\[1\] must have .* a column for each of them; got 3 x 2. Swap"):
         Assignments(np.array([[1, 1], [3, 2]]))
     with pytest.raises(ValueError, match=r"shapes must be whole numbers of shape \(n, 2\)"):
         Assignments(np.array([1.0, 2.0]))
     with pytest.raises(ValueError, match=r"truths\[0\] must hold columns 0..2"):
         Assignments(np.array([[2, 3]]), [np.array([[0, 3]])])
-    with pytest.raises(ValueError, match=r"truths\[0\] must give each row a column of its own"):
+    with pytest.raises(ValueError, match=r"truths\[0\] must give each row its own column"):
         Assignments(np.array([[2, 3]]), [np.array([[1, 1]])])
     networks = Graphs(np.zeros(2, bool), np.array([0, 2]), np.array([[0, 1]]))
     with pytest.raises(ValueError, match=r"truths\[0\] must hold labels 0..1"):

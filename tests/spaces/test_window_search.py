@@ -151,10 +151,10 @@ def test_a_window_with_the_points_of_a_right_one_keeps_the_margin_hinge_above_a_
 def test_what_is_refused():
     batch, sets = Boxes([[4, 5]], [np.zeros((0, 2), int)], [[[0, 0, 4, 5]]]), Sets.single([0, 1])
     for call, words in (
-        (lambda: ByWindows().prepare(BoundLoss(sets)), "ByWindows refuses Sets: it knows Boxes"),
+        (lambda: ByWindows().prepare(BoundLoss(sets)), "ByWindows refuses Sets: it takes Boxes"),
         (lambda: ByWindows().prepare(MaxLoss(NearestHammingCosts()).bind(batch), True), "it takes equal costs or"),
         (lambda: ByWindows().prepare(BoundLoss(batch)).k_best(np.zeros(1), 2), "refuse .* with right windows"),
-        (lambda: BoundLoss(sets, (Overlap(),)), "costs windows of images, as Boxes"),
+        (lambda: BoundLoss(sets, (Overlap(),)), "gives costs to windows of images, such as Boxes"),
         (lambda: ByWindows(overlap=0.0), "overlap must be"),
         (lambda: ByWindows(budget=-1), "budget must be at least 0"),
         (lambda: Overlap(0.0), "threshold must be"),

@@ -144,5 +144,5 @@ def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
 
 @pytest.mark.parametrize("loss", RANKED.values(), ids=RANKED)
 def test_no_ranking_has_a_threshold(loss):
-    with pytest.raises(ValueError, match="evaluates an order of scores, not labels"):
+    with pytest.raises(ValueError, match="reads the order of scores, not labels"):
         best_threshold(Y, S, loss)

@@ -268,7 +268,7 @@ def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
 
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 def test_products_of_what_is_taken_are_finite(make):
-    with pytest.raises(OverflowError, match="the length of a row, with its intercept, leaves float64; scale X down"):
+    with pytest.raises(OverflowError, match="the length of a row, with its intercept, overflows float64; scale X down"):
         make(X=1e154 * X)
     model = make(X=1e153 * np.sign(X - 5))
     for w in (np.full(model.size, 4e153), -np.full(model.size, 4e153)):

@@ -161,7 +161,7 @@ class Objective:
 def _surrogate(loss: Loss, name: str, scale: float | str | None) -> Surrogate:
     if loss.reads == "classes":
         raise Refusal(
-            f"objective refuses {loss!r}: it evaluates more than two labels. Train one booster for each.", BOOSTING
+            f"objective refuses {loss!r}: it is for more than two labels. Train one booster for each.", BOOSTING
         )
     if name == "lovasz" and scale is not None:
         raise Refusal(f"objective refuses scale={shown(scale)}: the Lovász hinge has no scale. Use 'margin'.", BOOSTING)
@@ -247,7 +247,7 @@ class Metric:
     def __init__(self, loss: Loss | str, groups: Any = None, *, booster: str, threshold: float | None = None) -> None:
         self.loss = as_loss(loss)
         if self.loss.reads == "classes":
-            raise Refusal(f"metric refuses {self.loss!r}: it evaluates more than two labels.", BOOSTING)
+            raise Refusal(f"metric refuses {self.loss!r}: it is for more than two labels.", BOOSTING)
         self.booster = as_choice(booster, "booster", ("xgboost", "lightgbm"))
         self.threshold = 0.0 if threshold is None else as_number(threshold, "threshold")
         self._sure = threshold is not None or self.loss.reads == "scores"
@@ -275,7 +275,7 @@ class Metric:
             return
         self._sure = True
         warnings.warn(
-            "metric decides at threshold=0, and all that the booster passes is in [0, 1], as probabilities are: give "
+            "metric decides at threshold=0, and all numbers from the booster are in [0, 1], like probabilities: give "
             f"threshold=0.5 for probabilities, or threshold=0.0 for scores.{BOOSTING.see}",
             UserWarning,
             stacklevel=3,

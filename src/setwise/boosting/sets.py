@@ -37,7 +37,7 @@ def refuse_local_rows(name: str) -> None:
     if caller is not None:
         raise Refusal(
             f"{name} refuses {caller}: each worker sees its own rows only, and the loss of a set needs all of its rows "
-            "together. Train on one machine, as with LGBMClassifier or xgboost.train.",
+            "together. Train on one machine, for example with LGBMClassifier or xgboost.train.",
             BOOSTING,
         )
 
@@ -161,8 +161,9 @@ class RowSets:
             weight = rows[self.batch.offsets[:-1]]
             if (rows != weight[self.batch.owners]).any():
                 raise ValueError(
-                    "weight must be the same for all rows of a set: it weighs whole sets, and a set loss has no "
-                    "weights for single rows. Give groups, or a loss with weights of its own."
+                    "weight must be the same for all rows of a set: it weights whole sets, and a set loss has no "
+                    "weights for single rows"
+                    ". Give groups, or a loss with its own weights."
                 )
         return np.asarray(weight / weight.mean())
 
@@ -198,12 +199,12 @@ class RowSetCache:
     def _ids_of(self, passed: BoosterInput) -> Ints:
         n, sizes = len(passed.labels), passed.sizes
         if self.ids is not None and sizes is not None:
-            raise Refusal("boosting refuses groups: the data set has groups of its own. Give them once.", BOOSTING)
+            raise Refusal("boosting refuses groups: the data set already has groups. Give them once.", BOOSTING)
         if self.ids is not None:
             if len(self.ids) != n:
                 raise Refusal(
                     f"boosting refuses {n} rows: groups has {len(self.ids)} ids, one for each row of the whole data. "
-                    "With other rows, as those of a fold, of a validation set or of a worker, make another one.",
+                    "For other rows, such as those of a fold, a validation set or a worker, make another objective.",
                     BOOSTING,
                 )
             return self.ids

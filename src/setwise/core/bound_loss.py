@@ -121,7 +121,7 @@ class BoundLoss:
         """The terms, all of which must be set functions of mistakes."""
         for term in self.terms:
             if not isinstance(term, MistakesTerm):
-                raise Refusal(f"{self!r} is no set function of mistakes.", LOSSES)
+                raise Refusal(f"{self!r} is not a set function of mistakes.", LOSSES)
         return [term for term in self.terms if isinstance(term, MistakesTerm)]
 
     @staticmethod

@@ -93,24 +93,24 @@ def read_sealed(path: Path) -> Arrays:
             file.seek(size)
         seal = file.read(len(SEAL) + DIGITS)
         if size < 0 or not seal.startswith(SEAL):
-            raise ValueError(f"{name} is no checkpoint of setwise, or it was cut off: its seal is missing.")
+            raise ValueError(f"{name} is not a checkpoint of setwise, or it is truncated: its checksum is missing.")
         file.seek(0)
         if _digest(file, size + len(SEAL)) != seal[len(SEAL) :]:
-            raise ValueError(f"{name} is a damaged checkpoint: its bytes are not those that were written.")
+            raise ValueError(f"{name} is a damaged checkpoint: its bytes have changed since it was written.")
         # A seal proves no good will, so what it covers is still checked.
         try:
             return _arrays(file, size)
         # Damaged bytes make the readers raise almost any exception.
         except Exception as error:
             why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-            raise ValueError(f"{name} is no checkpoint of setwise: {why[:200]}.") from None
+            raise ValueError(f"{name} is not a checkpoint of setwise: {why[:200]}.") from None
 
 
 def _arrays(file: Any, size: int) -> Arrays:
     with ZipFile(file) as archive:
         members = archive.infolist()
         if any(one.compress_type != ZIP_STORED or not one.filename.endswith(".npy") for one in members):
-            raise ValueError("it holds members that are compressed or no arrays")
+            raise ValueError("it holds members that are compressed or are not arrays")
         if sum(one.file_size for one in members) > size or len({one.filename for one in members}) < len(members):
             raise ValueError("its members overlap")
         return {one.filename[: -len(".npy")]: _array(archive, one) for one in members}
@@ -126,7 +126,7 @@ def _array(archive: ZipFile, member: Any) -> NDArray[Any]:
             raise ValueError(f"{member.filename!r} holds {dtype}")
         content = file.read()
     if len(content) != math.prod(shape) * dtype.itemsize or min(shape, default=0) < 0:
-        raise ValueError(f"{member.filename!r} has another size than its shape says")
+        raise ValueError(f"{member.filename!r} does not have the size that its shape says")
     if dtype.itemsize == 0:
         return np.zeros(shape, dtype)
     return np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C")
@@ -232,8 +232,9 @@ class Checkpoint:
         if path.exists():
             if not resume:
                 raise FileExistsError(
-                    f"there is a file {in_line(path.name)} already: pass resume=True to go on from it, or take another "
-                    "name."
+                    f"there is a file {in_line(path.name)} already: pass resume=True to continue from it, or use "
+                    "another name"
+                    "."
                 )
             arrays = read_sealed(path)
             refuse_others(in_line(path.name), {n: str(arrays[f"{ABOUT}{n}"]) for n in _below(arrays, ABOUT)}, wanted)
@@ -248,7 +249,7 @@ def opened(checkpoint: Any, resume: bool, about: Callable[[], Mapping[str, str]]
     """What ``fit(checkpoint=..., resume=...)`` asks for: a path, a :class:`Checkpoint`, or None for no file."""
     if checkpoint is None:
         if as_flag(resume, "resume"):
-            raise ValueError("resume=True needs checkpoint, the file to go on from.")
+            raise ValueError("resume=True needs checkpoint, the file to continue from.")
         return None
     asked = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
     return asked.open(about(), resume=resume)
@@ -295,8 +296,10 @@ class _CheckpointFile:
             # A full disk must not end a fit of many hours.
             if not self.warned:
                 why = error.strerror or str(error)
-                words = f"the checkpoint {in_line(self.path.name)} cannot be written ({why}); the fit goes on, and the "
-                words += "file is what was written before."
+                words = (
+                    f"the checkpoint {in_line(self.path.name)} cannot be written ({why}); the fit continues, and the "
+                )
+                words += "file keeps what was written before."
                 warnings.warn(words + STOP_AND_GO_ON.see, RuntimeWarning, stacklevel=2)
             self.warned = True
         else:
@@ -328,10 +331,10 @@ class OpenCheckpoint:
         return _below(self.file.arrays, self.prefix)
 
     def numbers(self, name: str, shape: tuple[int, ...]) -> Values:
-        """A copy of an array of finite float64 of this part; ValueError if it has another shape or kind."""
+        """A copy of an array of finite float64 of this part; ValueError if it has a different shape or kind."""
         array = self.arrays.get(name)
         if array is None or array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
-            raise ValueError(f"{self.name} is no checkpoint of this fit: it has no {name} of shape {shape}.")
+            raise ValueError(f"{self.name} is not a checkpoint of this fit: it has no {name} of shape {shape}.")
         return np.array(array, order="C")
 
     @property
@@ -432,7 +435,7 @@ class FitState:
             found = cls._read(arrays, risk)
         except (KeyError, ValueError, TypeError):
             raise ValueError(
-                f"{kept.name} is no checkpoint of this fit: its arrays are not those of {risk.size} weights and "
+                f"{kept.name} is not a checkpoint of this fit: its arrays are not those of {risk.size} weights and "
                 f"{risk.n_parts} parts."
             ) from None
         return replace(found, cut=found._cut(kept.name, risk, C))

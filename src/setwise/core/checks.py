@@ -178,7 +178,7 @@ def as_scores(scores: ArrayLike, size: int, name: str = "scores") -> Floats:
     if not math.isfinite(largest):
         raise ValueError(f"{name} must be finite; got NaN or inf.")
     if largest > LARGEST / max(size, 1):
-        raise OverflowError(f"{name} are too large, up to {largest:.3g}: their sums leave float64. Scale them down.")
+        raise OverflowError(f"{name} are too large, up to {largest:.3g}: their sums overflow float64. Scale them down.")
     return out
 
 
@@ -197,7 +197,9 @@ def as_weights(weights: ArrayLike, name: str = "weights") -> Values:
         raise ValueError(f"{name} must be finite and not negative; got {out[out < 0][0]:g}.")
     # If no weight exceeds this, no sum of weights can overflow.
     if out.max() > LARGEST / out.size:
-        raise OverflowError(f"{name} are too large, up to {out.max():.3g}: their sum leaves float64. Scale them down.")
+        raise OverflowError(
+            f"{name} are too large, up to {out.max():.3g}: their sum overflows float64. Scale them down."
+        )
     out.setflags(write=False)
     return out
 

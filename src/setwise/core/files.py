@@ -76,7 +76,7 @@ def behind(path: Path) -> Path:
     """
     real = Path(os.path.realpath(path)) if path.is_symlink() else path
     if real.is_symlink():
-        raise OSError(f"{in_line(str(path))} is a link that leads to no file but back to itself; name a file.")
+        raise OSError(f"{in_line(str(path))} is a link to itself; name a file.")
     return real
 
 

@@ -120,7 +120,7 @@ def rounding_next_to(value: float, scores: Values, batch: Batch) -> float:
     return float(rounding(batch.addends[0], abs(value) + float(np.abs(scores).sum())))
 
 
-NO_SPLIT = ": the product does not split. Use margin rescaling."
+NO_SPLIT = ": the product is not a sum. Use margin rescaling."
 """How the sentence of most methods for slack rescaling goes on."""
 
 
@@ -160,7 +160,7 @@ class Takes:
         elif pieces:
             why = "pieces of sets: their labelings are evaluated together. Use the whole sets."
         elif sets is not None and sets.known is not None and not self.unknown:
-            why = "labels that are not known. Use Auto or Enumeration."
+            why = "unknown labels. Use Auto or Enumeration."
         elif slack and sets is not None and sets.compared is not None and not self.whole:
             why = "slack rescaling of {loss!r}: the truth is none of the labelings it takes."
         elif slack and self.slack:
@@ -244,7 +244,7 @@ def check_inference(inference: object) -> None:
     """Refuse what is no inference."""
     if inference is not None and not isinstance(inference, Inference):
         raise TypeError(
-            f"inference must be None or an Inference, as setwise.inference.GreedySearch(); got {shown(inference)}."
+            f"inference must be None or an Inference, such as setwise.inference.GreedySearch(); got {shown(inference)}."
         )
 
 

@@ -159,17 +159,19 @@ _MESSAGES = {
     "converged": "the certified relative gap {gap:.2e} is within tol={tol:g}",
     "local": "descent ended within tol={tol:g}: a local minimum or a stationary point, without a certificate",
     "max_iter": "stopped after max_iter={max_iter} iterations at a certified relative gap of {gap:.2e}",
-    "stalled": "no plane improves any more; inexact inference or rounding cannot close the last gap of {gap:.2e}",
+    "stalled": "no plane improves any more; inexact inference or rounding leaves a gap of {gap:.2e}",
     "interrupted": "interrupted; these are the best weights so far, at a certified relative gap of {gap:.2e}",
     "callback": "the callback asked to stop, at a certified relative gap of {gap:.2e}",
 }
 
 _MESSAGES_OF_DESCENT = {
-    "max_iter": "stopped after max_iter={max_iter} iterations, before its descent ended; it has no certificate, as the "
-    "risk is not convex",
-    "stalled": "no plane improves any more; there is no certificate, as the risk is not convex",
-    "interrupted": "interrupted; these are the best weights so far, without a certificate, as the risk is not convex",
-    "callback": "the callback asked to stop; there is no certificate, as the risk is not convex",
+    "max_iter": "stopped after max_iter={max_iter} iterations, before its descent ended; it has no certificate, "
+    "because the risk is not convex"
+    "",
+    "stalled": "no plane improves any more; there is no certificate, because the risk is not convex",
+    "interrupted": "interrupted; these are the best weights so far, without a certificate, because the risk is not "
+    "convex",
+    "callback": "the callback asked to stop; there is no certificate, because the risk is not convex",
 }
 """What differs where the risk is not convex: nothing but its floor bounds it, and no iteration lowers that gap."""
 
@@ -293,7 +295,7 @@ class Learner(ABC):
     def _check(self, risk: Any, callback: Any, checkpoint: Any) -> None:
         """The arguments of :meth:`minimize`."""
         if not isinstance(risk, Risk):
-            raise TypeError(f"risk must be a Risk, as setwise.risks.MeanRisk(features, evaluator); got {risk!r}.")
+            raise TypeError(f"risk must be a Risk, such as setwise.risks.MeanRisk(features, evaluator); got {risk!r}.")
         if self.needs_convex and not risk.convex:
             raise Refusal(
                 f"{type(self).__name__} refuses a risk that is not convex: its bounds would not hold. Use NRBM or "
@@ -379,7 +381,7 @@ class _BestPoint:
         if self.lower > self.upper + 1e-9 * (abs(self.upper) + SMALLEST * self.C):
             raise BrokenPromise(
                 f"the lower bound {self.lower:.6g} is above the objective {self.upper:.6g} that was reached: the "
-                "planes of this risk do not lie below it. Check what its loss promises with setwise.describe(loss, y)."
+                "planes of this risk are not below it. Check what its loss promises with setwise.describe(loss, y)."
             )
         # A difference that is left here is rounding.
         self.lower = min(self.lower, self.upper)

@@ -168,8 +168,8 @@ class Loss(Measure):
             return replace(self._bind(batch), source=self)
         if Trait.LABEL_FREE not in self.traits:
             raise Refusal(
-                f"{self!r} refuses {batch.n_labels} labels: it tells positives from negatives. "
-                "Use MeanOverClasses(loss) or OneClass(loss, label).",
+                f"{self!r} refuses {batch.n_labels} labels: it is for two classes. Use MeanOver"
+                "Classes(loss) or OneClass(loss, label).",
                 CLASS_LOSSES,
             )
         # A loss that sees only which decisions are wrong is bound to the decisions "is this label right?".
@@ -222,9 +222,7 @@ class Combination(Loss):
             flat += [(as_factor(factor * c), part) for c, part in inner]
         odd = [loss for _, loss in flat if loss.reads == "scores"]
         if odd and len(flat) > 1:
-            raise Refusal(
-                f"+ refuses {odd[0]!r}: it evaluates an order of scores, not labels. Train for it alone.", SUMS
-            )
+            raise Refusal(f"+ refuses {odd[0]!r}: it reads the order of scores, not labels. Train for it alone.", SUMS)
         return cls(tuple(flat))
 
     @classmethod
@@ -390,8 +388,9 @@ class CountLoss(Loss):
             return BoundLoss(batch, (term,))
         if not isinstance(batch, Sets):
             raise Refusal(
-                f"{self!r} refuses {type(batch).__name__}: it fixes the number of predicted positives, which no method "
-                "for networks can. Train for another loss, and measure this one by differences of max-marginals.",
+                f"{self!r} refuses {type(batch).__name__}: it fixes the number of predicted positives, which no "
+                "method for networks can do"
+                ". Train for another loss, and measure this one by differences of max-marginals.",
                 NETWORKS_REFUSE,
             )
         return BoundLoss(_compared_with_best(batch, term.predicted), (term,))

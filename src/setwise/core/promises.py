@@ -111,8 +111,8 @@ def refuse_planes_above(known: float, upper: float, slack: float) -> None:
     """Raise BrokenPromise if planes have the value ``known`` at a point where the risk is at most ``upper``."""
     if known > upper + slack + 1e-9 * (abs(upper) + abs(known)):
         raise BrokenPromise(
-            f"a plane has the value {known:.6g} where the risk is at most {upper:.6g}, so planes do not lie below "
-            "it: a loss is not as convex or as submodular as it promises. setwise.describe(loss, y) tells."
+            f"a plane has the value {known:.6g} where the risk is at most {upper:.6g}, so planes are not below it"
+            ": a loss is not as convex or as submodular as it promises. setwise.describe(loss, y) shows which."
         )
 
 

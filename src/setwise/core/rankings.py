@@ -48,16 +48,15 @@ class Rankings(Batch):
         """The rankings of binary sets; raises Refusal, naming ``loss``, for other batches, pieces or unknown labels."""
         if isinstance(sets, Network):
             raise Refusal(
-                f"{loss!r} refuses to train on {type(sets).__name__}: a network gives labels and no ranking. Train for "
+                f"{loss!r} refuses to train on {type(sets).__name__}: a network predicts labels, not a ranking. Train "
+                "for "
                 "a loss of labels, and measure this one by the differences of max-marginals.",
                 NETWORKS_REFUSE,
             )
         if not isinstance(sets, Sets) or sets.totals is not None:
             raise Refusal(f"{loss!r} refuses {type(sets).__name__}: it ranks whole sets of binary decisions.", RANKINGS)
         if sets.known is not None:
-            raise Refusal(
-                f"{loss!r} refuses labels that are not known: it ranks positives against negatives.", RANKINGS
-            )
+            raise Refusal(f"{loss!r} refuses unknown labels: it ranks positives against negatives.", RANKINGS)
         return cls(sets.truth, sets.offsets)
 
     @cached_property

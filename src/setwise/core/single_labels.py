@@ -188,8 +188,9 @@ class FlipCosts(Term):
     def check(self, batch: Batch) -> None:
         if not isinstance(batch, Flips):
             raise Refusal(
-                f"{type(self).__name__} refuses {type(batch).__name__}: it costs single labels of a large space, as "
-                "LabelSequences.",
+                f"{type(self).__name__} refuses {type(batch).__name__}: it costs single labels of a large space, such "
+                "as LabelSequences"
+                ".",
                 LABEL_SPACES,
             )
 

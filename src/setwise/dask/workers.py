@@ -262,7 +262,7 @@ def cluster(client: Client | None) -> Iterator[Client]:
             client = default_client()
         except ValueError:
             warnings.warn(
-                f"there is no Dask client, so a cluster of this machine is started for this call.{CLUSTER.see}",
+                f"there is no Dask client, so a cluster on this machine is started for this call.{CLUSTER.see}",
                 stacklevel=4,
             )
             with Client(dashboard_address=":0") as own:
@@ -310,13 +310,13 @@ def placed_columns(client: Client, predictions: Any, y: Any, groups: Any) -> Pla
 
 
 def _placed(client: Client, given: dict[str, Any], read: Read, local: str, persist: bool = True) -> PlacedRows:
-    """The rows of the first of the collections, with the others; ``local`` takes what lies in memory."""
+    """The rows of the first of the collections, with the others; ``local`` takes data in memory."""
     given = aligned(client, {name: each for name, each in given.items() if each is not None}, persist)
     parts = {name: partitions(each, name, local) for name, each in given.items()}
     sizes = {name: len(each) for name, each in parts.items()}
     first, *others = given
     if len(set(sizes.values())) > 1:
-        raise ValueError(f"{first}, y and groups must have as many partitions; got {sizes}.")
+        raise ValueError(f"{first}, y and groups must have equally many partitions; got {sizes}.")
     wrapped = [delayed(read)(part) for part in parts[first]]
     held = client.compute(wrapped) if persist else None
     columns = {name: client.compute([delayed(as_column)(part, name) for part in parts[name]]) for name in others}
@@ -344,7 +344,7 @@ def aligned(client: Client, given: dict[str, Any], persist: bool = True) -> dict
     for name, each in arrays.items():
         column = _sized(client, each, persist)
         if column.shape[0] != X.shape[0]:
-            raise ValueError(f"{first} and {name} must have as many rows; got {X.shape[0]} and {column.shape[0]}.")
+            raise ValueError(f"{first} and {name} must have equally many rows; got {X.shape[0]} and {column.shape[0]}.")
         arrays[name] = column.rechunk({0: X.chunks[0]})
     return given | {first: X} | arrays
 
@@ -377,7 +377,7 @@ def partitions(collection: Any, name: str, local: str = "setwise.SetClassifier")
         return list(np.ravel(collection.to_delayed(optimize_graph=False)))
     raise TypeError(
         f"{name} must be a Dask array or dataframe, or a list of delayed objects; got {type(collection).__name__}. "
-        f"{local} takes what lies in memory."
+        f"{local} takes data in memory."
     )
 
 
@@ -391,9 +391,9 @@ def as_column(part: Any, name: str) -> Any:
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError(f"{name} must be finite; got NaN or inf.")
     if values.dtype.kind in "mM" and np.isnat(values).any():
-        raise ValueError(f"{name} must not have gaps; got NaT.")
+        raise ValueError(f"{name} must not have missing values; got NaT.")
     if values.dtype.kind == "O" and any(value is None or value != value for value in values):
-        raise ValueError(f"{name} must not have gaps; got None or NaN.")
+        raise ValueError(f"{name} must not have missing values; got None or NaN.")
     if values.dtype.kind != "O" or not all(type(value) is int for value in values):
         return values
     # Objects that are whole numbers of Python become an array of them, if it holds them.

@@ -61,7 +61,7 @@ def rule_for(loss: Loss, size: int, tol: float = 0.0) -> DecisionRule:
     elif formula.increasing:
         return _of_large(formula, tol)
     raise Refusal(
-        f"a decision for {loss!r} is refused: a further mistake may make it smaller, so the most probable decisions "
+        f"a decision for {loss!r} is refused: another mistake may make it smaller, so the most probable decisions "
         f"need not be the best, and {size} decisions are too many to enumerate. Promise Trait.INCREASING if it holds.",
         DECISIONS_REFUSE,
     )
@@ -93,8 +93,8 @@ def _of_mistakes(loss: Loss, size: int) -> DecisionRule:
     if size <= LIMIT:
         return ByEnumeration(loss, size)
     raise Refusal(
-        f"a decision for {loss!r} is refused: it is no function of the counts, and {size} decisions are too many to "
-        f"enumerate (at most {LIMIT}, or {LIMIT_LABEL_FREE} where labels do not matter). Use a loss of counts.",
+        f"a decision for {loss!r} is refused: it is not a function of the counts, and {size} decisions are too many to "
+        f"enumerate (at most {LIMIT}, or {LIMIT_LABEL_FREE} if labels do not matter). Use a loss of counts.",
         DECISIONS_REFUSE,
     )
 
@@ -317,7 +317,7 @@ def rule_of_cuts(loss: Loss, size: int) -> DecisionRule:
     """
     if loss.reads == "scores":
         raise Refusal(
-            f"loss={loss!r} is refused: it evaluates an order of scores. Use a loss of labels, as 'f1'.", BAGS
+            f"loss={loss!r} is refused: it reads the order of scores. Use a loss of labels, such as 'f1'.", BAGS
         )
     formula = formula_of(loss, size)
     if formula is None:
@@ -325,8 +325,9 @@ def rule_of_cuts(loss: Loss, size: int) -> DecisionRule:
             return rule_for(loss, size)
         except Refusal as error:
             raise Refusal(
-                f"loss={loss!r} is refused for {size} rows: it is no function of the numbers of mistakes, and they are "
-                "too many to enumerate. Use a loss of counts, as 'f1', or None.",
+                f"loss={loss!r} is refused for {size} rows: it is not a function of the numbers of mistakes, and they "
+                "are "
+                "too many to enumerate. Use a loss of counts, such as 'f1', or None.",
                 BAGS,
             ) from error
     if size <= SMALL:
@@ -337,8 +338,9 @@ def rule_of_cuts(loss: Loss, size: int) -> DecisionRule:
     if size <= limit:
         return ByWindow(formula)
     raise Refusal(
-        f"loss={loss!r} is refused for {size} rows: a further mistake may make it smaller, and then all thresholds are "
-        f"compared, which takes too long for more than {limit} rows. Use fewer rows, another loss, as 'f1', or None.",
+        f"loss={loss!r} is refused for {size} rows: another mistake may make it smaller, and then all thresholds are "
+        f"compared, which takes too long for more than {limit} rows. Use fewer rows, another loss, such as 'f1', or "
+        "None.",
         BAGS,
     )
 

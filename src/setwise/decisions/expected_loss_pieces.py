@@ -97,8 +97,9 @@ class LeastExpectedLossInPieces:
         if formula.without_costs.diluted:
             return (yield from self._by_bounds(formula, BlockBounds(formula), levels))
         raise Refusal(
-            f"a decision for {self.loss!r} is refused for {p} probabilities in several places, at most {MOST}: no "
-            "bounds from their sums are known.",
+            f"a decision for {self.loss!r} is refused for {p} probabilities in several places, at most {MOST}: there "
+            "are no bounds from their sums"
+            ".",
             PLACES_REFUSE,
         )
 
@@ -110,7 +111,7 @@ class LeastExpectedLossInPieces:
         if formula is None or not formula.increasing:
             raise Refusal(
                 f"a decision for {self.loss!r} refuses probabilities in several places: it must be a function of the "
-                "counts that no further mistake makes smaller. Promise Trait.INCREASING if it holds.",
+                "counts that another mistake never makes smaller. Promise Trait.INCREASING if it holds.",
                 PLACES_REFUSE,
             )
         return formula

@@ -265,5 +265,5 @@ def as_requests(floor: Any) -> tuple[FloorRequest, ...]:
     """``floor`` as requests of one floor or more."""
     given = [floor] if isinstance(floor, Floor) else floor
     if not isinstance(given, Sequence) or not given or not all(isinstance(one, Floor) for one in given):
-        raise TypeError(f"floor must be a Floor or a list of them, as Floor('recall', 0.9); got {shown(floor)}.")
+        raise TypeError(f"floor must be a Floor or a list of them, such as Floor('recall', 0.9); got {shown(floor)}.")
     return tuple(FloorRequest.of(one) for one in given)

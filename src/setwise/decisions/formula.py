@@ -181,7 +181,7 @@ class Fraction:
 
 
 def formula_of(loss: Loss, size: int, likely: tuple[int, int] | None = None) -> Formula | None:
-    """The formula of ``loss`` for sets of ``size`` decisions; None if it is no function of the counts.
+    """The formula of ``loss`` for sets of ``size`` decisions; None if it is not a function of the counts.
 
     It is for the numbers of positives between the two that are ``likely``, which differ; None stands for all numbers.
 
@@ -204,7 +204,7 @@ def formula_of(loss: Loss, size: int, likely: tuple[int, int] | None = None) -> 
         return Formula(size, counts, first)
     if loss.reads == "scores":
         raise Refusal(
-            f"a decision for {loss!r} is refused: it evaluates an order of scores. Rank by probability.",
+            f"a decision for {loss!r} is refused: it reads the order of scores. Rank by probability.",
             DECISIONS_REFUSE,
         )
     if not _of_counts(loss):

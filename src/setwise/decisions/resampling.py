@@ -68,7 +68,7 @@ def resamples(
         return _of_weighted(bound_loss.counts, bound_loss.counts.areas[order.items], order, n, rng)
     if bound_loss.counts is None or bound_loss.counts.areas is not None or sets.totals is not None:
         raise Refusal(
-            f"the bootstrap refuses {bound_loss!r} for a single set: it is no function of counts, and resampled "
+            f"the bootstrap refuses {bound_loss!r} for a single set: it is not a function of counts, and resampled "
             "decisions have no places. Give several sets, which are resampled as a whole.",
             HOW_SURE,
         )

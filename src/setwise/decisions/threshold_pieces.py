@@ -83,7 +83,8 @@ class ThresholdInPieces:
         term = None if bound_loss is None else bound_loss.counts
         if term is None or term.areas is not None:
             raise Refusal(
-                f"a threshold for {loss!r} refuses pieces of a set: it is no function of (fn, fp, P, N).", PLACES_REFUSE
+                f"a threshold for {loss!r} refuses pieces of a set: it is not a function of (fn, fp, P, N).",
+                PLACES_REFUSE,
             )
         if term.predicted is not None:
             raise Refusal(
@@ -93,8 +94,9 @@ class ThresholdInPieces:
         self.increasing = bound_loss is not None and Trait.INCREASING in bound_loss.traits
         if not self.increasing and N + P > MOST:
             raise Refusal(
-                f"a threshold for {loss!r} is refused for {N + P} scores in pieces, at most {MOST}: a further mistake "
-                "may make the loss smaller.",
+                f"a threshold for {loss!r} is refused for {N + P} scores in pieces, at most {MOST}: another mistake "
+                "may make the loss smaller"
+                ".",
                 PLACES_REFUSE,
             )
 

@@ -177,7 +177,7 @@ def bound(loss: Loss | str, sets: Sets, caller: str, sample_weight: ArrayLike | 
     loss = as_loss(loss)
     if loss.reads == "scores":
         raise Refusal(
-            f"{caller} refuses {loss!r}: it evaluates an order of scores, not labels. Use FBeta() or another.",
+            f"{caller} refuses {loss!r}: it reads the order of scores, not labels. Use FBeta() or another.",
             THRESHOLDS_REFUSE,
         )
     if sample_weight is not None:

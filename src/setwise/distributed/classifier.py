@@ -135,7 +135,7 @@ def _sizes(scores: Values, shift: float) -> tuple[float, int]:
 SHARED = tuple(signature(LinearSetClassifier).parameters)
 """The parameters that stay where a classifier leaves the places."""
 
-WAY_OUT = "take surrogate='ramp', which begins at logistic regression, or raise C if it is small"
+WAY_OUT = "take surrogate='ramp', which starts from logistic regression, or raise C if it is small"
 """What to do where a bound says nothing."""
 
 

@@ -31,7 +31,7 @@ def best_threshold_of(places: Places, scores: PlacedObjects, truth: PlacedObject
 def _numbers(scores: Values, truth: Bools) -> tuple[int, int]:
     """The numbers of negatives and positives."""
     if len(truth) != len(scores):
-        raise ValueError(f"X and y must have as many rows in each place; got {len(scores)} and {len(truth)}.")
+        raise ValueError(f"X and y must have equally many rows in each place; got {len(scores)} and {len(truth)}.")
     return int((~truth).sum()), int(truth.sum())
 
 

@@ -39,8 +39,8 @@ def reader_of(X: Any, budget: Budget, features: Any = None, others: tuple[str, .
         return ParquetBlocks(Path(X), budget, features, others)
     if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):
         raise TypeError(
-            "X must be the path of a Parquet file, or an array of NumPy, as np.load(path, mmap_mode='r') gives; got "
-            f"{shown(X)}; setwise.SetClassifier takes what lies in memory."
+            "X must be the path of a Parquet file, or a NumPy array, such as np.load(path, mmap_mode='r') returns; got "
+            f"{shown(X)}; setwise.SetClassifier takes data in memory."
         )
     if features is not None:
         raise ValueError(f"features must be None where X is an array; got {shown(features)}.")

@@ -110,7 +110,7 @@ def area_factor(loss: Loss) -> float | None:
 def _rows_of(truth: Bools, scores: Values, ids: Any, wanted: Any) -> tuple[Bools, Values, Any]:
     """The rows of a place that belong to the wanted sets; None wants all."""
     if len(truth) != len(scores):
-        raise ValueError(f"X and y must have as many rows in each place; got {len(scores)} and {len(truth)}.")
+        raise ValueError(f"X and y must have equally many rows in each place; got {len(scores)} and {len(truth)}.")
     owners = np.zeros(len(truth), int) if ids is None else np.asarray(ids)
     if wanted is None or ids is None:
         return truth, scores, owners
@@ -171,7 +171,7 @@ class PlacedRows:
         if not parts:
             raise ValueError("X and y must not be empty in all places.")
         if len({some.dtype.kind in "biuf" for some in parts}) > 1:
-            raise ValueError("y must hold numbers in all places, or words in all; got both.")
+            raise ValueError("y must hold numbers in all places, or text in all; got both.")
         found = np.unique(np.concatenate(parts))
         if len(found) != 2:
             raise ValueError(f"y must have two labels; got {len(found)}: {found[:10].tolist()}.")
@@ -216,7 +216,7 @@ def _equals(labels: NDArray[Any], positive: Any) -> Bools:
 def _tally(truth: Bools, scores: Values, ids: Any) -> tuple[Any, Values]:
     """The ids of the sets at a place, and their numbers of positives, negatives, misses and false alarms, (m, 4)."""
     if len(truth) != len(scores):
-        raise ValueError(f"X and y must have as many rows in each place; got {len(scores)} and {len(truth)}.")
+        raise ValueError(f"X and y must have equally many rows in each place; got {len(scores)} and {len(truth)}.")
     if ids is not None and len(ids) != len(truth):
         raise ValueError(f"groups must have one id for each row, {len(truth)} in a place; got {len(ids)}.")
     known, owners = (np.zeros(min(len(truth), 1), int), np.zeros(len(truth), int)) if ids is None else _numbered(ids)

@@ -242,7 +242,7 @@ def with_costs(loss: Loss, X: Any, costs: Mapping[str, Any], method: str, told: 
         except ValueError as error:
             hint = ", or ask for single_threshold=True" if method == "predict" else ""
             raise ValueError(
-                f"{error} Give {method} the costs of its rows, as fn_cost=..., or name a column, as "
+                f"{error} Give {method} the costs of its rows, such as fn_cost=..., or name a column, such as "
                 f"RowCosts(fn='amount'){hint}."
             ) from error
     if given:

@@ -76,7 +76,7 @@ def known_share(noisy: Images, clean: Images | None) -> float:
     seen = sum(int(one.sum()) for one in both)
     if not seen and any((y < 0).any() for y in clean):
         raise Refusal(
-            "noise='known' refuses images of which no pixel is both seen in X and known in y: pass the share of "
+            "noise='known' refuses images without a pixel that is both seen in X and known in y: pass the share of "
             "flipped pixels, or 'learned'.",
             DENOISER,
         )
@@ -124,7 +124,7 @@ def loss_of(decode: str | Loss) -> Loss | None:
         return None
     loss = as_loss(decode)
     if loss.reads != "labels":
-        raise Refusal(f"decode refuses {loss!r}: it evaluates a ranking, and no labels of an image.", DENOISER)
+        raise Refusal(f"decode refuses {loss!r}: it reads a ranking, not labels of an image.", DENOISER)
     return loss
 
 
@@ -399,7 +399,7 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
         learned = self.observation == "learned" and clean is not None
         if learned and hidden:
             raise Refusal(
-                "observation='learned' refuses clean images of which pixels are not known: the noise is then a part of "
+                "observation='learned' refuses clean images with unknown pixels: the noise is then a part of "
                 "the likelihood, so use noise='learned'.",
                 DENOISER,
             )
@@ -449,8 +449,9 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
             return sample(image.model, self.samples, random_state=seed).labels
         except Refusal as error:
             raise Refusal(
-                "draws='exact' refuses this image: the chains of exact samples have not met, for its pixels hold on to "
-                "each other too much. Use draws='perturbed'.",
+                "draws='exact' refuses this image: the chains of exact samples have not met, because its pixels are "
+                "coupled too strongly"
+                ". Use draws='perturbed'.",
                 DENOISER,
             ) from error
 

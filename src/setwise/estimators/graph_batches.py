@@ -134,14 +134,14 @@ def as_graphs(graphs: Any, like: tuple[int, int, bool] | None = None) -> tuple[G
     """
     if isinstance(graphs, Graph | str | bytes) or not isinstance(graphs, Iterable):
         raise TypeError(
-            f"graphs must be a list of Graph, as setwise.graphs.from_image makes them; got {shown(graphs)}."
+            f"graphs must be a list of Graph, such as setwise.graphs.from_image returns; got {shown(graphs)}."
         )
     found = tuple(graphs)
     if not found:
         raise ValueError("graphs must hold one Graph or more; got an empty list.")
     for graph in found:
         if not isinstance(graph, Graph):
-            raise TypeError(f"graphs must hold Graphs, as setwise.graphs.from_image makes them; got {shown(graph)}.")
+            raise TypeError(f"graphs must hold Graphs, such as setwise.graphs.from_image returns; got {shown(graph)}.")
     wanted = shape_of(found[0]) if like is None else like
     for graph in found:
         if shape_of(graph)[:2] != wanted[:2]:

@@ -74,7 +74,7 @@ def held_out_bias(model: Any, problem: NetworkProblem, networks: Networks, label
     units = int(owners.max()) + 1
     if units < 2:
         raise Refusal(
-            "threshold='exact' refuses a single graph: it holds graphs out, and needs two at least.", GRAPH_CLASSIFIER
+            "threshold='exact' refuses a single graph: it holds graphs out, and needs at least two.", GRAPH_CLASSIFIER
         )
     names = [labels[i] for i in networks.order]
     turned = np.empty(networks.batch.total)

@@ -322,7 +322,8 @@ class LinearLabelPredictor(LabelPredictor):
             warn_of_vacuous_bound(words, EMPTY_MODELS)
         elif problem.surrogate == "auto" and trained.surrogate == Ramp.name:
             warn_of_vacuous_bound(
-                f"{NO_LESS.format(problem.convex().name)}or not much less: surrogate='auto' has taken the ramp from "
+                f"{NO_LESS.format(problem.convex().name)}or hardly a smaller one: surrogate='auto' has taken the ramp "
+                "from "
                 "independent training, whose minimum is local and certifies nothing.",
                 HINGE,
             )
@@ -368,7 +369,7 @@ class LinearLabelPredictor(LabelPredictor):
         self._listed("certain", "Use top(X, k), and duality_gap_.")
         if np.isnan(self._radius):
             raise Refusal(
-                "certain refuses a model of the ramp: its minimum is local, and certifies no prediction. Use "
+                "certain refuses a model of the ramp: its minimum is local and certifies nothing. Use "
                 "surrogate='hinge'.",
                 HINGE,
             )

@@ -200,9 +200,7 @@ def as_basis(kernel: Any, X: Any, names: tuple[Any, ...], bias: float) -> tuple[
     """The basis of a kernel, and the coordinates of the rows of X, or of these with each label, in it."""
     if isinstance(kernel, JointKernel):
         if bias:
-            raise Refusal(
-                f"label_bias={bias:g} refuses {kernel!r}: a kernel of labels holds a constant of its own.", KERNELS
-            )
+            raise Refusal(f"label_bias={bias:g} refuses {kernel!r}: a kernel of labels has its own constant.", KERNELS)
         return kernel.basis(X, names)
     if isinstance(kernel, str):
         return None, X
@@ -353,8 +351,8 @@ class LargeLabelProblem(LabelTraining):
     def way_out(self) -> str:
         """What to do where a bound says nothing, in a few words."""
         return (
-            "raise C if it is small, take costs that forgive close labels, as MaxLoss(Overlap()) for windows and "
-            "MaxLoss(NearestHammingCosts()) for sequences, or surrogate='ramp', which descends from here"
+            "raise C if it is small, take costs that forgive close labels, such as MaxLoss(Overlap()) for windows and "
+            "MaxLoss(NearestHammingCosts()) for sequences, or surrogate='ramp', which continues from here"
         )
 
     def named(self, name: str) -> Surrogate:
@@ -390,16 +388,17 @@ def refuse_listed_only(model: Any) -> None:
     """Refuse parameters of a predictor that need a list of labels."""
     name, start = type(model.space).__name__, model.start
     if model.C == 0:
-        raise ValueError(f"C must be above 0 for {name}, where there is no other start than w = 0; got 0.")
+        raise ValueError(f"C must be above 0 for {name}, which can only start at w = 0; got 0.")
     if model.kernel != "linear":
         raise Refusal(
-            f"kernel={model.kernel!r} refuses {name}: the features of its labels make the scores that are searched, "
-            "which a kernel has for listed labels alone. Use kernel='linear', or FiniteSpace.",
+            f"kernel={model.kernel!r} refuses {name}: its scores are searched through features of its labels, and a "
+            "kernel works only for listed labels"
+            ". Use kernel='linear', or FiniteSpace.",
             LABEL_SPACES,
         )
     if model.label_bias:
         raise Refusal(
-            f"label_bias={model.label_bias:g} refuses {name}: its labels are too many for a bias each.", LABEL_SPACES
+            f"label_bias={model.label_bias:g} refuses {name}: it has too many labels for one bias each.", LABEL_SPACES
         )
     if not (isinstance(start, str) and start in ("auto", "zero")):
-        raise Refusal(f"start={start!r} refuses {name}: its labels are too many to train each alone.", LABEL_SPACES)
+        raise Refusal(f"start={start!r} refuses {name}: it has too many labels to train each one alone.", LABEL_SPACES)

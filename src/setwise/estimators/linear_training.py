@@ -40,7 +40,7 @@ VACUOUS, DOUBTFUL = 0.95, 0.5
 
 
 class VacuousBoundWarning(UserWarning):
-    """Warns that a convex surrogate promises no less loss than a constant prediction has.
+    """Warns that a convex surrogate guarantees no smaller loss than a constant prediction.
 
     Its bound is then at least .95 of the loss of the best constant labeling, or w = 0 is optimal: no labels, or all,
     may be predicted. Estimators of sets of labels also warn where ``surrogate="auto"`` took the ramp instead. The fit
@@ -68,7 +68,7 @@ class VacuousBoundWarning(UserWarning):
     ...         model = SetClassifier("jaccard", surrogate="lovasz").fit(X, y)
     ...     except VacuousBoundWarning as warning:
     ...         print(str(warning).split(" here")[0])
-    the convex surrogate 'lovasz' promises no less loss
+    the convex surrogate 'lovasz' guarantees no smaller loss
     """
 
 
@@ -120,7 +120,7 @@ def says_nothing(fit: Fit, C: float, constant: float) -> bool:
     return C > 0.0 and constant > 0.0 and fit.upper_bound - 0.5 * float(fit.w @ fit.w) >= VACUOUS * C * constant
 
 
-NO_LESS = "the convex surrogate {!r} promises no less loss here than a constant prediction has, "
+NO_LESS = "the convex surrogate {!r} guarantees no smaller loss here than a constant prediction, "
 """What is said of a bound that says nothing, with the name of its surrogate."""
 
 
@@ -235,7 +235,9 @@ class Training(ABC):
     @property
     def way_out(self) -> str:
         """What to do where a bound says nothing, in a few words."""
-        return "take surrogate='auto' with start='auto', which begins at logistic regression, or raise C if it is small"
+        return (
+            "take surrogate='auto' with start='auto', which starts from logistic regression, or raise C if it is small"
+        )
 
     @abstractmethod
     def named(self, name: str) -> Surrogate:
@@ -371,7 +373,7 @@ class Training(ABC):
             raise ValueError(
                 "C must be above 0 where the start is w = 0, which predicts nothing; got 0. Use start='logistic'."
             )
-        words = "C = 0 leaves the start as it is: nothing was minimized, and nothing is certified"
+        words = "C = 0 keeps the start: nothing was minimized or certified"
         fit = Fit(np.zeros(risk.size), 0.0, 0.0, 0.0, np.nan, "start", words, ())
         return LinearFit(self.bare_start if self.bare else origin, 0.0, fit, surrogate.name, np.nan)
 
@@ -380,7 +382,7 @@ class Training(ABC):
         if not self.starts:
             raise KeyboardInterrupt
         w = min(self.starts, key=self.loss_at) if len(self.starts) > 1 else self.starts[0]
-        words = "interrupted in its start; these are the best weights so far, and nothing is certified of them"
+        words = "interrupted in its start; these are the best weights so far, without a certificate"
         fit = Fit(np.zeros(len(w)), np.inf, -np.inf, np.inf, np.inf, "interrupted", words, ())
         return LinearFit(w, 0.0, fit, surrogate.name, np.nan)
 
@@ -488,7 +490,7 @@ def scaled(risk: Risk, w: Values, size: float) -> Values:
 
 def _ended(trained: LinearFit) -> LinearFit:
     """The weights of a fit that had ended when Ctrl-C came."""
-    words = f"interrupted when its fit had ended and was judged; {trained.fit.message}"
+    words = f"interrupted after the fit, during its evaluation; {trained.fit.message}"
     return replace(trained, fit=replace(trained.fit, status="interrupted", message=words))
 
 
@@ -496,7 +498,7 @@ def at_the_start(fit: Fit, risk: Risk, C: float) -> Fit:
     """The fit with the weights of its start, from which it took steps."""
     w = np.zeros(risk.size)
     cut = risk.cut(w)
-    upper, words = C * cut.upper, f"{fit.message}; the start is kept, for its training loss is smaller"
+    upper, words = C * cut.upper, f"{fit.message}; the start is kept, because its training loss is smaller"
     gap = relative_gap(fit.lower_bound, upper, C)
     return replace(fit, w=w, objective=C * cut.value, upper_bound=upper, gap=gap, message=words)
 

@@ -51,7 +51,7 @@ def as_images(images: Any, name: str, unknown: bool = False) -> Images:
         if one.ndim != 2 or one.size == 0:
             raise ValueError(f"{name} must be images of shape (h, w), none of them empty; got shape {one.shape}.")
         if one.dtype.kind not in "biuf" or not np.isin(one, allowed).all():
-            also = ", or -1 for pixels that are not known" if unknown else ""
+            also = ", or -1 for unknown pixels" if unknown else ""
             raise ValueError(f"{name} must hold 0 and 1{also}; got others.")
         out.append(one.astype(np.int8))
     return out
@@ -429,7 +429,9 @@ class LogSupermodularModel(DensityMixin, VersionedEstimator):
                 raise ValueError("terms must be given for rows: a list as [Cut(p, edges)]. Images have their grid.")
             return list(grid_cuts(shape))
         if isinstance(self.terms, BaseFunction | str | bytes) or not isinstance(self.terms, Iterable):
-            raise TypeError(f"terms must be a list of base functions, as [Cut(p, edges)]; got {shown(self.terms)}.")
+            raise TypeError(
+                f"terms must be a list of base functions, such as [Cut(p, edges)]; got {shown(self.terms)}."
+            )
         terms = [as_kind(one, "terms", BaseFunction, "Cut(p, edges)") for one in self.terms]
         if not terms or any(one.total != p for one in terms):
             raise ValueError(f"terms must be one base function or more, of {p} labels each.")

@@ -337,7 +337,7 @@ class MapRule(BaseEstimator):
             q, shape = self._probabilities(logits[i], i)
             if i == 0 and self.from_logits and _in_unit(_as_array(logits[i])):
                 warnings.warn(
-                    "all numbers of logits[0] are in [0, 1], as probabilities are, and MapRule takes them for logits: "
+                    "all numbers of logits[0] are in [0, 1], like probabilities, and MapRule reads them as logits: "
                     f"give from_logits=False for probabilities.{MAP_RULES.see}",
                     UserWarning,
                     stacklevel=3,
@@ -429,8 +429,9 @@ class MapRule(BaseEstimator):
         auc = self._apart(seen)
         if auc >= FAR and auc - 0.5 >= SURE * np.sqrt((n + m + 1) / (12.0 * n * m)):
             warnings.warn(
-                f"these {n} maps are unlike the {m} maps of the fit: they are told apart with an AUC of {auc:.2f}. The "
-                f"gain of the fit may be lost; fit the rule on labelled maps of this source.{MAP_RULES.see}",
+                f"these {n} maps are unlike the {m} maps of the fit: a classifier tells them apart with an AUC of "
+                f"{auc:.2f}. The "
+                f"gain of the fit may be lost; fit the rule on labeled maps of this source.{MAP_RULES.see}",
                 ShiftWarning,
                 stacklevel=3,
             )

@@ -227,8 +227,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             interrupted = self._fit(X, y, groups, sample_weight, costs, checkpoint, resume)
         if interrupted:
             warnings.warn(
-                "MeasureClassifier was interrupted; it holds the best of the strategies that were tried so far."
-                + MEASURE_COST.see,
+                "MeasureClassifier was interrupted; it has the best of the strategies tried so far." + MEASURE_COST.see,
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -437,7 +436,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         for one in strategies:
             if isinstance(one, BayesDecision) and one.alarms is not None and getattr(reference, "alarms", None) is None:
                 raise Refusal(
-                    f"{one!r} needs FlooredThreshold(alarms={one.alarms!r}) beside it, as the reference.", FLOORS
+                    f"{one!r} needs FlooredThreshold(alarms={one.alarms!r}) in the list too, as the reference.", FLOORS
                 )
         return choose(bases, task, strategies, reference=reference, seed=seed)
 

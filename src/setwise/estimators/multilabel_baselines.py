@@ -486,7 +486,7 @@ def _check_kernel(K: Values) -> None:
     some = K if len(K) <= CHECKED else K[:: -(-len(K) // CHECKED), :: -(-len(K) // CHECKED)]
     scale = float(np.abs(K).max())
     if (np.abs(K - K.T) > SLIP * scale).any() or np.linalg.eigvalsh(some / max(scale, 1e-300))[0] < -SLIP * len(some):
-        raise ValueError("kernel must be symmetric and positive semidefinite; got values that no features have.")
+        raise ValueError("kernel must be symmetric and positive semidefinite; got values that no features can give.")
 
 
 def _one_class(gram: Values, nu: float, tol: float) -> tuple[OneClassSVM, float]:

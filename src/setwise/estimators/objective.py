@@ -38,8 +38,9 @@ def loss_for(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:
     """
     if loss.of_one_batch(grouping.batch) and grouping.order is not None and (np.diff(grouping.order) < 0).any():
         raise Refusal(
-            f"groups must keep the order for {loss!r}, which numbers the decisions: list those of a group side by "
-            "side.",
+            f"groups must keep the order for {loss!r}, which numbers the decisions: put the rows of a group next to "
+            "each other"
+            ".",
             SETS,
         )
     if grouping.layout != "classes" or loss.reads == "classes":
@@ -68,7 +69,7 @@ def train_loss(surrogate: str | Surrogate, loss: Loss, weights: tuple[float, flo
         return loss
     if not isinstance(surrogate, str):
         raise Refusal(
-            "class_weight refuses a surrogate object, which brings its own loss. Weigh that loss instead.", WEIGHTS
+            "class_weight refuses a surrogate object, which brings its own loss. Weight that loss instead.", WEIGHTS
         )
     return with_class_weights(loss, *weights)
 
@@ -117,7 +118,7 @@ def class_weights(class_weight: Any, grouping: Grouping, target: NDArray[Any]) -
     if class_weight is None:
         return None
     if grouping.layout == "classes":
-        raise Refusal("class_weight refuses more than two classes: weigh the decisions in the loss instead.", WEIGHTS)
+        raise Refusal("class_weight refuses more than two classes: weight the decisions in the loss instead.", WEIGHTS)
     # The labels inside a label matrix are 0 and 1, whatever its columns are called.
     classes = np.array([0, 1]) if grouping.is_matrix else grouping.classes
     if isinstance(class_weight, dict) and not set(class_weight) <= set(classes.tolist()):

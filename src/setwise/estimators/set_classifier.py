@@ -291,7 +291,7 @@ class SetClassifier(LinearSetClassifier):
         scores = self.decision_function(X)
         if as_flag(return_certain, "return_certain") and np.isnan(self._radius):
             raise Refusal(
-                "return_certain refuses a model of the ramp: its minimum is local, and certifies no prediction. "
+                "return_certain refuses a model of the ramp: its minimum is local and certifies nothing. "
                 "Use surrogate='convex'."
                 if self.C_ > 0
                 else "return_certain refuses a model of C=0: nothing was minimized. Use a C above 0.",

@@ -226,7 +226,7 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
             warn_of_dropped_groups("fit", type(self).__name__)
         Cs = as_reals(POWERS if self.Cs is None else self.Cs, "Cs")
         if Cs.ndim != 1 or len(Cs) == 0 or Cs.min() <= 0:
-            raise ValueError(f"Cs must be numbers above 0, one at least; got {shown(self.Cs)}.")
+            raise ValueError(f"Cs must be numbers above 0, at least one; got {shown(self.Cs)}.")
         Cs = np.unique(Cs)
         model = SetClassifier() if self.estimator is None else self.estimator
         if not isinstance(model.learner, str):

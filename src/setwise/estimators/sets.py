@@ -254,9 +254,9 @@ class Grouping:
         first = weight[self.batch.offsets[:-1]]
         if (weight != first[self.batch.owners]).any():
             raise ValueError(
-                "sample_weight must be the same for all rows of a set: it weighs whole sets, and rows of one set only "
-                "with RowCosts. Pass groups, or weigh rows in the loss, as Hamming(weights) and "
-                "AreaWeightedLoss(FBeta(), weights) do."
+                "sample_weight must be the same for all rows of a set: it weights whole sets, and rows of one set only "
+                "with RowCosts. Pass groups, or weight rows in the loss, such as Hamming(weights) or "
+                "AreaWeightedLoss(FBeta(), weights)."
             )
         return first
 
@@ -285,7 +285,7 @@ def group_vector(y: NDArray[Any], groups: Any, classes: NDArray[Any]) -> Groupin
 def group_matrix(Y: NDArray[Any], groups: Any, average: str, names: NDArray[Any]) -> Grouping:
     """The sets of a 0/1 label matrix (n, p): each row, each column (``"macro"``), or the whole matrix (``"micro"``)."""
     if groups is not None:
-        raise ValueError("groups are for y of shape (n,); what is a set in a label matrix Y, average says.")
+        raise ValueError("groups are for y of shape (n,); for a label matrix Y, average says what a set is.")
     if Y.dtype.kind == "f" and not np.isfinite(Y).all():
         raise ValueError("Y must be a matrix of labels 0 and 1; got NaN or inf.")
     check_classification_targets(Y)

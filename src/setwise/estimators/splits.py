@@ -41,7 +41,7 @@ def folds(target: NDArray[Any], groups: Any, cv: int, what: str, fewer: bool = T
     else:
         most, kind, they = int(np.unique(target, return_counts=True)[1].min()), "rows of each class", "the rarest has"
     if most < 2:
-        raise Refusal(f"{what} refuses this target: it holds rows out, and needs two {kind} at least.", EXACT_THRESHOLD)
+        raise Refusal(f"{what} refuses this target: it holds rows out, and needs at least two {kind}.", EXACT_THRESHOLD)
     if cv > most and not fewer:
         raise Refusal(
             f"{what} refuses cv={cv}: it needs {cv} {kind}, and {they} {most}. Use cv={most} at most.", MEANING_OF_C
@@ -103,8 +103,9 @@ def refuse_unless_once(splits: list[Split], n: int) -> None:
     if (times > 1).any():
         row = int(np.argmax(times > 1))
         raise Refusal(
-            f"threshold='exact' refuses a cv that holds row {row} out {times[row]} times: hold each row out once at "
-            "most, as KFold and TimeSeriesSplit do, or use threshold='zero'.",
+            f"threshold='exact' refuses a cv that holds row {row} out {times[row]} times: hold each row out at most "
+            "once, as KFold"
+            " and TimeSeriesSplit do, or use threshold='zero'.",
             EXACT_THRESHOLD,
         )
 
@@ -162,7 +163,7 @@ def later_folds(k: int, y: NDArray[Any], times: Values, units: NDArray[Any], blo
         test = np.flatnonzero(part == i)
         train = np.flatnonzero((part < i) & ~np.isin(blocks, blocks[test]))
         if not len(train) or len(np.unique(y[test])) < 2:
-            raise ValueError(f"in the order of time the rows of fold {i} of {k} are too few, or have one label only.")
+            raise ValueError(f"in time order the rows of fold {i} of {k} are too few, or have one label only.")
         found.append((train, test))
     return tuple(found)
 

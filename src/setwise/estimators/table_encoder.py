@@ -225,7 +225,7 @@ def tree_categories(columns: Sequence[Column]) -> list[int]:
 
 def _as_columns(columns: Any) -> Sequence[Column]:
     if isinstance(columns, str) or not isinstance(columns, Sequence) or not columns:
-        raise TypeError(f"columns must be a list of columns, as load_table gives them; got {shown(columns)}.")
+        raise TypeError(f"columns must be a list of columns, as load_table returns them; got {shown(columns)}.")
     for column in columns:
         as_kind(column, "columns", Column, "those of load_table(path)")
     return columns

@@ -116,7 +116,7 @@ class Graph:
         given = given[..., 0] if given.shape == (*regions.shape, 1) else given
         if given.shape != regions.shape or given.dtype.kind not in "biu":
             raise ValueError(
-                f"mask must be whole numbers, or truth values, of shape {regions.shape}; "
+                f"mask must be whole numbers or booleans, of shape {regions.shape}; "
                 f"got {given.dtype} of shape {given.shape}."
             )
         if int(given.min()) < -1 or int(given.max()) > LARGEST_LABEL:

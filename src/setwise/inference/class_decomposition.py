@@ -72,8 +72,8 @@ class ClassDecomposition(Reduction):
     approximate: ClassVar[bool] = True
     takes: ClassVar[Takes] = Takes(
         ClassGraphs,
-        "{kind}: it knows ClassGraphs. Use an inference made for {kind}.",
-        slack=" of {loss!r}: the product does not split.",
+        "{kind}: it takes ClassGraphs. Use an inference made for {kind}.",
+        slack=" of {loss!r}: the product is not a sum.",
     )
 
     def __post_init__(self) -> None:
@@ -219,8 +219,8 @@ class ByClass(Reduction):
     approximate: ClassVar[bool] = True
     takes: ClassVar[Takes] = Takes(
         Classes,
-        "{kind}: it knows independent decisions with k labels.",
-        slack=" of {loss!r}: the product does not split into classes.",
+        "{kind}: it takes independent decisions with k labels.",
+        slack=" of {loss!r}: the product is not a sum over classes.",
         terms=OneLabel | LabelCosts,
         other_terms="it is not a sum of losses of single classes.",
     )
@@ -232,7 +232,7 @@ class ByClass(Reduction):
     def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         binary = [term for term in bound_loss.terms if isinstance(term, OneLabel)]
         if len(binary) > 1 and any(term.label is None for term in binary):
-            return f"ByClass refuses {bound_loss!r}: a loss of all mistakes does not split into classes."
+            return f"ByClass refuses {bound_loss!r}: a loss of all mistakes is not a sum over classes."
         reasons = (self.inner.refuses(term.bound_loss) for term in binary)
         return next((why for why in reasons if why is not None), None)
 

@@ -242,7 +242,7 @@ class AlphaExpansion(Inference):
     takes: ClassVar[Takes] = replace(
         NETWORKS,
         batch=ClassGraphs,
-        other_batch="{kind}: it knows ClassGraphs. Use an inference made for {kind}, as Auto().",
+        other_batch="{kind}: it takes ClassGraphs. Use an inference made for {kind}, such as Auto().",
     )
 
     def __post_init__(self) -> None:
@@ -332,10 +332,10 @@ class OneWayCut(Inference):
     about: ClassVar[str] = "minimum cuts under an order of labels"
     takes: ClassVar[Takes] = Takes(
         Sets | Graphs,
-        "{kind}: it knows whole sets of binary decisions and Graphs. Use Auto().",
+        "{kind}: it takes sets of binary decisions with known labels, and Graphs. Use Auto().",
         slack=NO_SPLIT,
         terms=Mistakes | Precedence,
-        other_terms="it is no sum of costs and orders of labels. Use Auto().",
+        other_terms="it is not a sum of costs and orders of labels. Use Auto().",
         unknown=True,
         whole=True,
     )

@@ -390,7 +390,7 @@ class DualDecomposition(Inference):
         if not loss.terms:
             return f"DualDecomposition refuses {bound_loss!r}: it is a sum of one cost per mistake. Use MaxFlow."
         if self._fit_for(loss) is None:
-            return f"DualDecomposition refuses {bound_loss!r}: it is no function of counts. Use loss=GreedySearch()."
+            return f"DualDecomposition refuses {bound_loss!r}: it is not a function of counts. Use loss=GreedySearch()."
         why = None if self.loss is None else self.loss.refuses(loss)
         return why or (self.network or MaxFlow()).refuses(network)
 

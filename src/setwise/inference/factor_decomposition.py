@@ -202,7 +202,7 @@ class FactorInference(Inference):
     approximate: ClassVar[bool] = True
     takes: ClassVar[Takes] = Takes(
         Sets | Graphs,
-        "{kind}: it knows whole sets of binary decisions and Graphs. Use an inference for {kind}.",
+        "{kind}: it takes sets of binary decisions with known labels, and Graphs. Use an inference for {kind}.",
         slack=NO_SPLIT,
         unknown=True,
         whole=True,
@@ -287,7 +287,9 @@ class HighOrderMessages(FactorInference):
     def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         boxes = [twin for term in bound_loss.terms if isinstance(twin := _twin(term), RegionCounts)]
         forbids = any((box.tables == -np.inf).any() for box in boxes)
-        why = f"HighOrderMessages refuses {bound_loss!r}: it forbids numbers. Use FactorDecomposition."
+        why = (
+            f"HighOrderMessages refuses {bound_loss!r}: it forbids some numbers of positives. Use FactorDecomposition."
+        )
         return super()._refuses(bound_loss, slack) or (why if forbids else None)
 
     def _search(self, one: FactorGraph, scores: Values, tol: float) -> tuple[Bools, float]:

@@ -79,7 +79,7 @@ class ReducedProblem:
         return mistakes ^ self.sets.truth
 
 
-SETS = Takes(Sets, "{kind}: it knows independent binary decisions. Use an inference made for {kind}.")
+SETS = Takes(Sets, "{kind}: it takes independent binary decisions. Use an inference made for {kind}.")
 """What methods for independent binary decisions take, if they know no more of it."""
 
 
@@ -107,14 +107,12 @@ class ModularMaximum(Inference):
     """
 
     name: ClassVar[str] = "modular"
-    about: ClassVar[str] = "every decision on its own, O(p)"
+    about: ClassVar[str] = "each decision separately, O(p)"
     takes: ClassVar[Takes] = replace(SETS, batch=Sets | Classes, unknown=True)
 
     def refuses(self, bound_loss: BoundLoss, slack: bool = False) -> str | None:
         if slack:
-            return (
-                "ModularMaximum refuses slack rescaling: the product does not split. Use ByCardinality or Enumeration."
-            )
+            return "ModularMaximum refuses slack rescaling: the product is not a sum. Use ByCardinality or Enumeration."
         if not all(isinstance(term, Mistakes | LabelCosts) for term in bound_loss.terms):
             return (
                 f"ModularMaximum refuses {bound_loss!r}: the loss is not a sum of one cost per mistake. "
@@ -302,7 +300,7 @@ class ByRegions(Inference):
     def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         regions = bound_loss.split()[1].terms
         if not regions or not all(isinstance(term, RegionCounts) for term in regions):
-            return f"ByRegions refuses {bound_loss!r}: it is no sum of functions of counts in regions. Use Auto()."
+            return f"ByRegions refuses {bound_loss!r}: it is not a sum of functions of counts in regions. Use Auto()."
         members = np.concatenate([term.members for term in regions if isinstance(term, RegionCounts)])
         if len(np.unique(members)) < len(members):
             return f"ByRegions refuses {bound_loss!r}: its regions share decisions. Use FactorDecomposition."

@@ -119,7 +119,7 @@ ROUNDING = 1e-12
 
 GRAPHS = Takes(
     Graphs,
-    "{kind}: it knows Graphs. Use an inference made for {kind}, as Auto().",
+    "{kind}: it takes Graphs. Use an inference made for {kind}, such as Auto().",
     slack=NO_SPLIT,
 )
 """What methods for networks of two labels take, if they know no more of it."""
@@ -177,7 +177,7 @@ def attracting(scores: Floats, edges: Floats, method: str = "MaxFlow", instead: 
     """
     least = edges.min() if edges.size else 0.0
     if least < -ROUNDING * max(scores.max(initial=0.0), -scores.min(initial=0.0)):
-        words = f"{method} needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0"
+        words = f"{method} needs nonnegative scores of edges; got {least:.4g}. Bound the weights of edges by 0"
         if instead is None:
             raise ValueError(f"{words}.")
         raise Refusal(f"{words}, {instead}", NETWORKS_REFUSE)

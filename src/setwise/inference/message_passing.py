@@ -23,7 +23,7 @@ from setwise.kernels.segments import segment_sums
 
 NETWORKS = Takes(
     Network,
-    "{kind}: it knows Graphs and ClassGraphs. Use an inference made for {kind}, as Auto().",
+    "{kind}: it takes Graphs and ClassGraphs. Use an inference made for {kind}, such as Auto().",
     slack=NO_SPLIT,
     terms=Mistakes | LabelCosts,
     other_terms="the loss is not a sum of one cost per mistake. Use Hamming().",

@@ -183,7 +183,7 @@ class BySubmodularMinimum(Inference):
     max_iter: int = 10_000
 
     name: ClassVar[str] = "by_submodular_minimum"
-    about: ClassVar[str] = "submodular minimization, for some hundred decisions"
+    about: ClassVar[str] = "submodular minimization, for a few hundred decisions"
     takes: ClassVar[Takes] = replace(SETS, slack=": the product is not supermodular. Use GreedySearch.")
 
     def __post_init__(self) -> None:

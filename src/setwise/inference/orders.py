@@ -52,11 +52,11 @@ class ByOrder(Inference):
     max_iter: int = 100_000
 
     name: ClassVar[str] = "by_order"
-    about: ClassVar[str] = "the order of points, by pairs that lie wrong"
+    about: ClassVar[str] = "the order of points, by pairs in the wrong order"
     approximate: ClassVar[bool] = True
     takes: ClassVar[Takes] = Takes(
         Classes,
-        "{kind}: it knows independent decisions with k labels. Use Auto().",
+        "{kind}: it takes independent decisions with k labels. Use Auto().",
         slack=NO_SPLIT,
     )
 

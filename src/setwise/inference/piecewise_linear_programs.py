@@ -78,10 +78,7 @@ class PiecewiseLinearPrograms(Inference):
 
     def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         if bound_loss.batch.known is not None:
-            return (
-                "PiecewiseLinearPrograms refuses labels that are not known. "
-                "Use MaxFlow and Hamming(), or leave them out."
-            )
+            return "PiecewiseLinearPrograms refuses unknown labels. Use MaxFlow and Hamming(), or leave them out."
         rest = bound_loss.split()[1].terms
         whole = len(rest) == 1 and isinstance(rest[0], Counts) and rest[0].predicted is None
         if not rest:
@@ -90,7 +87,7 @@ class PiecewiseLinearPrograms(Inference):
         if not whole or areas:
             words = ", but one of areas" if areas else ""
             return (
-                f"PiecewiseLinearPrograms refuses {bound_loss!r}: it is no function of counts{words}. "
+                f"PiecewiseLinearPrograms refuses {bound_loss!r}: it is not a function of counts{words}. "
                 "Use DualDecomposition."
             )
         return None

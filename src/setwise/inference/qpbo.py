@@ -76,7 +76,7 @@ class QPBO(Inference):
         batch = bound_loss.batch
         assert isinstance(batch, Network)
         if batch.n_labels != 2:
-            return f"QPBO refuses {batch.n_labels} labels: it knows two. Use TreeReweightedMessages or AlphaExpansion."
+            return f"QPBO refuses {batch.n_labels} labels: it takes two. Use TreeReweightedMessages or AlphaExpansion."
         if len(batch.edges) >= 2**29:
             return f"QPBO refuses {len(batch.edges)} edges: it takes fewer than 2^29. Take fewer sets at once."
         return None

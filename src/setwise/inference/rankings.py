@@ -40,8 +40,8 @@ class WorstRanking(Inference):
     about: ClassVar[str] = "a sort and a search over rankings"
     takes: ClassVar[Takes] = Takes(
         Rankings,
-        "{loss!r}: it evaluates no ranking. Use Auto.",
-        slack=" of {loss!r}: it ranks and makes no set of mistakes.",
+        "{loss!r}: it does not read a ranking. Use Auto.",
+        slack=" of {loss!r}: it ranks, and has no set of mistakes.",
         terms=Swaps,
         other_terms="it takes one loss of a ranking at a time.",
         single=True,

@@ -65,7 +65,7 @@ class KnownLabels(Reduction):
     """
 
     name: ClassVar[str] = "known_labels"
-    about: ClassVar[str] = "the decisions with known labels alone"
+    about: ClassVar[str] = "only the decisions with known labels"
     takes: ClassVar[Takes] = replace(
         SETS,
         slack=": the scores of unknown labels multiply the loss there.",
@@ -213,7 +213,7 @@ class EdgelessReduction(Reduction):
     name: ClassVar[str] = "without_edges"
     about: ClassVar[str] = "the nodes of a network without edges, as independent decisions"
     approximate: ClassVar[bool] = True
-    takes: ClassVar[Takes] = Takes(Graphs, "{kind}: it knows Graphs. Use Auto().")
+    takes: ClassVar[Takes] = Takes(Graphs, "{kind}: it takes Graphs. Use Auto().")
 
     def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         if len(bound_loss.batch.edges):  # type: ignore[attr-defined]
@@ -294,7 +294,7 @@ class ByPieces(Reduction):
         if not terms:
             return f"ByPieces refuses {bound_loss!r}: no term is a maximum of linear functions. Use Auto()."
         if slack:
-            return "ByPieces refuses slack rescaling: the product does not split. Use margin rescaling."
+            return "ByPieces refuses slack rescaling: the product is not a sum. Use margin rescaling."
         number = prod(len(term.costs) for term in terms)
         if number > MOST:
             what = f"{number} combinations of pieces are more than {MOST}"

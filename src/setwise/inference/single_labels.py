@@ -25,7 +25,7 @@ ROUNDS, MIXED = 6, 16
 
 def single_labels(kind: type[Flips]) -> Takes:
     """What a method for one kind of labels takes."""
-    knows = f"it knows {kind.__name__}. Use an inference made for {{kind}}, as Auto()."
+    knows = f"it takes {kind.__name__}. Use an inference made for {{kind}}, such as Auto()."
     costs = "it takes one cost of single labels. Use MaxLoss(GivenCosts(function))."
     return Takes(kind, "{kind}: " + knows, terms=FlipCosts, other_terms=costs, single=True)
 

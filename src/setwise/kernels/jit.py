@@ -279,8 +279,9 @@ def _warn_once(why: str) -> None:
     if not _SAID:
         _SAID.append(why)
         warnings.warn(
-            f"setwise compiles its kernels anew in each process, because they cannot be kept on disk ({why}): set "
-            "NUMBA_CACHE_DIR to a folder in which it may write.",
+            f"setwise compiles its kernels again in each process, because they cannot be stored on disk ({why}): set "
+            "NUMBA_CACHE_DIR to a writable folder"
+            ".",
             UserWarning,
             stacklevel=outside(),
         )

@@ -304,7 +304,7 @@ def search_pairs(
     """
     k, states = scores.shape
     if k == 0 or len(truth) != k or len(labels) != k:
-        raise ValueError("a set needs one point or more, with as many true states and labels")
+        raise ValueError("a set needs one point or more, with equally many true states and labels")
     # The gains of the states of each point, before the choice at each depth, and the greatest of them.
     gains, tops = np.empty((k, k, states)), np.zeros((k, k))
     chosen, sums = np.zeros(k, np.int64), np.zeros(k)

@@ -145,7 +145,7 @@ def as_loss(loss: object) -> Loss:
         return loss
     found = loss if isinstance(loss, str) else loss_of_function(loss)
     if found is None:
-        raise TypeError(f"loss must be a loss or its name, as Jaccard() or 'jaccard'; got {shown(loss)}.")
+        raise TypeError(f"loss must be a loss or its name, such as Jaccard() or 'jaccard'; got {shown(loss)}.")
     if isinstance(found, Loss):
         return found
     return _PLAIN[found]() if found in _PLAIN else loss_of(found.lower(), LOSSES)

@@ -78,7 +78,8 @@ class ClassWeightedLoss(CountLoss):
         as_factor(self.positive, "positive")
         if not is_quotient(self.loss):
             raise Refusal(
-                f"class_weight refuses {self.loss!r}: it is no quotient of counts, so a weighted count has no meaning. "
+                f"class_weight refuses {self.loss!r}: it is not a quotient of counts, so a weighted count has no "
+                "meaning. "
                 "Use loss='jaccard' or loss='hamming'.",
                 WEIGHTS,
             )

@@ -51,7 +51,7 @@ def as_promises(promises: object, allowed: frozenset[Trait]) -> frozenset[Trait]
     if isinstance(promises, Trait):
         promises = (promises,)
     if isinstance(promises, str) or not isinstance(promises, Iterable):
-        raise TypeError(f"promises must be traits, as [Trait.INCREASING]; got {promises!r}.")
+        raise TypeError(f"promises must be traits, such as [Trait.INCREASING]; got {promises!r}.")
     found = list(promises)
     for trait in found:
         if not isinstance(trait, Trait) or trait not in allowed:
@@ -202,7 +202,7 @@ class CountFunctionLoss(CountLoss):
         if values.shape != shape or values.dtype.kind not in "biuf":
             raise ValueError(
                 f"f must return real numbers of shape {shape}, one for each of its counts; got {values.dtype} of shape "
-                f"{values.shape}. Write it with NumPy functions of arrays, as np.where for if."
+                f"{values.shape}. Write it with NumPy functions of arrays, such as np.where for if."
             )
         values = values.astype(np.float64)
         if not (np.isfinite(values).all() and (values >= 0).all()):

@@ -73,7 +73,7 @@ def loss_of(text: str, kinds: Kinds) -> Loss:
     try:
         return sum(terms[1:], start=terms[0])
     except (Refusal, ValueError, OverflowError) as error:
-        raise ValueError(f"loss {shown(text)} is no sum of losses: {error}") from None
+        raise ValueError(f"loss {shown(text)} is not a sum of losses: {error}") from None
 
 
 def loss_of_function(metric: Any) -> str | MetricLoss | None:
@@ -105,7 +105,7 @@ def loss_of_function(metric: Any) -> str | MetricLoss | None:
         near = difflib.get_close_matches(name, METRICS, 1)
         raise ValueError(
             f"there is no loss for {name} of scikit-learn; there are losses for {', '.join(near or METRICS)}. "
-            "A scorer of labels, as make_scorer makes it, is taken as a function."
+            "A scorer of labels made by make_scorer is taken as a function."
         )
     reads = getattr(metric, "_response_method", "predict")
     if reads != "predict":

@@ -57,11 +57,12 @@ class ScoreRuns:
 @final
 @dataclass(frozen=True)
 class RocArea(Loss):
-    """``swapped pairs / (P N)``, where a pair of equal scores counts one half: 1 - ``sklearn.metrics.roc_auc_score``.
+    """``1 - AUC``, the swapped pairs over P N; a pair of equal scores counts one half.
 
-    One minus the area under the ROC curve; its short name is ``"auc"``. A pair is a positive and a negative; it is
-    swapped if the negative has the larger score. The loss reads scores and is in [0, 1], and 0 for a set of one class.
-    Its margin rescaling is the mean over all pairs of ``max(0, 1 - (s_positive - s_negative))``.
+    One minus the area under the ROC curve, 1 - ``sklearn.metrics.roc_auc_score``; its short name is ``"auc"``. A pair
+    is a positive and a negative; it is swapped if the negative has the larger score. The loss reads scores and is in
+    [0, 1], and 0 for a set of one class. Its margin rescaling is the mean over all pairs of
+    ``max(0, 1 - (s_positive - s_negative))``.
 
     Source: Joachims (2005).
 

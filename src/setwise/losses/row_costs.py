@@ -200,7 +200,7 @@ class RowCosts(Loss):
         if self.columns:
             cell, name = next(iter(self.columns.items()))
             raise Refusal(
-                f"RowCosts({cell}={name!r}) names a column, and no table is at hand: give the costs themselves.",
+                f"RowCosts({cell}={name!r}) names a column, but there is no table: give the costs themselves.",
                 ROW_COSTS,
             )
         if self.n_rows not in (None, len(truth)):

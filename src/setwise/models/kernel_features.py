@@ -204,7 +204,7 @@ def _factor(
 
 def _no_kernel() -> ValueError:
     return ValueError(
-        "kernel must be symmetric and positive semidefinite; got values of which no features have the products."
+        "kernel must be symmetric and positive semidefinite; got values that are not products of features."
     )
 
 

@@ -229,7 +229,7 @@ class GridModel(GraphModel):
     ) -> None:
         as_kind(graphs, "graphs", Graphs, "Graphs.images(labels)")
         if graphs.grids is None or graphs.grids.shapes.shape[1] != 2:
-            raise ValueError("graphs must be made of images, as Graphs.images(labels); got other graphs.")
+            raise ValueError("graphs must be made of images, such as Graphs.images(labels); got other graphs.")
         if colors is not None and Z is not None:
             raise ValueError("Z must be None where colors are given: they make the features of edges.")
         grids = graphs.grids

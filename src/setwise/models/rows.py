@@ -49,7 +49,7 @@ def check_rows(X: Any, offsets: Ints | None, intercept: float) -> tuple[Any, Int
     if not np.isfinite(lengths).all() and not np.isfinite(X.data if issparse(X) else X).all():
         raise ValueError("X must be finite; got NaN or inf.")
     if not np.isfinite(lengths).all():
-        raise OverflowError("X is too large: the length of a row, with its intercept, leaves float64; scale X down.")
+        raise OverflowError("X is too large: the length of a row, with its intercept, overflows float64; scale X down.")
     # Empty sets are refused here, for sums over rows by ``np.add.reduceat`` would take a row of another set for them.
     whole = np.array([0, X.shape[0]], dtype=np.int64) if offsets is None else offsets
     return X, as_offsets(whole, int(X.shape[0])), intercept, lengths
@@ -318,7 +318,7 @@ class RowBlock:
         if not np.isfinite(out).all() and not np.isfinite(self.X.data if issparse(self.X) else self.X).all():
             raise ValueError("X must be finite; got NaN or inf.")
         if not np.isfinite(out).all():
-            raise OverflowError("X is too large: the length of a row leaves float64; scale X down.")
+            raise OverflowError("X is too large: the length of a row overflows float64; scale X down.")
         return out
 
     def scores(self, w: Values) -> Values:

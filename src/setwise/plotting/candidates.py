@@ -166,7 +166,7 @@ def _as_matrix(values: Any, name: str, shape: tuple[int, ...] | None = None) -> 
 
 def _as_groups(groups: Any, truth: Any) -> Any:
     if truth.ndim == 2:
-        raise ValueError("groups must be None for a label matrix: what is a set there, average says.")
+        raise ValueError("groups must be None for a label matrix: average says what a set is there.")
     given = as_array(groups, "groups")
     if given.shape != truth.shape or given.dtype.kind not in "iu" or given.min() < 0:
         raise ValueError(f"groups must be whole numbers 0, 1, 2, ... of shape {truth.shape}; got {shown(groups)}.")

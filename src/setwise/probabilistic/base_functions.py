@@ -270,7 +270,7 @@ class ConcaveSizeFunction(BaseFunction):
             table = table - table[0]
             bent = np.diff(table, 2)
         if not (np.abs(table).max() <= LARGEST):
-            raise OverflowError("table is too large: its differences leave float64. Scale it down.")
+            raise OverflowError("table is too large: its differences overflow float64. Scale it down.")
         # What table[0] was added for is lost to rounding, which counts as a bend too.
         if len(bent) and bent.max() > SLIP * np.abs(table).max():
             k = int(bent.argmax()) + 1

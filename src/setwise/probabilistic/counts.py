@@ -50,7 +50,7 @@ class Bags:
         regions = [term for term in bound_loss.terms if isinstance(term, RegionCounts)]
         if len(mistakes) + len(regions) < len(bound_loss.terms) or len(regions) > 1:
             raise Refusal(
-                f"{name} refuses {bound_loss!r}: these labelings are no ranges of numbers of positives. "
+                f"{name} refuses {bound_loss!r}: these labelings are not ranges of numbers of positives. "
                 "Use CountRange.",
                 WEAK_LOSSES,
             )

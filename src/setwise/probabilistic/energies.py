@@ -211,7 +211,7 @@ class Energies(Batch):
 def as_terms(terms: Any) -> Terms:
     """Check base functions of one set, one or more."""
     if isinstance(terms, BaseFunction) or not isinstance(terms, Iterable):
-        raise TypeError(f"terms must be lists of base functions, as [Cut.grid(5, 5)]; got {shown(terms)}.")
+        raise TypeError(f"terms must be lists of base functions, such as [Cut.grid(5, 5)]; got {shown(terms)}.")
     found = tuple(as_kind(one, "terms", BaseFunction, "Cut.grid(5, 5)") for one in terms)
     if not found:
         raise ValueError("terms must hold a base function or more; got none.")

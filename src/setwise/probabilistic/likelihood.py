@@ -26,7 +26,7 @@ def check_known(batch: Known) -> Known:
     """The batch, whose labels must be known, or whose target must be given."""
     if batch.known is not None and not (isinstance(batch, Energies) and batch.given):
         raise Refusal(
-            f"The likelihood refuses labels that are not known, in {type(batch).__name__}: its target is a labeling. "
+            f"The likelihood refuses unknown labels, in {type(batch).__name__}: its target is a labeling. "
             "Use Energies.hidden, or leave them out.",
             LIKELIHOOD,
         )

@@ -84,7 +84,9 @@ class LogSupermodularDistribution:
 
     def __post_init__(self) -> None:
         if isinstance(self.terms, BaseFunction) or not isinstance(self.terms, Iterable):
-            raise TypeError(f"terms must be a list of base functions, as [Cut.grid(5, 5)]; got {shown(self.terms)}.")
+            raise TypeError(
+                f"terms must be a list of base functions, such as [Cut.grid(5, 5)]; got {shown(self.terms)}."
+            )
         terms = tuple(as_kind(one, "terms", BaseFunction, "Cut.grid(5, 5)") for one in self.terms)
         sizes = {one.total for one in terms}
         if len(sizes) != 1:

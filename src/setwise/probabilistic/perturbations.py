@@ -134,7 +134,7 @@ def perturbed_maxima(model: LogSupermodularDistribution, noise: ArrayLike) -> Ma
     as_kind(model, "model", LogSupermodularDistribution, EXAMPLE)
     rows = np.ascontiguousarray(as_reals(noise, "noise"))
     if rows.size and not np.abs(rows).max() <= LARGEST / model.total:
-        raise OverflowError(f"noise is too large, up to {np.abs(rows).max():.3g}: sums of it leave float64.")
+        raise OverflowError(f"noise is too large, up to {np.abs(rows).max():.3g}: sums of it overflow float64.")
     if rows.ndim != 2 or not len(rows) or rows.shape[1] != model.total:
         raise ValueError(f"noise must have shape (samples, {model.total}), one or more samples; got {rows.shape}.")
     zero = np.zeros(model.total)

@@ -150,7 +150,7 @@ def sample(
     count = size if chains is None else min(as_count(chains, "chains"), size)
     if model.table is None:
         raise Refusal(
-            f"sample refuses {model!r}: it draws from cuts and concave functions of the size alone.", DISTRIBUTIONS
+            f"sample refuses {model!r}: it draws only from cuts and concave functions of the size.", DISTRIBUTIONS
         )
     seed, coupling = seed_of(random_state), Coupling(model.cuts.graphs, model.total)
     coupling.place(model.scores, model.cuts.weights, np.diff(model.table) if model.table.any() else np.zeros(0))
@@ -172,8 +172,9 @@ def sample(
         sweeps = np.append(sweeps, map_units(draw, range(FIRST, count))).astype(np.int64)
     if (sweeps < 0).any():
         raise Refusal(
-            f"sample refuses {model!r}: its chains have not met within budget={budget} sweeps, for the labels hold on "
-            "to each other too much. Raise the budget, or use logistic.",
+            f"sample refuses {model!r}: its chains have not met within budget={budget} sweeps, because the labels are "
+            "coupled too strongly"
+            ". Raise the budget, or use logistic.",
             DISTRIBUTIONS,
         )
     return Samples(labels == 1, sweeps)

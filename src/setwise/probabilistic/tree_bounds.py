@@ -96,9 +96,7 @@ def tree_reweighted(model: LogSupermodularDistribution, max_iter: int = 500) -> 
     as_kind(model, "model", LogSupermodularDistribution, EXAMPLE)
     as_count(max_iter, "max_iter")
     if model.pairwise is None:
-        raise Refusal(
-            f"tree_reweighted refuses {model!r}: it knows cuts alone. Use l_field or logistic.", DISTRIBUTIONS
-        )
+        raise Refusal(f"tree_reweighted refuses {model!r}: it takes only cuts. Use l_field or logistic.", DISTRIBUTIONS)
     mixture = _Mixture(model)
     x = np.zeros(mixture.size)
     best = mixture.sums(x)[0]

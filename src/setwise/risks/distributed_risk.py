@@ -336,7 +336,7 @@ class DistributedRisk(Risk):
 
     Rows never leave their place, and are asked for twice for each plane: for their scores, and for the slope. Sets that
     lie whole in one place are evaluated there. Of the others, small ones send their scores; of large ones the places
-    send summaries of their scores, in a few rounds, until the value is known to within ``tol``
+    send summaries of their scores, in a few rounds, until the value is known only to within ``tol``
     (:mod:`setwise.core.surrogate`). All sums are taken in the order of the places, as a tree, so that the bits of a
     plane do not depend on who computes what.
 
@@ -393,8 +393,9 @@ class DistributedRisk(Risk):
         gathered = int(self.catalog.sizes[self.catalog.kinds == GATHERED].sum())
         if gathered > places.room:
             raise Refusal(
-                f"{gathered} rows of sets that span places are refused, for there is room for the scores of "
-                f"{places.room}: give more memory, or sort the rows by set, so that few sets span places.",
+                f"{gathered} rows of sets that span places are refused, because there is room only for the scores of "
+                f"{places.room}: give"
+                f" more memory, or sort the rows by set, so that few sets span places.",
                 PLACES_REFUSE,
             )
         plans = PlaceArguments([self.catalog.plan(k) for k in range(places.count)])

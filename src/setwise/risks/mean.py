@@ -78,10 +78,12 @@ class MeanRisk(Risk):
         self, features: Features, evaluator: Evaluator, weights: ArrayLike | None = None, n_jobs: int = 1
     ) -> None:
         if not isinstance(features, Features):
-            raise TypeError(f"features must be Features, as setwise.models.RowModel(X, offsets); got {features!r}.")
+            raise TypeError(
+                f"features must be Features, such as setwise.models.RowModel(X, offsets); got {features!r}."
+            )
         if not isinstance(evaluator, Evaluator):
             raise TypeError(
-                f"evaluator must be a surrogate bound to a batch, as surrogate.on(sets); got {evaluator!r}."
+                f"evaluator must be a surrogate bound to a batch, such as surrogate.on(sets); got {evaluator!r}."
             )
         batch = evaluator.batch
         self.features, self.evaluator, self.batch = features, evaluator, batch
@@ -265,9 +267,7 @@ class RiskWithPlanes(Risk):
 
     def __init__(self, inner: Risk) -> None:
         if not as_kind(inner, "inner", Risk, "MeanRisk(features, evaluator)").convex:
-            raise Refusal(
-                "RiskWithPlanes refuses a risk that is not convex: its planes do not lie below it.", NOT_CONVEX
-            )
+            raise Refusal("RiskWithPlanes refuses a risk that is not convex: its planes are not below it.", NOT_CONVEX)
         self.inner, self.size, self.n_parts = inner, inner.size, inner.n_parts
         self.lower, self.floors, self.planes = inner.lower, inner.floors, ()
         self._made: list[CuttingPlane] = []

@@ -152,7 +152,8 @@ class Overlap(FlipCosts):
     def check(self, batch: Batch) -> None:
         if not isinstance(batch, Boxes):
             raise Refusal(
-                f"{self!r} refuses {type(batch).__name__}: it costs windows of images, as Boxes.", WINDOW_COSTS
+                f"{self!r} refuses {type(batch).__name__}: it gives costs to windows of images, such as Boxes.",
+                WINDOW_COSTS,
             )
 
     def of(self, batch: Boxes, i: int, labels: Ints) -> Values:

@@ -92,7 +92,7 @@ def as_arrays(X: Any, axes: int, shape: str) -> list[Values]:
         if x.ndim != axes or x.size == 0:
             raise ValueError(f"X[{i}] must have shape {shape}, no axis of it empty; got shape {x.shape}.")
         if x.shape[-1] != found[0].shape[-1]:
-            raise ValueError(f"X[{i}] must have {found[0].shape[-1]} features, as X[0]; got {x.shape[-1]}.")
+            raise ValueError(f"X[{i}] must have {found[0].shape[-1]} features, like X[0]; got {x.shape[-1]}.")
     return found
 
 
@@ -142,7 +142,9 @@ def named(labels: Any) -> Ints | None:
     """The numbers that a labeling of one input holds, or None where it names no label."""
     found = np.asarray(labels)
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu" or found.min() < 0:
-        raise ValueError(f"labels must be whole numbers of shape (width,), as Solution.labels; got {shown(labels)}.")
+        raise ValueError(
+            f"labels must be whole numbers of shape (width,), such as Solution.labels; got {shown(labels)}."
+        )
     return found.astype(np.int64) - 1 if found.all() else None
 
 
@@ -195,7 +197,7 @@ class Candidates(LargeSpace):
         """The numbers of the candidates of one input that a labeling (m_i,) says are right."""
         found = np.asarray(labels)
         if found.ndim != 1 or found.dtype.kind not in "biu":
-            raise ValueError(f"labels must be truth values of shape (m,), as Solution.labels; got {shown(labels)}.")
+            raise ValueError(f"labels must be booleans of shape (m,), such as Solution.labels; got {shown(labels)}.")
         places: list[int] = np.flatnonzero(found).tolist()
         return places
 

@@ -52,7 +52,7 @@ class Assignments(Flips):
         if labels.min() < 0 or labels.max() >= columns:
             raise ValueError(f"{name} must hold columns 0..{columns - 1}; got {shown(labels.tolist())}.")
         if (np.diff(np.sort(labels, axis=1), axis=1) == 0).any():
-            raise ValueError(f"{name} must give each row a column of its own; got {shown(labels.tolist())}.")
+            raise ValueError(f"{name} must give each row its own column; got {shown(labels.tolist())}.")
 
     def indicators(self, labels: Ints) -> Values:
         out, ends = np.zeros(self.n_scores), self.score_offsets[1:] - 1
@@ -81,7 +81,7 @@ def check_shapes(shapes: Ints) -> None:
         if not 1 <= rows <= columns:
             raise ValueError(
                 f"shapes[{i}] must have one row or more, and a column for each of them; got {rows} x {columns}. "
-                "Exchange rows and columns, or add columns that stand for no partner."
+                "Swap rows and columns, or add columns that mean no partner."
             )
 
 
@@ -118,8 +118,9 @@ class Matchings(LargeSpace):
         for i, x in enumerate(arrays):
             if x.shape[0] > x.shape[1]:
                 raise ValueError(
-                    f"X[{i}] must have a column for each row, so n <= m; got {x.shape[0]} x {x.shape[1]}. Exchange "
-                    "rows and columns, or add columns that stand for no partner."
+                    f"X[{i}] must have a column for each row, so n <= m; got {x.shape[0]} x {x.shape[1]}. Swap rows "
+                    "and columns, or add columns that mean no partner"
+                    "."
                 )
         truths = as_labels_of(Y, [len(x) for x in arrays], "columns")
         offsets = offsets_of([x.shape[0] * x.shape[1] for x in arrays])

@@ -239,7 +239,7 @@ class _ByNetworks(RankedMaximizer):
             if not solution.exact:
                 raise Refusal(
                     f"ByNetworks refuses these scores: {type(inner.method).__name__} bounds the best labeling of a "
-                    "network, and does not find it. Use trees, or two labels with attracting edges.",
+                    "network, but does not find it. Use trees, or two labels with attracting edges.",
                     EXACT_SEARCHES,
                 )
             label = np.asarray(solution.labels, np.int64)

@@ -168,7 +168,9 @@ class Windows(LargeSpace):
         """The window (4,) that the labeling of one image names, as ``Solution.labels``; None where it names none."""
         found = as_array(labels, "labels")
         if found.shape != (4,):
-            raise ValueError(f"labels must be whole numbers of shape (4,), as Solution.labels; got {shown(labels)}.")
+            raise ValueError(
+                f"labels must be whole numbers of shape (4,), such as Solution.labels; got {shown(labels)}."
+            )
         return named(found)
 
     def best(self, batch: Any, scores: Values, limit: int, threshold: float = -np.inf) -> list[list[Scored]]:

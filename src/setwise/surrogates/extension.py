@@ -47,7 +47,9 @@ def is_extension(
     False
     """
     if not isinstance(surrogate, LovaszHinge | MarginRescaling | SlackRescaling | Ramp):
-        raise TypeError(f"surrogate must be a surrogate of a loss, as LovaszHinge('jaccard'); got {shown(surrogate)}.")
+        raise TypeError(
+            f"surrogate must be a surrogate of a loss, such as LovaszHinge('jaccard'); got {shown(surrogate)}."
+        )
     _check_labels(surrogate.loss, "is_extension")
     as_number(tolerance, "tolerance", low=0.0)
     if isinstance(y, int | np.integer) and not isinstance(y, bool):
@@ -111,7 +113,7 @@ def _check_labels(loss: Loss, name: str) -> None:
     """Raise Refusal for losses that do not read labels 0 and 1; ``name`` is the function that asks."""
     if loss.reads != "labels":
         raise Refusal(
-            f"{name} refuses {loss!r}: it evaluates a ranking or several classes, not a set of mistakes.",
+            f"{name} refuses {loss!r}: it reads a ranking or several classes, not a set of mistakes.",
             WHICH_SURROGATE,
         )
 

@@ -67,7 +67,7 @@ class LovaszHinge(Surrogate):
         if self.increasing is not None and not isinstance(self.increasing, bool | np.bool_):
             raise TypeError(f"increasing must be None, True or False; got {shown(self.increasing)}.")
         if self.loss.reads != "labels":
-            why = "it evaluates a ranking" if self.loss.reads == "scores" else "it evaluates more than two labels"
+            why = "it reads a ranking" if self.loss.reads == "scores" else "it is for more than two labels"
             raise Refusal(
                 f"LovaszHinge refuses {self.loss!r}: {why}, not a set of mistakes. Use surrogate='margin'.",
                 WHICH_SURROGATE,
@@ -90,7 +90,7 @@ class LovaszHinge(Surrogate):
                 )
             batch = batch.nodes
         if not isinstance(batch, Sets) or batch.known is not None or batch.totals is not None:
-            what = type(batch).__name__ if not isinstance(batch, Sets) else "sets that are not known in whole"
+            what = type(batch).__name__ if not isinstance(batch, Sets) else "sets with unknown labels"
             raise Refusal(
                 f"LovaszHinge refuses {what}: it sorts independent decisions. Use surrogate='margin'.", WHICH_SURROGATE
             )

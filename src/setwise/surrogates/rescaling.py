@@ -43,7 +43,7 @@ class Support(Evaluator):
     Raises
     ------
     TypeError : for anything but a maximizer, or a scale that is no number
-    ValueError : for a maximizer with slack rescaling, and a scale that is not above 0 or has another shape
+    ValueError : for a maximizer with slack rescaling, and a scale that is not above 0 or has a different shape
 
     Examples
     --------
@@ -191,10 +191,10 @@ class SlackRescaling(Surrogate):
         # A loss that is bound to another batch has labelings or a target of its own.
         if bound_loss.batch is not batch:
             ranks = isinstance(bound_loss.batch, Rankings)
-            why = "it ranks and makes no set of mistakes" if ranks else "the truth is none of the labelings it takes"
+            why = "it ranks, and has no set of mistakes" if ranks else "the truth is none of the labelings it takes"
             raise Refusal(f"SlackRescaling refuses {self.loss!r}: {why}. Use surrogate='margin'.", WHICH_SURROGATE)
         if batch.known is not None:
-            why = "labels that are not known: their scores would multiply the loss"
+            why = "unknown labels: their scores would multiply the loss"
             raise Refusal(f"SlackRescaling refuses {why}. Use surrogate='margin'.", WHICH_SURROGATE)
         return Slack((self.inference or Auto()).prepare(bound_loss, slack=True))
 

@@ -120,7 +120,8 @@ class Arguments:
         chosen: dict[str, Any] = {"zero_division": 1.0} if divides else {"empty": self.empty}
         if not is_dataclass(loss) or not choices.issuperset(chosen):
             raise Refusal(
-                f"empty={self.empty!r} is for losses that have this choice, as Jaccard; {loss!r} has its own cost of "
+                f"empty={self.empty!r} is for losses that have this choice, such as Jaccard; {loss!r} has its own "
+                "cost of "
                 "sets without positives. Leave empty out, or use empty='ignore'.",
                 ARGUMENTS,
             )
@@ -209,7 +210,7 @@ def in_unit(logits: torch.Tensor) -> bool:
 def warn_of_probabilities(what: str, level: int = 3) -> None:
     """Warn that what is given looks like probabilities, where it is taken for logits."""
     warnings.warn(
-        f"all that is given is in [0, 1], as probabilities are, and {what}.{MODES.see}", UserWarning, stacklevel=level
+        f"all given numbers are in [0, 1], like probabilities, and {what}.{MODES.see}", UserWarning, stacklevel=level
     )
 
 

@@ -149,7 +149,7 @@ def decide(
     images, channels, pixels = channels_of(as_scores(logits), arguments)
     if from_logits and in_unit(logits):
         # One level more, for the decorator.
-        warn_of_probabilities("decide takes it for logits: give from_logits=False for probabilities", 4)
+        warn_of_probabilities("decide reads them as logits: give from_logits=False for probabilities", 4)
     masks, chosen = overlapping or mode != "multiclass", arguments.channels(channels)
     task = _PixelTask(_loss(loss, arguments), as_number(tol, "tol", low=0.0), chosen, masks)
     flat = logits.detach().reshape(images, channels, pixels)
@@ -241,7 +241,7 @@ class Presence:
             return
         warnings.warn(
             f"in {self.odd:,} of {self.sets:,} set{'' if self.sets == 1 else 's'} no pixel has the class with a "
-            "probability of 0.5, but some pixel has it for certain if pixels are independent: prod(1 - q) is "
+            "probability of 0.5, but if pixels are independent, some pixel almost surely has it: prod(1 - q) is "
             f"{self.absent / self.odd:.2g} there on average. Where a class is absent more often than "
             "that, these decisions predict it where it is not: fit a MapRule on held-out maps "
             f"instead.{MAP_RULES.see}",

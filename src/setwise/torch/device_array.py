@@ -94,10 +94,10 @@ class DeviceArray(NDArrayOperatorsMixin):
         return DeviceArray(self.tensor.clone())
 
     def __bool__(self) -> bool:
-        raise TypeError("the truth value of a tensor of a device is not known on the host.")
+        raise TypeError("the truth value of a tensor on a device is unknown on the host.")
 
     def _on_host(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError("the numbers of a tensor of a device are not known on the host.")
+        raise TypeError("the numbers of a tensor on a device are unknown on the host.")
 
     __float__ = __array__ = __iter__ = _on_host
 
@@ -113,12 +113,12 @@ class DeviceArray(NDArrayOperatorsMixin):
         elif ufunc in _REAL and not bools:
             found = _REAL[ufunc](*map(Tensor.double, given))
         else:
-            raise TypeError(f"{ufunc.__name__} is not known for tensors of a device.")
+            raise TypeError(f"{ufunc.__name__} is not available for tensors on a device.")
         return DeviceArray(found) if out is None else _written(found, out)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function not in _FUNCTIONS:
-            raise TypeError(f"{function.__name__} is not known for tensors of a device.")
+            raise TypeError(f"{function.__name__} is not available for tensors on a device.")
         return _FUNCTIONS[function](self, *args, **kwargs)
 
     def as_tensor(self, value: Any) -> Tensor:

@@ -207,7 +207,8 @@ class SetMetric(WeightedModule):
         """Refuse what cannot be summed."""
         if not self.arguments.per_image and not self._of_counts:
             raise Refusal(
-                f"SetMetric refuses {self.loss!r} over a whole data set: it is no function of the counts of mistakes "
+                f"SetMetric refuses {self.loss!r} over a whole data set: it is not a function of the counts of "
+                "mistakes "
                 "in sets of any size, so its batches do not add up. Use per_image=True.",
                 FIGURE_TO_WATCH,
             )
@@ -289,7 +290,8 @@ class SetMetric(WeightedModule):
         if not self._sure and in_unit(preds):
             self._sure = True
             warn_of_probabilities(
-                "SetMetric decides at threshold=0: give threshold=0.5 for probabilities, or threshold=0.0 for logits"
+                "SetMetric predicts scores above threshold=0: give threshold=0.5 for probabilities, or threshold=0.0 "
+                "for logits"
             )
         if self.loss.reads == "scores" and not preds.is_floating_point():
             raise TypeError(f"preds must be logits for {self.loss!r}, which ranks them; got {preds.dtype}.")

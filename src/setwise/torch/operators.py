@@ -114,7 +114,7 @@ def form_of(number: int) -> Any:
     """The form of this number."""
     form = _BY_NUMBER.get(number)
     if form is None:
-        raise RuntimeError("a graph evaluates a loss of setwise that is no longer there: keep its module.")
+        raise RuntimeError("a graph evaluates a loss of setwise that no longer exists: keep its module.")
     return form
 
 
@@ -147,10 +147,7 @@ def totals_of(codes: Tensor) -> Tensor:
     return torch.from_numpy(count_codes(array_of(codes).reshape(-1), offsets))
 
 
-NO_SECOND = (
-    "a second derivative of a loss of setwise was asked for, and there is none: the losses have corners, at which it "
-    "does not exist. Leave out create_graph=True."
-)
+NO_SECOND = "a loss of setwise has no second derivative, because it has corners. Leave out create_graph=True."
 
 
 # Schemas are written out, since old versions of PyTorch cannot read all of these annotations.

@@ -55,7 +55,8 @@ class SurrogateForm(Form):
         if not seen.exact.all():
             gap = float((seen.upper - seen.values).max())
             warnings.warn(
-                f"{self.surrogate!r} is known to within {gap:.3g} here, and the gradient is that of its lower bound: "
+                f"{self.surrogate!r} is known only to within {gap:.3g} here, and the gradient is that of its lower "
+                "bound: "
                 f"these sets are too large for an exact search.{EXACT_OR_BOUNDED.see}",
                 stacklevel=2,
             )

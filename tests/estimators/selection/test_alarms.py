@@ -176,7 +176,7 @@ def test_limits_that_cannot_be_kept_or_do_not_fit_are_refused():
     X, y = cases(100, 0)
     with pytest.raises(TypeError, match="alarms must be a number; got 'x'"):
         FlooredThreshold(alarms="x")
-    with pytest.raises(ValueError, match="confidence is that of a limit of alarms; give alarms too"):
+    with pytest.raises(ValueError, match="confidence is for a limit of alarms; give alarms too"):
         BayesDecision(confidence=0.9)
     sure = FlooredThreshold(alarms=0.01, confidence=0.95)
     with pytest.raises(Refusal, match=r"0.01 with confidence 0.95 cannot be kept on 100 rows: .* bound of 0.02951\."):
@@ -184,7 +184,7 @@ def test_limits_that_cannot_be_kept_or_do_not_fit_are_refused():
     with pytest.raises(UnmetFloor, match="A share of alarms of at most 0.01 with confidence 0.95 is not met"):
         MeasureClassifier(LogisticRegression(), "f1", [sure]).fit(X, y)
     decision = BayesDecision(alarms=0.1)
-    with pytest.raises(Refusal, match=r"needs FlooredThreshold\(alarms=0.1\) beside it"):
+    with pytest.raises(Refusal, match=r"needs FlooredThreshold\(alarms=0.1\) in the list too"):
         MeasureClassifier(LogisticRegression(), RowCosts(fn="amount"), [decision]).fit(X, y)
     found = MeasureClassifier(LogisticRegression(), "f1", [FlooredThreshold(alarms=0.1), decision]).fit(X, y)
     assert "a limit of alarms is for costs that differ from row to row" in found.candidates_[1].refusal

@@ -141,7 +141,7 @@ def test_arrays_of_another_shape_are_refused(file):
     name = next(name for name in arrays if name.endswith("scores"))
     for odd in (np.zeros(119), np.zeros(120, np.float32), np.zeros((120, 1))):
         write_sealed(file, arrays | {name: odd})
-        with pytest.raises(ValueError, match="is no checkpoint of this fit: its weight .* has another shape"):
+        with pytest.raises(ValueError, match="is not a checkpoint of this fit: its weight .* has a different shape"):
             clone(MODEL).fit(X, Y, checkpoint=file, resume=True)
 
 

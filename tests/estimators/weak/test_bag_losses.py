@@ -325,11 +325,11 @@ def test_refusals():
     for method in ("slack", "lovasz", LovaszHinge):
         with pytest.raises(ValueError, match="The 'method' parameter of WeakSetClassifier"):
             fit(method)
-    with pytest.raises(Refusal, match="method must be a surrogate of a loss, as MarginRescaling"):
+    with pytest.raises(Refusal, match="method must be a surrogate of a loss, such as MarginRescaling"):
         fit(SurrogateStub())
-    with pytest.raises(Refusal, match="LovaszHinge refuses sets that are not known in whole"):
+    with pytest.raises(Refusal, match="LovaszHinge refuses sets with unknown labels"):
         fit(LovaszHinge(CountRange(1) + Hamming()))
-    with pytest.raises(Refusal, match="SlackRescaling refuses labels that are not known"):
+    with pytest.raises(Refusal, match="SlackRescaling refuses unknown labels"):
         fit(SlackRescaling(CountRange(1)))
     with pytest.raises(Refusal, match="method refuses AreaWeightedLoss.*it numbers all decisions in one order"):
         fit(MarginRescaling(AreaWeightedLoss("jaccard", np.ones(400))))
@@ -340,7 +340,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="PrecisionAtK.* fits sets of 11 decisions or more; got one of 10"):
         fit(MarginRescaling(PrecisionAtK(11)))
     shares = np.column_stack([counts, 10 - counts, np.zeros(40)]) / 10
-    with pytest.raises(ValueError, match="for 3 classes; got one of .*which says itself what is known of one class"):
+    with pytest.raises(ValueError, match="for 3 classes; got one of .*which itself says what is known of one class"):
         WeakSetClassifier(method=MarginRescaling(CountRange(1))).fit(X, groups=groups, proportions=shares)
 
 

@@ -82,7 +82,7 @@ def test_several_kinds_of_knowledge_of_one_bag_are_joined():
         ({"between": [1, 2, 3]}, "between must be"),
         ({"between": 1}, "between must be"),
         ({"between": {"a": (1, 2, 3)}}, r"between must be pairs \(low, high\)"),
-        ({"between": {"a": (1, 2), "b": (1, 2, 3)}}, "as many numbers for each bag"),
+        ({"between": {"a": (1, 2), "b": (1, 2, 3)}}, "equally many numbers for each bag"),
         ({"proportions": [0.5, 1.5, 0.5]}, r"shares in \[0, 1\]; bag 'b' has 1.5"),
         ({"proportions": -0.1}, r"shares in \[0, 1\]"),
         ({"proportions": np.inf}, "proportions must be finite"),

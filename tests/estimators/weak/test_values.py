@@ -73,7 +73,7 @@ def test_numbers_of_class_0_alone_are_those_of_class_1():
         ({"counts": {2: [NAN, NAN]}}, "nothing is known of any bag"),
         ({"proportions": (0.5, 0.25, 0.25)}, r"got shape \(3,\) \(write \[\[...\]\] if these are the"),
         ({"between": [1, 2, 3]}, r"between must be pairs \(low, high\)"),
-        ({"between": [None, (0, 3), (1, 2, 3), None, None, None]}, "as many numbers for each bag"),
+        ({"between": [None, (0, 3), (1, 2, 3), None, None, None]}, "equally many numbers for each bag"),
         ({"between": [None, 1, (0, 3), None, None, None]}, "between must hold numbers"),
         ({"counts": [[1], [[2], [3, 4]]]}, "counts must hold numbers, or flat sequences of them"),
         ({"counts": {0: np.ones((2, 2)), 1: [1, 4]}}, "counts must hold numbers"),

@@ -509,7 +509,7 @@ def test_predict_decides_for_a_loss_without_labels():
         np.testing.assert_array_equal(positive, log_odds > model.threshold_)
     with pytest.raises(ValueError, match="loss must be None for more than two classes"):
         WeakSetClassifier(loss="f1").fit(X, np.arange(len(X)) % 3)
-    with pytest.raises(ValueError, match="is refused: it evaluates an order of scores"):
+    with pytest.raises(ValueError, match="is refused: it reads the order of scores"):
         WeakSetClassifier(loss="auc").fit(X, groups=groups, counts=counts)
 
 

@@ -65,7 +65,8 @@ def _as_strategy(strategy: Any) -> Strategy:
         return strategy
     if not isinstance(strategy, str):
         raise TypeError(
-            f"strategies must hold names or strategies, as 'threshold' or SingleThreshold(); got {shown(strategy)}."
+            "strategies must hold names or strategies, such as 'threshold' or SingleThreshold(); got "
+            f"{shown(strategy)}."
         )
     if strategy not in STRATEGIES:
         raise ValueError(

@@ -88,7 +88,7 @@ class BayesDecision(Strategy):
                 "unflagged", 1.0 - as_number(self.alarms, "alarms", low=0.0, high=1.0, open_low=True), self.confidence
             )
         elif self.confidence is not None:
-            raise ValueError("confidence is that of a limit of alarms; give alarms too.")
+            raise ValueError("confidence is for a limit of alarms; give alarms too.")
 
     def refuses_data(self, task: Task) -> str | None:
         by_row = isinstance(task.loss, RowCosts) and task.loss.by_class is None

@@ -133,7 +133,7 @@ class KeptResponses:
         labels, scores = found.get("labels"), found.get("scores")
         fits = _is(labels, np.bool_, self._shape) and _is(scores, np.float64, self._shape)
         if not fits or not _is(found.get("probability"), np.bool_, ()):
-            raise ValueError(f"{self._kept.name} is no checkpoint of this fit: its {name} has another shape.")
+            raise ValueError(f"{self._kept.name} is not a checkpoint of this fit: its {name} has a different shape.")
         return Response(np.array(labels), np.array(scores), bool(found["probability"]))
 
     def put(self, name: str, response: Response) -> None:

@@ -102,7 +102,7 @@ class SelectionProblem:
         if not self.task.is_matrix and takes_matrices_alone(estimator):
             raise Refusal(
                 f"{type(estimator).__name__} refuses y of shape ({len(self.target)},): it is fitted to label matrices "
-                "(n, p). Pass a classifier of one label.",
+                "(n, p). Pass a classifier for one label.",
                 MEASURE_COST,
             )
         if not self.task.is_matrix or prefit or takes_matrices(estimator):
@@ -129,8 +129,9 @@ def problem_of(
     """
     if loss.reads != "labels":
         raise Refusal(
-            f"MeasureClassifier refuses {loss!r}: it judges {loss.reads}, not labels 0 and 1, and no threshold or "
-            "decision changes them. Use SetClassifier, or a loss of labels as 'f1'.",
+            f"MeasureClassifier refuses {loss!r}: it measures {loss.reads}, not labels 0 and 1, so a threshold or "
+            "decision cannot change it"
+            ". Use SetClassifier, or a loss of labels such as 'f1'.",
             MEASURE_COST,
         )
     if y is None:

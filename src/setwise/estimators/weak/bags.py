@@ -200,7 +200,7 @@ def _evened(found: list[Any], name: str, wide: bool) -> list[Any]:
     """The values with as many None for one that is missing as the others have numbers, two if ``wide`` and all are."""
     widths = {_width(one, name) for one in found} - {0}
     if len(widths) > 1:
-        raise ValueError(f"{name} must have as many numbers for each bag; got {sorted(widths)} of them.")
+        raise ValueError(f"{name} must have equally many numbers for each bag; got {sorted(widths)} of them.")
     gaps = [np.ndim(one) == 0 and is_missing(one) for one in found]
     width = widths.pop() if widths else 2 if wide and all(gaps) else 0
     blank = [None] * width if width else None
@@ -233,7 +233,7 @@ def _numbers(values: Any, name: str) -> Values:
             raise TypeError
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
-            f"{name} must hold numbers, and None or NaN for what is not known; got {shown(values)}."
+            f"{name} must hold numbers, and None or NaN for unknown values; got {shown(values)}."
         ) from None
     numbers = array.astype(np.float64)
     if np.isinf(numbers).any():
@@ -294,7 +294,7 @@ class Ranges:
         """The number of columns of the values of several classes, or None if there are none."""
         widths = {one.shape[1] for name, one in self.values.items() if name != "between" and one.ndim == 2}
         if len(widths) > 1:
-            raise ValueError(f"counts and proportions must have as many columns; got {sorted(widths)}.")
+            raise ValueError(f"counts and proportions must have equally many columns; got {sorted(widths)}.")
         return widths.pop() if widths else None
 
     @property

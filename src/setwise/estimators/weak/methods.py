@@ -193,7 +193,8 @@ def loss_of(surrogate: Surrogate) -> Loss:
     loss = getattr(surrogate, "loss", None)
     if not isinstance(loss, Loss):
         raise Refusal(
-            f"method must be a surrogate of a loss, as MarginRescaling('f1'); got {shown(surrogate)}.", BAGS_AS_A_WHOLE
+            f"method must be a surrogate of a loss, such as MarginRescaling('f1'); got {shown(surrogate)}.",
+            BAGS_AS_A_WHOLE,
         )
     return loss
 
@@ -210,8 +211,8 @@ def check(surrogate: Surrogate, knowledge: Knowledge, n: int, classes: int) -> N
         return
     if classes > 2:
         raise ValueError(
-            f"method must be a surrogate of a loss of known labels, as 'f1', for {classes} classes; got one of "
-            f"{loss!r}, which says itself what is known of one class."
+            f"method must be a surrogate of a loss of known labels, such as 'f1', for {classes} classes; got one of "
+            f"{loss!r}, which itself says what is known of one class."
         )
     if len(knowledge.order) < n:
         raise ValueError(

@@ -265,7 +265,7 @@ class FeatureScaling:
         mean = np.zeros(X.shape[1]) if issparse(X) else np.asarray(scaler.mean_)
         scale = np.asarray(scaler.scale_)
         if not (np.isfinite(mean).all() and np.isfinite(scale).all()):
-            raise OverflowError("X is too large: the variance of a feature leaves float64; scale X down.")
+            raise OverflowError("X is too large: the variance of a feature overflows float64; scale X down.")
         return cls(mean, scale)
 
     def inside(self, X: Any) -> Any:

@@ -416,8 +416,9 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
             return share_right(self.predict(X) == self.classes_[codes], codes >= 0, sample_weight)
         if sample_weight is not None:
             raise ValueError(
-                "sample_weight must be None where score is given no known label in y: it weighs rows with known "
-                "labels, and the log-likelihood is that of whole bags."
+                "sample_weight must be None where score is given no known label in y: it weights rows with known "
+                "labels, but the log-likelihood is that of whole bags"
+                "."
             )
         return mean_log_likelihood(bags, ranges, scores)
 

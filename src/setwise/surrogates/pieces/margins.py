@@ -206,7 +206,7 @@ class CountSearchInPieces(PiecedEvaluator):
         largest = float(np.maximum(np.abs(whole.least[some]), np.abs(whole.most[some])).max())
         if not largest <= LARGEST / (self.negatives + self.positives):
             raise OverflowError(
-                f"scores are too large, up to {largest:.3g}: their sums leave float64. Scale them down."
+                f"scores are too large, up to {largest:.3g}: their sums overflow float64. Scale them down."
             )
         return whole
 

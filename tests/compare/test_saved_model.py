@@ -337,8 +337,8 @@ def test_without_skops_one_sentence_says_how_to_install_it(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.splitlines() == [
-        "to read m.skops install skops: pip install '.[compare]'.",
-        "to save a model install skops: pip install '.[compare]'.",
+        "to read m.skops install skops: pip install 'setwise[compare]'.",
+        "to save a model install skops: pip install 'setwise[compare]'.",
     ]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture(scope="package")
 def client():
-    distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
+    distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as found,

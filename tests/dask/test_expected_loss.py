@@ -6,7 +6,7 @@ import pytest
 from setwise.core.exceptions import Refusal
 from setwise.decisions import expected_loss, least_expected_loss
 
-pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
+pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
 
 import dask.array as da
 import dask.dataframe as dd

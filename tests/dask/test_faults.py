@@ -11,7 +11,7 @@ import pytest
 
 from rounds import rounds
 
-distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
+distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
 
 import dask.array as da  # noqa: E402
 

@@ -7,7 +7,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 from setwise.core.batch import Sets
 from setwise.losses import Jaccard, MeanOverClasses, as_loss
 
-distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
+distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
 
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold
 
-pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
+pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
 
 import dask.array as da
 import dask.dataframe as dd
@@ -82,7 +82,7 @@ def test_what_does_not_fit_is_refused(client):
         MeasureClassifier(base).fit(spread(X[TEST]), spread(Y[TEST] == "a"))
     with pytest.raises(Refusal, match="not a function of"):
         MeasureClassifier(base, "auc").fit(spread(X[TEST]), spread(Y[TEST]))
-    with pytest.raises(ValueError, match="as many partitions"):
+    with pytest.raises(ValueError, match="same number of partitions"):
         MeasureClassifier(base).fit(dd.from_pandas(pd.DataFrame(X), npartitions=2), spread(Y[TEST]))
     model = MeasureClassifier(base, client=client).fit(spread(X[TEST]), spread(Y[TEST]))
     again = pickle.loads(pickle.dumps(model))

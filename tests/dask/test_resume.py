@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
+distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
 
 import dask.array as da  # noqa: E402
 

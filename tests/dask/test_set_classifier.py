@@ -13,7 +13,7 @@ import setwise
 from setwise.core.exceptions import Refusal
 from setwise.risks import distributed_risk
 
-distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
+distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
 
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
@@ -224,7 +224,7 @@ def test_models_are_stored_without_their_client(client):
         (spread(X), spread(0 * Y), ValueError, "y must have two labels; got 1"),
         (spread(X), spread(np.arange(400) % 3), ValueError, "y must have two labels; got 3"),
         (spread(X * np.nan), spread(Y), ValueError, "X must be finite; got NaN or inf"),
-        (spread(X), [delayed(Y)], ValueError, "as many partitions"),
+        (spread(X), [delayed(Y)], ValueError, "same number of partitions"),
         (delayed(X), delayed(Y), TypeError, r"a single one: put it into a list, \[X\]"),
         (
             spread(X)[spread(X)[:, 0] > 0],
@@ -300,4 +300,4 @@ def test_setwise_does_not_import_dask_and_says_how_to_install_it():
         "try:\n    import setwise.dask\nexcept ImportError as error:\n    print(error)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout == "setwise.dask needs dask and distributed: pip install '.[dask]'.\n"
+    assert found.stdout == "setwise.dask needs dask and distributed: pip install 'setwise[dask]'.\n"

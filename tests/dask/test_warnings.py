@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
+pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
 
 import dask.array as da
 from sklearn.exceptions import ConvergenceWarning

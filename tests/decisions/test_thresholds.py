@@ -257,5 +257,5 @@ def test_weights_that_do_not_fit_are_refused():
     for loss in (EarlyDetection(), lambda y, guess: 1.0):
         with pytest.raises(Refusal, match="refuses weights of rows: it is neither a function of counts nor a sum over"):
             best_threshold(y, scored, loss, sample_weight=np.ones(3))
-    with pytest.raises(Refusal, match=r"best_threshold refuses RocArea\(\): it evaluates an order of scores"):
+    with pytest.raises(Refusal, match=r"best_threshold refuses RocArea\(\): it reads the order of scores"):
         best_threshold(y, scored, RocArea(), sample_weight=np.ones(3))

@@ -509,7 +509,7 @@ def test_setwise_does_not_import_pyarrow_and_says_how_to_install_it(path):
         f"try:\n    setwise.FileClassifier().fit({path!r}, 'y')\nexcept ValueError as error:\n    print(error)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "to read rows.parquet install pyarrow: pip install '.[compare]'." in found.stdout
+    assert "to read rows.parquet install pyarrow: pip install 'setwise[compare]'." in found.stdout
 
 
 MEASURED = """

@@ -175,5 +175,5 @@ def test_a_graph_without_edges_or_image():
 
 def test_superpixels_without_scikit_image_say_what_is_missing(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "skimage.segmentation", None)
-    with pytest.raises(ImportError, match=r"pip install '\.\[image\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'setwise\[image\]'"):
         from_image(IMAGE, "slic")

@@ -348,7 +348,7 @@ def _in_two(problem: Problem, first: Ints, labels: Sequence[Ints], sizes: dict[i
             numbers = (one * sizes[j] + two).astype(np.float64)
             if len(np.unique(numbers)) == len(first) and any(takes_turns(value_counts(numbers, y)) for y in labels):
                 words = f"Columns {names[i]!r} and {names[j]!r} number the rows and give the label away: {LIKE_NEXT}."
-                advice = f"If they are no features, leave them out: --drop {quote(names[i])} --drop {quote(names[j])}."
+                advice = f"If they are not features, leave them out: --drop {quote(names[i])} --drop {quote(names[j])}."
                 found.append(Finding("label", (names[i], names[j]), len(first), "none", f"{words} {advice}"))
     return found
 

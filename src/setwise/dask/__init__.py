@@ -7,7 +7,7 @@ except ModuleNotFoundError as error:
     # Of a Dask that is there, but broken, the error itself says more.
     if error.name not in ("dask", "distributed"):
         raise
-    raise ImportError("setwise.dask needs dask and distributed: pip install '.[dask]'.") from None
+    raise ImportError("setwise.dask needs dask and distributed: pip install 'setwise[dask]'.") from None
 
 from setwise.dask.estimators import MeasureClassifier, SetClassifier
 from setwise.dask.losses import least_expected_loss, mean_loss

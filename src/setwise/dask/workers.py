@@ -316,7 +316,7 @@ def _placed(client: Client, given: dict[str, Any], read: Read, local: str, persi
     sizes = {name: len(each) for name, each in parts.items()}
     first, *others = given
     if len(set(sizes.values())) > 1:
-        raise ValueError(f"{first}, y and groups must have equally many partitions; got {sizes}.")
+        raise ValueError(f"{first}, y and groups must have the same number of partitions; got {sizes}.")
     wrapped = [delayed(read)(part) for part in parts[first]]
     held = client.compute(wrapped) if persist else None
     columns = {name: client.compute([delayed(as_column)(part, name) for part in parts[name]]) for name in others}
@@ -344,7 +344,9 @@ def aligned(client: Client, given: dict[str, Any], persist: bool = True) -> dict
     for name, each in arrays.items():
         column = _sized(client, each, persist)
         if column.shape[0] != X.shape[0]:
-            raise ValueError(f"{first} and {name} must have equally many rows; got {X.shape[0]} and {column.shape[0]}.")
+            raise ValueError(
+                f"{first} and {name} must have the same number of rows; got {X.shape[0]} and {column.shape[0]}."
+            )
         arrays[name] = column.rechunk({0: X.chunks[0]})
     return given | {first: X} | arrays
 

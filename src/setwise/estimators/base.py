@@ -237,7 +237,7 @@ def with_costs(loss: Loss, X: Any, costs: Mapping[str, Any], method: str, told: 
         try:
             if known:
                 how = f"was given to fit as {known[0]}_cost" if known[0] in told else "has the costs of the rows of fit"
-                raise ValueError(f"{known[0]} {how}, and {method} is about other rows.")
+                raise ValueError(f"{known[0]} {how}, but {method} gets other rows.")
             return loss.read(X, **given)
         except ValueError as error:
             hint = ", or ask for single_threshold=True" if method == "predict" else ""

@@ -47,7 +47,7 @@ def from_image(
         value, or finite floats, which are used as they are. 1, 3 or 4 rows of more than 4 pixels with more than 4
         channels are taken for (c, H, W), the order of PyTorch, and refused, unless ``segments`` is a map that fits
     segments : None for pixels; ``"felzenszwalb"`` or ``"slic"`` for superpixels by scikit-image, which the extra
-        ``image`` brings (``pip install '.[image]'``); or a map (H, W) or (H, W, 1) of whole numbers,
+        ``image`` brings (``pip install 'setwise[image]'``); or a map (H, W) or (H, W, 1) of whole numbers,
         where the pixels of one number are a superpixel
     node_features : groups of features, of ``"color"``, ``"texture"``, ``"position"`` and ``"filters"``
         (:data:`setwise.graphs.NODE_FEATURES`); all by default, 9 c + 16 numbers
@@ -158,7 +158,7 @@ def _superpixels(pixels: Values, method: str, size: int) -> NDArray[Any]:
     try:
         from skimage.segmentation import felzenszwalb, slic
     except ImportError:
-        raise ImportError("superpixels need scikit-image: pip install '.[image]'.") from None
+        raise ImportError("superpixels need scikit-image: pip install 'setwise[image]'.") from None
     if method == "felzenszwalb":
         return np.asarray(felzenszwalb(pixels, scale=200.0, sigma=0.01, min_size=size, channel_axis=-1))
     H, W, c = pixels.shape

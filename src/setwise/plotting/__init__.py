@@ -6,7 +6,7 @@
 try:
     import matplotlib  # noqa: F401
 except ImportError:
-    raise ImportError("setwise.plotting needs matplotlib: pip install '.[compare]'.") from None
+    raise ImportError("setwise.plotting needs matplotlib: pip install 'setwise[compare]'.") from None
 
 from setwise.plotting.candidates import CandidatesDisplay, ThresholdDisplay
 from setwise.plotting.curves import cross_table, curves, gap_curves

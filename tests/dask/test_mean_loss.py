@@ -90,7 +90,7 @@ def test_one_class_only(client):
             "f1",
             {},
             ValueError,
-            "predictions and y must have equally many rows",
+            "predictions and y must have the same number of rows",
         ),
         (spread(Y), spread(S), "f1", {}, ValueError, "y and predictions must hold two labels"),
         (spread(Y), spread(GUESS), "f1", {"pos_label": 2}, ValueError, "of which one is pos_label=2; got"),
@@ -105,7 +105,7 @@ def test_one_class_only(client):
             "f1",
             {},
             ValueError,
-            "predictions and y must have equally many rows in each",
+            "predictions and y must have the same number of rows in each",
         ),
         (spread(Y), spread(S * np.nan), "auc", {}, ValueError, "predictions must be finite"),
         (spread(Y), spread(S.astype(str)), "auc", {}, ValueError, "predictions must be scores"),
@@ -123,7 +123,7 @@ def test_groups_of_another_length_are_refused(client, ids, loss):
     guess = S if loss == "auc" else GUESS
     with pytest.raises(ValueError, match=f"must have one id for each row, {N} in a place; got {len(ids)}"):
         mean_loss([delayed(Y)], [delayed(guess)], loss, [delayed(ids)])
-    with pytest.raises(ValueError, match="predictions and groups must have equally many rows"):
+    with pytest.raises(ValueError, match="predictions and groups must have the same number of rows"):
         mean_loss(spread(Y), spread(guess), loss, da.from_array(ids))
 
 

@@ -220,7 +220,7 @@ def test_models_are_stored_without_their_client(client):
     [
         (X, Y, TypeError, "X must be a Dask array or dataframe, or a list of delayed objects; got ndarray"),
         (spread(X), Y, TypeError, "y must be a Dask array"),
-        (spread(X), spread(Y[:-1], (399,)), ValueError, "X and y must have equally many rows; got 400 and 399"),
+        (spread(X), spread(Y[:-1], (399,)), ValueError, "X and y must have the same number of rows; got 400 and 399"),
         (spread(X), spread(0 * Y), ValueError, "y must have two labels; got 1"),
         (spread(X), spread(np.arange(400) % 3), ValueError, "y must have two labels; got 3"),
         (spread(X * np.nan), spread(Y), ValueError, "X must be finite; got NaN or inf"),
@@ -230,7 +230,7 @@ def test_models_are_stored_without_their_client(client):
             spread(X)[spread(X)[:, 0] > 0],
             spread(Y)[spread(X)[:, 0] > 1],
             ValueError,
-            f"X and y must have equally many rows; got {(X[:, 0] > 0).sum()} and {(X[:, 0] > 1).sum()}",
+            f"X and y must have the same number of rows; got {(X[:, 0] > 0).sum()} and {(X[:, 0] > 1).sum()}",
         ),
         (spread(X[:, 0]), spread(Y), ValueError, "X must have shape"),
         (spread(X), spread(np.where(Y == 1, 1.0, np.nan)), ValueError, "y must be finite"),

@@ -628,10 +628,10 @@ def test_linear_models_take_costs_by_argument_and_by_routing(kind):
         -2.0 * ((asked.predict(X) == 0) & (y == 1)).mean()
     )
     for given, missing in (({}, "fp"), ({"fn_cost": amount}, "fp"), ({"fp_cost": 5.0}, "fn")):
-        with pytest.raises(ValueError, match=f"{missing} was given to fit as {missing}_cost, and score is about other"):
+        with pytest.raises(ValueError, match=f"{missing} was given to fit as {missing}_cost, but score gets other"):
             asked.score(X, y, **given)
     given = linear(RowCosts(fp=5.0, fn=amount)).fit(X, y)
-    with pytest.raises(ValueError, match="fn has the costs of the rows of fit, and score is about other rows"):
+    with pytest.raises(ValueError, match="fn has the costs of the rows of fit, but score gets other rows"):
         given.score(X, y)
     assert given.score(X, y, fn_cost=amount) == named.score(X, y)
     # Costs of another fit are forgotten.

@@ -146,7 +146,8 @@ def mean_loss(
         for size, other in zip(found.places.tell(len, found.X), found.places.tell(len, found.y), strict=True):
             if size != other:
                 raise ValueError(
-                    f"predictions and y must have the same number of rows in each partition; got {size} and {other} in one."
+                    "predictions and y must have the same number of rows in each partition; "
+                    f"got {size} and {other} in one."
                 )
         parts = found.places.tell(np.unique, found.y)
         if bound.reads == "labels":

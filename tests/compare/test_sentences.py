@@ -14,6 +14,7 @@ from setwise.compare.problem import Finding, Origin
 from setwise.compare.report import section
 from setwise.compare.sentences import (
     WAYS,
+    better,
     comparison,
     details,
     figures,
@@ -94,6 +95,25 @@ def test_a_threshold_that_gains_is_moved_and_its_gain_is_shown():
     gain, differences, sentence = comparison(found)
     assert (gain.mean, *differences) == pytest.approx([0.1] * 4)
     assert sentence == "That is .100 better than at 0.5 in every fold."
+
+
+def test_an_alternative_that_is_ahead_but_not_clearly_is_on_the_first_screen():
+    for other, shown in (((0.45, 0.4, 0.47), True), ((0.4, 0.41, 0.39), False), ((0.3, 0.7, 0.48), False)):
+        found = made_up(other=other, chosen=REFERENCE, winner=STAYED)
+        gain = found.paired(found.reference.outer, found.row(OTHER).outer)
+        said = f"Ahead, but not clearly: boosted trees with a tuned threshold, {better(gain)}."
+        assert (said in figures(found)) == (said in " ".join(section(found).split())) == shown
+    assert not any(line.startswith("Ahead") for line in figures(made_up()))
+
+
+def test_in_a_small_table_the_best_alternative_stays():
+    rows = (*made_up().rows[:2], *(replace(row, loss=0.4 - 0.01 * k) for k, row in enumerate(many()[2:6])))
+    found = made_up(chosen=REFERENCE, winner=STAYED)
+    found = replace(found, rows=tuple(replace(row, base="linear") for row in rows))
+    title = WAYS[found.best_other.strategy].title
+    lines = [line for line in table(found, 7).splitlines() if line]
+    assert any(line.startswith(title) for line in lines)
+    assert len(lines) == 1 + 4
 
 
 def test_nothing_else_may_have_been_tried():

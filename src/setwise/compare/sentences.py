@@ -250,7 +250,7 @@ def figures(found: Answer) -> list[str]:
     ids = (found.problem.origin or Origin()).ids
     keep = f" --keep {quote(','.join(ids))}" if ids else ""
     told = [f"Saved in {found.saved}. Next: setwise predict {found.saved} new.csv{keep} --out labels.csv"]
-    told = [*(told if found.saved else []), *on_test_file(found)[:1], *on_other_rows(found), *paid]
+    told = [*ahead(found), *(told if found.saved else []), *on_test_file(found)[:1], *on_other_rows(found), *paid]
     if found.floored is not None:
         told += [*expected(found, found.floored), *price(found, found.floored)]
     elif rows is not None and not paid:
@@ -294,6 +294,16 @@ def amount(gain: float) -> str:
     if abs(gain) < 5e-4:
         return "no better"
     return f"{figure(abs(gain))} {'better' if gain > 0 else 'worse'}"
+
+
+def ahead(found: Answer) -> list[str]:
+    """The best alternative, where the bar compares something else and it is ahead by more than the error."""
+    other = found.best_other
+    if found.changes or other is None or not found.stands or not moves(found):
+        return []
+    gain = found.paired(found.reference.outer, other.outer)
+    known = gain.mean > gain.error and gain.interval()[0] <= 0.0
+    return [f"Ahead, but not clearly: {way(other.key)}, {better(gain)}."] if known else []
 
 
 def in_money(found: Answer) -> list[str]:
@@ -380,13 +390,16 @@ def _positive_where(found: Answer) -> str:
 def table(found: Answer, most: int | None = None) -> str:
     """The mean of the measure on the outer folds ± its standard error, for all strategies and base models.
 
-    Below the tuned threshold stand its recall and its precision out of fold. Of more than ``most`` lines only those of
-    the recommendation, the reference and 0.5 are left.
+    Below the tuned threshold stand its recall and its precision out of fold. Of more than ``most`` lines those of the
+    recommendation, the reference, 0.5 and the best alternative are left before others.
     """
     bases, ways = ways_by_strategy(found)
     reached = [found.curves[base].tuned if base in found.curves else None for base in bases]
-    if most is not None and len(ways) + 3 > most:
-        ways = {name: ways[name] for name in ways if name in (found.winner.key[1], found.reference.strategy, PLAIN[1])}
+    if most is not None:
+        other = found.best_other
+        first = [found.winner.key[1], found.reference.strategy, PLAIN[1], *([other.strategy] if other else [])]
+        kept = list(dict.fromkeys(name for name in (*first, *ways) if name in ways))
+        ways = {name: ways[name] for name in ways if name in kept[: max(most - 3, 3)]}
     lines = list[tuple[str, list[str], list[bool]]]()
     for name, rows in ways.items():
         marks = [(base, name) == found.winner.key for base in bases]

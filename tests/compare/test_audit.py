@@ -552,21 +552,23 @@ def test_numbers_of_nines_far_from_the_others_are_said(value):
     assert audited(table(X, y)).findings == ()
 
 
-def test_a_text_that_tells_the_label_is_left_out_with_all_its_words(tmp_path):
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [(0, "has words that are the label in other words."), (3, "alone tells the label of 99.0 % of rows.")],
+)
+def test_a_text_that_tells_the_label_is_left_out_with_all_its_words(wrong, says, tmp_path):
     rng = np.random.default_rng(2)
     words = ["alpha", "beta", "gamma", "delta", "apple", "river", "stone", "cloud", "green", "table", "chair", "window"]
     y, lines = rng.integers(0, 2, 300), ["x,note,y"]
     for i in range(300):
-        told = "has left us on" if y[i] else "is still with the"
+        told = "has left us on" if y[i] != (i < wrong) else "is still with the"
         lines.append(f"{rng.normal():.6f},customer {told} {' '.join(rng.choice(words, 4))},{y[i]}")
     path = tmp_path / "t.csv"
     path.write_text("\n".join(lines) + "\n")
     found = audited(read(str(path), {"target": "y"}))
     assert [column.name for column in found.columns] == ["x"]
     (said,) = found.findings
-    assert said.sentence.startswith(
-        "Column 'note' has words that are the label in other words. It is left out (--keep-"
-    )
+    assert said.sentence.startswith(f"Column 'note' {says} It is left out (--keep-")
     assert "drop=['note']" in found.code[1]
     kept = audited(read(str(path), {"target": "y"}), ["note"])
     assert len(kept.columns) > 10
@@ -661,7 +663,7 @@ def test_numbers_that_start_again_and_two_that_number_rows_together_are_said():
     names = [*columns, Number("page"), Number("line")]
     (said,) = audited(table(pages, y, names)).findings
     assert (said.columns, said.action) == (("page", "line"), "none")
-    assert said.sentence.endswith("If they are no features, leave them out: --drop page --drop line.")
+    assert said.sentence.endswith("If they are not features, leave them out: --drop page --drop line.")
     assert audited(table(pages, rng.permutation(y), names)).findings == ()
 
 

@@ -305,12 +305,17 @@ def _telling(problem: Problem, blocks: Ints | None, costs: Sequence[str]) -> lis
     texts = {words[name] for one in found for name in one.columns if name in words}
     found = [one for one in found if words.get(one.columns[0]) not in texts]
     found += [_of(text, "label", n, "has words that are the label in other words.") for text in sorted(texts)]
-    shares = {name: share for name, share in shares.items() if words.get(name) not in texts}
+    # The words of a text are one column, told by the best of them.
+    whole = dict[str, tuple[float, int]]()
+    for name, each_share in shares.items():
+        if (source := words.get(name, name)) not in texts:
+            whole[source] = min(whole.get(source, each_share), each_share)
+    shares = whole
     ranked = sorted(share for share, _ in shares.values())
     lone = [name for name, (share, _) in shares.items() if share <= LONE]
     alone = ranked[len(lone) : len(lone) + 1] >= [NOTHING]
     if alone and len(lone) > 1:
-        cells = problem.X[first][:, [problem.features.index(name) for name in lone]].T
+        cells = problem.X[first][:, [problem.features.index(one) for one in lone if one in problem.features]].T
         if any(_together(cells, y) for y in labels):
             others = {name: some([one for one in lone if one != name]) for name in lone}
             found += [_of(name, "label", n, f"tells the label together with {others[name]}.") for name in lone]

@@ -176,7 +176,12 @@ def verdict(found: Answer) -> str:
         return f"{stay}, but {'predict no positive' if winner.threshold > 0 else 'predict every row positive'}."
     if moves(found):
         return f"{stay}, but move its threshold to {threshold_text(winner.threshold)}."
-    return f"{stay}. Nothing {'else was tried' if found.best_other is None else 'we tried is clearly better'}."
+    return f"{stay}. Nothing {'we tried is clearly better' if others(found) else 'else was tried'}."
+
+
+def others(found: Answer) -> bool:
+    """Whether anything but the reference and 0.5 was tried."""
+    return any(row.usable and row.key != PLAIN for row in found.rows[1:])
 
 
 def moves(found: Answer) -> bool:
@@ -212,6 +217,10 @@ def comparison(found: Answer) -> tuple[PairedDifference, Values, str] | None:
     return gain, before - after, f"{what} is {better(gain, than)}."
 
 
+PERFECT = 0.01
+"""Up to so many mistakes, as a share of the rarer label, are suspicious of a leak."""
+
+
 def warnings(found: Answer) -> list[str]:
     """What matters for trust in the answer, a short sentence each; the details have it in full."""
     notes, kinds = [*found.problem.notes, *found.notes], dict[tuple[str, str], list[str]]()
@@ -224,6 +233,9 @@ def warnings(found: Answer) -> list[str]:
     asked = [note.rstrip(".") for note in notes if " write " in note]
     said += [f"{len(asked)} columns may mean something else. {asked[0]}" if asked[1:] else asked[0]] if asked else []
     said += [] if found.floored is None else floor_warnings(found, found.floored)
+    held = cells(found)
+    if held is not None and held[1:3].sum() <= PERFECT * min(held[[0, 2]].sum(), held[[1, 3]].sum()):
+        said.append("Hardly a mistake out of fold. Check that no column is known only after the label")
     # What stands in lines that were not read is not in the figures.
     further = [note for note in notes if "Left out to " in note or " lines of " in note]
     further += [*dates(found), *([] if found.repeated else [NOT_REPEATED]), *found.test_differs[:1]]
@@ -250,7 +262,14 @@ def figures(found: Answer) -> list[str]:
     ids = (found.problem.origin or Origin()).ids
     keep = f" --keep {quote(','.join(ids))}" if ids else ""
     told = [f"Saved in {found.saved}. Next: setwise predict {found.saved} new.csv{keep} --out labels.csv"]
-    told = [*ahead(found), *(told if found.saved else []), *on_test_file(found)[:1], *on_other_rows(found), *paid]
+    told = [
+        *ahead(found),
+        *power(found),
+        *(told if found.saved else []),
+        *on_test_file(found)[:1],
+        *on_other_rows(found),
+    ]
+    told += paid
     if found.floored is not None:
         told += [*expected(found, found.floored), *price(found, found.floored)]
     elif rows is not None and not paid:
@@ -349,11 +368,19 @@ def how_sure(found: Answer) -> list[str]:
         sentences.append(f"This choice is {better(found.gain, f' than {reference}')}.")
     if not found.changes and (other := found.best_other) is not None:
         gain = found.paired(found.reference.outer, other.outer)
-        # Folds that choose the reference show nothing of what could be seen, so the wider interval tells it.
-        wide = max(high - low for low, high in (found.gain.interval(), gain.interval()))
-        sentences.append(f"The best alternative on the training rows, {way(other.key)}, is {better(gain)}.")
-        sentences.append(f"On {len(found.problem.y):,} rows a gain below {figure(wide / 2.0)} cannot be shown.")
+        sentences += [f"The best alternative on the training rows, {way(other.key)}, is {better(gain)}.", *power(found)]
     return sentences if found.repeated else [*sentences, NOT_REPEATED]
+
+
+def power(found: Answer) -> list[str]:
+    """The smallest gain over the reference that these rows could have shown; nothing where one was shown."""
+    other = found.best_other
+    if found.changes or other is None:
+        return []
+    # Folds that choose the reference show nothing of what could be seen, so the wider interval tells it.
+    gains = (found.gain, found.paired(found.reference.outer, other.outer))
+    wide = max(high - low for low, high in (gain.interval() for gain in gains))
+    return [f"On {len(found.problem.y):,} rows a gain below {figure(wide / 2.0)} cannot be shown."]
 
 
 def why(found: Answer) -> list[str]:

@@ -292,7 +292,8 @@ def _column(X: Any, name: str | Place, cell: str) -> NDArray[Any]:
     except (KeyError, IndexError, TypeError, ValueError):
         known = list(map(str, getattr(X, "columns", ())))
         have = f"the columns {', '.join(known[:9])}" if known else "no names"
-        raise ValueError(f"{cell} must name a column of X, which has {have}; got {name!r}.") from None
+        keep = "" if known else ' In a pipeline, set_output(transform="pandas") keeps the names.'
+        raise ValueError(f"{cell} must name a column of X, which has {have}; got {name!r}.{keep}") from None
     values = found.to_numpy() if hasattr(found, "to_numpy") else np.asarray(found)
     if values.dtype.kind not in "iuf":
         raise ValueError(f"column {name!r} must hold numbers to be the cost {cell}; got {values.dtype}.")

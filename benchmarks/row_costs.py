@@ -355,6 +355,8 @@ def main():
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=5)
     args = parser.parse_args()
+    if args.splits < 2 or args.seeds == 1:
+        parser.error("--splits must be 2 or more, and --seeds 0, 2 or more: a test needs a spread.")
     warnings.simplefilter("ignore")
     cells, means = [], {}
     for name in args.tables:

@@ -85,6 +85,17 @@ def test_new_rows_need_their_costs(compared, capsys):
     assert "fn must be known for each row that is to be decided; got NaN for row 0" in capsys.readouterr().err
 
 
+def test_a_cost_that_is_missing_is_named_with_its_line(tmp_path, capsys):
+    rows = ["x,amount,fraud", "", *(f"{i},{i},{'no' if i % 2 else 'yes'}" for i in range(1, 60))]
+    rows[5], rows[10] = "4,,no", "9,,yes"
+    (tmp_path / "gap.csv").write_text("\n".join(rows))
+    common = (tmp_path / "gap.csv", "--target", "fraud", "--positive", "yes", "--quick")
+    for cell, row, line, kind in (("fn", 9, 11, "yes"), ("fp", 4, 6, "no")):
+        assert run("compare", *common, f"--{cell}-cost", "amount") == 2
+        said = f"--{cell}-cost must be known for each row that is '{kind}'; column 'amount' of gap.csv holds nothing in"
+        assert f"{said} row {row} (line {line})." in capsys.readouterr().err
+
+
 def test_equal_costs_are_a_threshold(compared, tmp_path):
     folder, *_ = compared
     common = ("--target", "fraud", "--quick", "--base", "linear", "--strategies", "threshold", "--time-budget", 3600)

@@ -4,8 +4,9 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from cases import waves
+from decisions.scored_sets import cut_points
 from setwise.core.batch import Sets
-from setwise.decisions import best_threshold, bootstrap_threshold
+from setwise.decisions import bagged_threshold, best_threshold, bootstrap_threshold
 from setwise.decisions.resampling import counts_of, reweighted
 from setwise.decisions.thresholds import bound, losses_by_set, sweep_all
 from setwise.kernels.thresholds import falling_counts, mean_along
@@ -19,6 +20,7 @@ from setwise.losses import (
     FBeta,
     Hamming,
     Jaccard,
+    RowCosts,
 )
 
 COUNTED = [FBeta(), Jaccard(), MCC(), BalancedError(), ErrorRate(), Hamming(), CountFunctionLoss(waves)]
@@ -141,3 +143,51 @@ def test_the_intervals_hold_the_truth_nearly_as_often_as_they_say(n, rate, shift
     assert loss / trials >= 0.78
     # Most of what the loss of a tuned threshold reads too low is seen.
     assert 0.5 <= optimism / gap <= 1.3
+
+
+@pytest.mark.draw(2)
+@pytest.mark.parametrize("loss", [*COUNTED[:6], Jaccard() + Hamming(), FBeta() + ErrorRate()], ids=repr)
+def test_drawn_rows_keep_their_weights(loss):
+    y, scores = sample(np.random.default_rng(4), 30, ties=True)
+    weights = np.random.default_rng(5).integers(0, 4, 30)
+    found = bootstrap_threshold(y, scores, loss, 40, random_state=3, sample_weight=weights)
+    assert found.best == best_threshold(y, scores, loss, sample_weight=weights)
+    # The same draws by hand, of the rows that count, in falling order of their scores.
+    order = sweep_all(bound(loss, Sets.single(y), "test", weights), scores).order.items
+    assert len(order) == np.count_nonzero(weights)
+    rng = np.random.default_rng(3)
+    for threshold, lost in zip(found.thresholds, found.losses, strict=True):
+        rows = order[rng.integers(len(order), size=len(order))]
+        often = np.repeat(rows, weights[rows])
+        assert lost == pytest.approx(loss(y[often], scores[often] >= found.best.threshold), abs=1e-12)
+        want = best_threshold(y[often], scores[often], loss)
+        assert loss(y[often], scores[often] >= threshold) == pytest.approx(want.loss, abs=1e-12)
+    bagged = bagged_threshold(y, scores, loss, 40, random_state=3, sample_weight=weights)
+    cuts = np.array([(scores[order] >= t).sum() for t in cut_points(scores[order])])
+    mean = np.mean([(scores[order] >= t).sum() for t in found.thresholds])
+    nearest = np.abs(cuts - mean).min()
+    assert bagged == found.best or abs((scores[order] >= bagged.threshold).sum() - mean) == nearest
+
+
+@pytest.mark.parametrize("search", [bootstrap_threshold, bagged_threshold])
+def test_rows_of_weight_zero_are_not_drawn(search):
+    y, scores = sample(np.random.default_rng(6), 60)
+    weights = np.where(np.arange(60) % 3 == 0, 0.0, np.arange(60) / 7)
+    rest, more = weights > 0, {"n_resamples": 30, "random_state": 1}
+    for loss in (FBeta(), Hamming(), RowCosts(fp=3.0, fn=np.arange(60.0))):
+        found = search(y, scores, loss, sample_weight=weights, **more)
+        of = loss.of_rows(np.flatnonzero(rest))
+        want = search(y[rest], scores[rest], of, sample_weight=weights[rest], **more)
+        assert repr(found) == repr(want)
+
+
+def test_weights_count_in_sets_that_are_drawn_whole():
+    y, scores = sample(np.random.default_rng(7), 60)
+    weights, offsets = np.random.default_rng(8).integers(1, 4, 60), np.array([0, 9, 20, 41, 60])
+    often = np.repeat(np.arange(60), weights)
+    many = Sets(y[often], np.searchsorted(often, offsets).astype(np.int64))
+    found = bootstrap_threshold(Sets(y, offsets), scores, "f1", 30, random_state=1, sample_weight=weights)
+    want = bootstrap_threshold(many, scores[often], "f1", 30, random_state=1)
+    np.testing.assert_array_equal(found.thresholds, want.thresholds)
+    np.testing.assert_allclose(found.losses, want.losses, atol=1e-12)
+    assert found.loss_interval == pytest.approx(want.loss_interval)

@@ -9,16 +9,19 @@ from scipy.stats import binomtest, norm
 from decisions.scored_sets import cut_points, losses_at, ragged, walked
 from rounds import rounds
 from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
 from setwise.decisions import (
     Floor,
+    OperatingPoint,
     UnmetFloor,
     best_threshold,
     constrained_threshold,
     precision_at_recall,
+    recall_at_alarm_rate,
     recall_at_false_positive_rate,
     recall_at_precision,
 )
-from setwise.losses import MCC, EarlyDetection, FBeta, Hamming, Jaccard
+from setwise.losses import MCC, EarlyDetection, FBeta, Hamming, Jaccard, RowCosts
 
 LOSSES = [FBeta(), Jaccard(), MCC(), Hamming(), EarlyDetection()]
 
@@ -245,3 +248,64 @@ def test_a_plain_floor_holds_on_new_data_in_half_of_the_trials_and_one_with_conf
     for held in (recall, specificity, precision):
         assert 0.3 <= held(None) <= 0.65
         assert held(0.95) >= 0.92
+
+
+@pytest.mark.parametrize("ask", ["recall", "precision", "rate", "alarms", "loss", "costs"])
+def test_weights_of_floors_are_so_many_rows(ask):
+    found = 0
+    for seed in range(rounds(60, 20)):
+        rng = np.random.default_rng(seed)
+        sets, scores = ragged(rng, unknown=seed % 4 == 0)
+        weights = rng.integers(0, 4, sets.total) + (np.arange(sets.total) == 0)
+        often = np.repeat(np.arange(sets.total), weights)
+        many = replace(sets, labels=sets.labels[often], offsets=np.searchsorted(often, sets.offsets).astype(np.int64))
+        least, costs = float(rng.choice([0.2, 0.5, 0.8, 1.0])), RowCosts(fp=2.0, fn=rng.random(sets.total))
+        floors = [Floor("recall", least / 2), Floor("unflagged", 0.2)]
+
+        def point(sets, scores, rows, weights=None, ask=ask, least=least, costs=costs, floors=floors):
+            calls = {
+                "recall": lambda: precision_at_recall(sets, scores, least, sample_weight=weights),
+                "precision": lambda: recall_at_precision(sets, scores, least, sample_weight=weights),
+                "rate": lambda: recall_at_false_positive_rate(sets, scores, least, sample_weight=weights),
+                "alarms": lambda: recall_at_alarm_rate(sets, scores, least, sample_weight=weights),
+                "loss": lambda: constrained_threshold(sets, scores, "f1", floors, sample_weight=weights),
+                "costs": lambda: constrained_threshold(
+                    sets, scores, costs.of_rows(rows), floors[0], sample_weight=weights
+                ),
+            }
+            try:
+                return calls[ask]()
+            except UnmetFloor as unmet:
+                return unmet.reachable
+            except ValueError as none:
+                return str(none)
+
+        got, want = point(sets, scores, np.arange(sets.total), weights * 0.25), point(many, scores[often], often)
+        if not isinstance(want, OperatingPoint):
+            assert got == want if isinstance(want, str) else got == pytest.approx(want, abs=1e-12)
+            continue
+        found += 1
+        assert (got.threshold, got.low, got.high) == (want.threshold, want.low, want.high)
+        scale = 0.25 if ask == "costs" else 1.0
+        assert (got.loss, got.recall, got.precision, got.specificity, *got.reached) == pytest.approx(
+            (scale * want.loss, want.recall, want.precision, want.specificity, *want.reached), abs=1e-12
+        )
+    assert found > rounds(20, 6)
+
+
+def test_rounded_sums_of_weights_do_not_break_ties():
+    # The precision is 1/2 after two, four and six rows.
+    y, scores = [0, 1, 0, 1, 0, 1], [0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
+    for scale in (1.0, 0.1, 0.7, 1 / 3):
+        weights = scale * np.array([1.0, 1.0, 3.0, 3.0, 7.0, 7.0])
+        assert precision_at_recall(y, scores, 0.05, sample_weight=weights).threshold == -np.inf
+
+
+def test_a_floor_with_a_confidence_refuses_weights():
+    y, scores, sure = [1, 0, 1], [0.9, 0.8, 0.7], {"confidence": 0.9, "sample_weight": np.ones(3)}
+    words = "a floor with a confidence refuses weights of rows: it is sure for rows that are equally likely"
+    for ask in (precision_at_recall, recall_at_precision, recall_at_false_positive_rate, recall_at_alarm_rate):
+        with pytest.raises(Refusal, match=words):
+            ask(y, scores, 0.1, **sure)
+    with pytest.raises(Refusal, match=words):
+        constrained_threshold(y, scores, "f1", Floor("recall", 0.1, 0.9), sample_weight=np.ones(3))

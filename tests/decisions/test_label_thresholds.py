@@ -8,6 +8,7 @@ from cases import waves
 from decisions.scored_sets import KINDS, cut_points
 from decisions.scored_sets import scores as some_scores
 from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold, label_thresholds
 from setwise.losses import (
     MCC,
@@ -169,3 +170,39 @@ def test_a_large_matrix_and_a_large_set_take_less_than_a_second():
         begin = process_time()
         call(Y, scores)
         assert process_time() - begin < 1.0
+
+
+WEIGHTED = [FBeta(), Tversky(0.3, 0.7), ErrorRate(), BalancedError(), Hamming(), MCC(), Jaccard() + Hamming()]
+
+
+@pytest.mark.draw(4)
+@pytest.mark.parametrize("average", ["macro", "micro", "samples"])
+@pytest.mark.parametrize("loss", WEIGHTED, ids=repr)
+def test_weights_of_rows_are_so_many_rows(loss, average):
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        Y, scores = matrix(rng)
+        weights = rng.integers(0, 4, len(Y)) + (np.arange(len(Y)) == 0)
+        often = np.repeat(np.arange(len(Y)), weights)
+        found = label_thresholds(known(Y), scores, loss, average, sample_weight=weights)
+        want = label_thresholds(known(Y[often]), scores[often], loss, average)
+        reached = averaged(loss, Y[often], scores[often] >= found.thresholds, average)
+        assert found.loss == pytest.approx(reached, abs=1e-12)
+        assert found.exact is want.exact
+        if found.exact:
+            assert found.loss == pytest.approx(want.loss, abs=1e-12)
+
+
+def test_under_samples_weights_of_rows_weigh_the_mean_of_any_loss():
+    rng = np.random.default_rng(6)
+    Y, scores, weights = rng.random((9, 2)) < 0.5, rng.standard_normal((9, 2)), rng.random(9) * (np.arange(9) != 4)
+    loss = EarlyDetection()
+    found = label_thresholds(Y, scores, loss, "samples", sample_weight=weights)
+    each = loss.bind(Sets.rows(Y)).values((scores >= found.thresholds).ravel())
+    assert found.loss == pytest.approx(np.average(each, weights=weights))
+    assert label_thresholds(Y, scores, loss, "samples", sample_weight=7 * weights).loss == pytest.approx(found.loss)
+    for average in ("macro", "micro"):
+        with pytest.raises(Refusal, match="refuses weights of rows"):
+            label_thresholds(Y, scores, loss, average, sample_weight=weights)
+    with pytest.raises(ValueError, match=r"sample_weight must have shape \(9,\)"):
+        label_thresholds(Y, scores, "f1", sample_weight=np.ones(18))

@@ -259,3 +259,16 @@ def test_weights_that_do_not_fit_are_refused():
             best_threshold(y, scored, loss, sample_weight=np.ones(3))
     with pytest.raises(Refusal, match=r"best_threshold refuses RocArea\(\): it reads the order of scores"):
         best_threshold(y, scored, RocArea(), sample_weight=np.ones(3))
+
+
+def test_costs_of_rows_that_do_not_count_may_be_missing():
+    nan = np.nan
+    y, scored, costs = [1, 1, 0, 0], [0.9, 0.2, 0.3, 0.6], RowCosts(fp=[nan, nan, 5.0, 5.0], fn=[10.0, 20.0, nan, nan])
+    for row in range(4):
+        weights, rest = np.arange(4) != row, np.delete(np.arange(4), row)
+        want = best_threshold(np.take(y, rest), np.take(scored, rest), costs.of_rows(rest))
+        assert best_threshold(y, scored, costs, sample_weight=weights * 1.0) == want
+        unknown = Sets(np.where(weights, y, -1).astype(np.int8), np.array([0, 4]))
+        assert best_threshold(unknown, scored, RowCosts(fp=costs.fp, fn=np.where(weights, costs.fn, nan))) == want
+    with pytest.raises(ValueError, match="fn must be known for each positive; got NaN for row 1"):
+        best_threshold(y, scored, RowCosts(fn=[10.0, nan, nan, nan]), sample_weight=[0.0, 1.0, 1.0, 1.0])

@@ -9,7 +9,7 @@ import pytest
 import sklearn
 from scipy.special import expit, logit
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_predict, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -671,3 +671,14 @@ def test_exact_thresholds_come_from_rows_that_were_tested():
     assert found.estimator_.threshold_ == pytest.approx(at, rel=1e-3, abs=1e-3)
     with pytest.raises(ValueError, match="cv must test rows with both labels before its last fold"):
         SetClassifierCV(linear, [1.0], [(np.arange(200), np.arange(200, 400))]).fit(X, y)
+
+
+def test_a_pipeline_that_drops_names_is_told_how_to_keep_them():
+    X, y, _ = cases(200, 3)
+    steps = make_column_transformer(("passthrough", ["a", "amount"]), verbose_feature_names_out=False)
+    model = make_pipeline(steps, MeasureClassifier(LogisticRegression(), RowCosts(fp=5.0, fn="amount"), ["threshold"]))
+    with pytest.raises(
+        ValueError, match=r'which has no names; got \'amount\'. In a pipeline, set_output\(transform="p'
+    ):
+        model.fit(X, y)
+    model.set_output(transform="pandas").fit(X, y)

@@ -54,9 +54,10 @@ def calls():
             f"{name}(scores)", lambda v, ask=ask, more=more: ask(Y, v, "f1", *more), numbers(P, negative=True)
         )
         yield Parameter(f"{name}(loss)", lambda v, ask=ask, more=more: ask(Y, S, v, *more), LOSS)
-    for ask in (best_threshold, threshold_curve):
-        name = f"{ask.__name__}(sample_weight)"
-        yield Parameter(name, lambda v, ask=ask: ask(Y, S, "f1", sample_weight=v), without(numbers(P), "None"))
+    for ask, (name, more) in asked.items():
+        where = f"{name}(sample_weight)"
+        weigh = partial(ask, Y, S, "f1", *more)
+        yield Parameter(where, lambda v, ask=weigh: ask(sample_weight=v), without(numbers(P), "None"))
     floors = OBJECTS | {"text": "recall", "pair": ("recall", 0.9), "texts": ["recall"], "tuple": (), "one": [0.9]}
     yield Parameter("constrained_threshold(floor)", partial(constrained_threshold, Y, S, "f1"), floors)
     for ask, name in (
@@ -71,6 +72,8 @@ def calls():
         yield Parameter(f"{where}(scores)", lambda v, ask=ask: ask(Y, v, 0.1), numbers(P, negative=True))
         yield Parameter(f"{where}({name})", partial(ask, Y, S), shares)
         yield Parameter(f"{where}(confidence)", lambda v, ask=ask: ask(Y, S, 0.1, v), without(LEVELS, "None"))
+        weigh, wrong = partial(ask, Y, S, 0.1), without(numbers(P), "None")
+        yield Parameter(f"{where}(sample_weight)", lambda v, ask=weigh: ask(sample_weight=v), wrong)
     yield from field_parameters.parameters(Floor, Floor("recall", 0.5))
 
 
@@ -95,6 +98,8 @@ def of_matrices():
         lambda v: label_thresholds(MATRIX, scores, v, "samples"),
         LOSS,
     )
+    weigh, wrong = partial(label_thresholds, MATRIX, scores, "f1"), without(numbers(2), "None")
+    yield Parameter("label_thresholds(sample_weight)", lambda v: weigh(sample_weight=v), wrong)
     averages = OBJECTS | {"another": "weighted", "empty": "", "capital": "Macro"}
     yield Parameter("label_thresholds(average)", partial(label_thresholds, MATRIX, scores, "f1"), averages)
 

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,7 +51,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
 from setwise.datasets.columns import SAME_VALUE, Number, left_out, optional, some
-from setwise.datasets.files import as_existing, as_names_of_columns, drawn, parts_of, request
+from setwise.datasets.files import TABLES, as_existing, as_names_of_columns, drawn, parts_of, request
 from setwise.datasets.tables import ParquetTable
 from setwise.decisions.row_weights import RowWeighted
 from setwise.estimators import MeasureClassifier
@@ -437,6 +437,8 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
         if same:
             problem = read(options.data, asked | {"kinds": {**(asked["kinds"] or {}), **dict.fromkeys(same, "cost")}})
     costs = costs_of(options, problem)
+    if others is None:
+        refuse_gaps(options, problem, costs)
     columns = [cost for cost in costs.values() if isinstance(cost, str)]
     problem = audited(problem, options.keep_column or (), options.time_column, plan.folds, columns)
     if "decision" in plan.strategies:
@@ -467,6 +469,20 @@ def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
             known = f"of {problem.name}, which has {some(numbers)}" if numbers else f"; {problem.name} has none"
             raise ValueError(f"--{cell}-cost must be a number or a column of numbers {known}; got {cost!r}.")
     return given
+
+
+def refuse_gaps(options: Namespace, problem: Problem, costs: Mapping[str, Any]) -> None:
+    """Refuse a column that lacks the cost of a cell that can occur, with the line of the file."""
+    for cell, name in costs.items():
+        if isinstance(name, str):
+            label = cell in ("tp", "fn")
+            gaps = np.isnan(problem.X[:, list(problem.features).index(name)]) & (problem.y.ravel() == label)
+            if gaps.any():
+                path = Path(options.data)
+                place = TABLES[path.suffix.lower()](path, options.sep, options.encoding).place(int(gaps.argmax()))
+                kind = problem.classes[label]
+                words = f"column {name!r} of {path.name} holds nothing in {place}"
+                raise ValueError(f"--{cell}-cost must be known for each row that is {kind!r}; {words}.")
 
 
 def unknown_costs(problem: Problem, columns: Sequence[str]) -> list[Finding]:

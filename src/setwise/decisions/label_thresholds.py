@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch, Sets
 from setwise.core.bound_loss import BoundLoss
-from setwise.core.checks import Bools, Floats, Ints, Values, as_array, as_choice, as_scores
+from setwise.core.checks import Bools, Floats, Ints, Values, as_array, as_choice, as_row_weights, as_scores
 from setwise.core.counts import Counts
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import THRESHOLDS_REFUSE
-from setwise.decisions.thresholds import SortedDecisions, bound, sweep_all, sweep_each
+from setwise.decisions.thresholds import SortedDecisions, bound, counted, sweep_all, sweep_each
 from setwise.kernels.segments import running_sums
 from setwise.kernels.thresholds import EQUAL
 from setwise.losses import as_loss
@@ -34,14 +34,19 @@ class ScoredLabelMatrix:
     ----------
     rows : n sets of p decisions, the rows of the matrix
     scores : (n, p) float32 or float64
+    weights : (n,) of the rows; None weighs all alike
     """
 
     rows: Sets
     scores: Floats
+    weights: Values | None
 
     @classmethod
-    def of(cls, Y: Any, scores: ArrayLike) -> ScoredLabelMatrix:
-        """A matrix (n, p) of labels 0 and 1, or a batch of sets of equal size, with scores (n, p)."""
+    def of(cls, Y: Any, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> ScoredLabelMatrix:
+        """A matrix (n, p) of labels 0 and 1, or a batch of sets of equal size, with scores (n, p).
+
+        Labels of rows of weight 0 are not known.
+        """
         if isinstance(Y, Batch) and not isinstance(Y, Sets):
             raise TypeError(f"Y must be labels of shape (n, p), or a batch of the kind Sets; got {type(Y).__name__}.")
         rows = Y if isinstance(Y, Sets) else Sets.rows(Y)
@@ -50,7 +55,11 @@ class ScoredLabelMatrix:
         shape, given = (len(rows), int(rows.sizes[0])), as_array(scores, "scores")
         if given.shape != shape:
             raise ValueError(f"scores must have shape {shape}, one per decision; got shape {given.shape}.")
-        return cls(rows, as_scores(given.ravel(), rows.total).reshape(shape))
+        values, weights = as_scores(given.ravel(), rows.total).reshape(shape), None
+        if sample_weight is not None:
+            weights = as_row_weights(sample_weight, len(rows))
+            _, rows = counted(rows, np.repeat(weights, shape[1]))
+        return cls(rows, values, weights)
 
     @cached_property
     def sets(self) -> Sets:
@@ -86,7 +95,9 @@ def best_of_rows(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float,
     """
     n, p = columns.scores.shape
     bound_loss = bound(loss, columns.rows, "label_thresholds")
-    common = sweep_all(bound_loss, columns.scores.ravel()).best()[0]
+    shares = None if columns.weights is None else columns.weights / columns.weights.sum()
+    each = np.full(n, 1.0 / n) if shares is None else shares
+    common = sweep_all(bound_loss, columns.scores.ravel(), shares).best()[0]
     thresholds, value = np.full(p, common.threshold), common.loss
     rows = row_losses(bound_loss, columns.labels(thresholds))
     for _ in range(LARGEST_ROUNDS if p > 1 else 0):
@@ -95,8 +106,8 @@ def best_of_rows(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float,
             order = columns.order.segment(c)
             without, within = rows.pair(c)
             # A decision that is predicted too changes the loss of its own row alone.
-            start = np.array([without.mean()])
-            losses = start[0] + np.cumsum((within - without)[order.items - c * n]) / n
+            start = np.array([each @ without])
+            losses = start[0] + np.cumsum((each * (within - without))[order.items - c * n])
             cut = order.best(losses, start)
             lower = float(order.at(losses, start, cut)[0])
             if lower < value - EQUAL * abs(value):
@@ -106,7 +117,7 @@ def best_of_rows(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float,
             break
     # A sum of costs of single decisions is a sum over columns, and each of them was given its best threshold.
     exact = p == 1 or not bound_loss.split()[1].terms
-    return thresholds, float(bound_loss.values(columns.labels(thresholds).ravel()).mean()), exact
+    return thresholds, float(np.average(bound_loss.values(columns.labels(thresholds).ravel()), weights=shares)), exact
 
 
 def row_losses(bound_loss: BoundLoss, labels: Bools) -> TableRowLosses | GeneralRowLosses:
@@ -237,7 +248,8 @@ class PooledColumns:
     def of(cls, columns: ScoredLabelMatrix, loss: Loss) -> PooledColumns:
         """The loss of all decisions of the matrix as one set."""
         whole = Sets(columns.rows.labels, np.array([0, columns.rows.total], dtype=np.int64))
-        bound_loss = bound(loss, whole, "label_thresholds")
+        weights = None if columns.weights is None else np.repeat(columns.weights, columns.scores.shape[1])
+        bound_loss = bound(loss, whole, "label_thresholds", weights)
         counts, costs = _parts(bound_loss)
         order, none = columns.order, np.zeros(len(columns.order.items))
         area = np.ones(len(none)) if counts is None or counts.areas is None else counts.areas[columns.places]
@@ -366,7 +378,12 @@ class LabelThresholds:
 
 
 def label_thresholds(
-    Y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str, average: str = "macro"
+    Y: ArrayLike | Sets,
+    scores: ArrayLike,
+    loss: Loss | str,
+    average: str = "macro",
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> LabelThresholds:
     """``argmin over t_1..t_p of the averaged loss of [scores[:, j] >= t_j]``: one threshold for each label.
 
@@ -389,6 +406,8 @@ def label_thresholds(
     scores : (n, p) finite; the larger, the more likely positive. For a batch they may be flat, (n p,)
     loss : any loss of labels, or its name; under micro a loss of counts or a sum of costs
     average : "macro", "micro" or "samples"
+    sample_weight : (n,) the weight of each row, which counts as so many equal ones, none for 0. It is for losses of
+        counts, and those that are a sum over rows; under samples it weighs the rows in the mean, for any loss
 
     Returns
     -------
@@ -397,8 +416,9 @@ def label_thresholds(
 
     Raises
     ------
-    Refusal : for losses of a ranking, and under micro for those that neither counts nor costs determine
-    ValueError : for labels and scores that do not fit, and another average
+    Refusal : for losses of a ranking, those that weights of rows do not fit, and under micro those that neither counts
+        nor costs determine
+    ValueError : for labels, scores and weights that do not fit, and another average
     TypeError : for a loss of another kind
 
     Examples
@@ -411,12 +431,13 @@ def label_thresholds(
     ([0.6, 0.25], 0.0, True)
     """
     best = AVERAGES[as_choice(average, "average", AVERAGES)]
-    return LabelThresholds(*best(ScoredLabelMatrix.of(Y, scores), as_loss(loss)))
+    return LabelThresholds(*best(ScoredLabelMatrix.of(Y, scores, sample_weight), as_loss(loss)))
 
 
 def _of_columns(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float, bool]:
     """The best threshold of each column, the mean of their losses, and that it is the least."""
-    found = sweep_each(bound(loss, columns.sets, "label_thresholds"), columns.order).best()
+    weights = None if columns.weights is None else np.tile(columns.weights, columns.scores.shape[1])
+    found = sweep_each(bound(loss, columns.sets, "label_thresholds", weights), columns.order).best()
     return np.array([one.threshold for one in found]), float(np.mean([one.loss for one in found])), True
 
 

@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike
 
 from setwise.core.batch import Sets
 from setwise.core.checks import Bools, Ints, Values
+from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
+from setwise.core.pages import FLOORS
 from setwise.decisions.fixed_sequence import SetSums, Share
 from setwise.decisions.floors import SHARES, SIDES, SLACK, Floor, FloorRequest, UnmetFloor, as_requests, share, together
 from setwise.decisions.row_weights import RowWeighted
-from setwise.decisions.thresholds import SortedDecisions, Sweep, as_sets, bound, sweep_all
+from setwise.decisions.thresholds import SortedDecisions, Sweep, as_sets, bound, counted, sweep_all, weighted
 from setwise.kernels.thresholds import falling_counts
 
 RESOLUTION = 1e-4
@@ -55,7 +57,12 @@ class OperatingPoint:
 
 
 def constrained_threshold(
-    y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str, floor: Floor | Sequence[Floor]
+    y: ArrayLike | Sets,
+    scores: ArrayLike,
+    loss: Loss | str,
+    floor: Floor | Sequence[Floor],
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> OperatingPoint:
     """``argmin over t of mean_i loss(y_i, [scores_i >= t])`` among the thresholds that meet all floors.
 
@@ -70,6 +77,8 @@ def constrained_threshold(
     scores : (p,) or flat (total,), finite; the larger, the more likely positive
     loss : any loss of labels, or its name
     floor : one floor or a list of floors, as ``Floor("recall", 0.9, confidence=0.95)``
+    sample_weight : (p,) or flat (total,) the weight of each row, which counts as so many equal ones, none for 0. With a
+        confidence it must be None: its tests are for rows that are equally likely
 
     Returns
     -------
@@ -79,8 +88,9 @@ def constrained_threshold(
     Raises
     ------
     UnmetFloor : a ValueError where no threshold meets the floors; it names the best reachable value
-    Refusal : for losses of a ranking, and those that ask for a number of predicted positives
-    ValueError : for labels and scores that do not fit, and shares that are 0/0 at every threshold
+    Refusal : for losses of a ranking, those that ask for a number of predicted positives, those that weights of rows do
+        not fit, and weights with a confidence
+    ValueError : for labels, scores and weights that do not fit, and shares that are 0/0 at every threshold
     TypeError : for a loss or a floor of another kind
 
     Examples
@@ -94,20 +104,41 @@ def constrained_threshold(
     >>> round(point.threshold, 2), round(point.loss, 2), round(point.recall, 2)
     (0.7, 0.2, 0.67)
     """
-    sets, floors = as_sets(y), together(as_requests(floor))
-    swept = sweep_all(bound(loss, sets, "constrained_threshold"), scores)
-    cuts = CutCounts.of(swept.order, sets, _row_weights(loss))
+    floors = together(as_requests(floor))
+    loss, sets = weighted(loss, as_sets(y), "constrained_threshold", sample_weight)
+    swept = sweep_all(loss.bind(sets), scores)
+    cuts = CutCounts.of(swept.order, sets, _row_weights(loss, floors))
     return cuts.best(np.append(swept.start, swept.losses), cuts.meeting(floors), floors)
 
 
-def _row_weights(loss: Loss | str) -> Values | None:
+def _row_weights(loss: Loss | str, floors: tuple[FloorRequest, ...]) -> Values | None:
     """The weights of rows that a loss counts, which floors without a confidence count too; None for none."""
-    return loss.weights if isinstance(loss, RowWeighted) else None
+    if not isinstance(loss, RowWeighted):
+        return None
+    _refuse_confidence(floors)
+    return loss.weights
 
 
-def kept_at(y: ArrayLike | Sets, scores: ArrayLike, floor: Floor | Sequence[Floor], thresholds: ArrayLike) -> Bools:
+def _refuse_confidence(floors: tuple[FloorRequest, ...]) -> None:
+    """Refuse floors with a confidence where rows have weights."""
+    if any(asked.floor.confidence is not None for asked in floors):
+        raise Refusal(
+            "a floor with a confidence refuses weights of rows: it is sure for rows that are equally likely. Leave out "
+            "confidence or sample_weight.",
+            FLOORS,
+        )
+
+
+def kept_at(
+    y: ArrayLike | Sets,
+    scores: ArrayLike,
+    floor: Floor | Sequence[Floor],
+    thresholds: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+) -> Bools:
     """Whether the floors are met at each of some thresholds, as :func:`constrained_threshold` asks for it."""
-    floors, cuts = together(as_requests(floor)), CutCounts.of_scores(y, scores)
+    floors = together(as_requests(floor))
+    cuts = CutCounts.of_scores(y, scores, floors, sample_weight)
     met = np.logical_and.reduce([cuts.met(asked.floor) for asked in floors])
     return np.asarray(met[cuts.order.cuts_at(np.asarray(thresholds, dtype=np.float64))])
 
@@ -121,7 +152,7 @@ def nearest_threshold(
     """
     sets, floors = as_sets(y), as_requests(floor)
     swept = sweep_all(bound(loss, sets, "nearest_threshold"), scores)
-    cuts = CutCounts.of(swept.order, sets, _row_weights(loss))
+    cuts = CutCounts.of(swept.order, sets, _row_weights(loss, floors))
     values = np.array([one.floor.values(cuts.tp, cuts.fp, cuts.P, cuts.N) for one in floors])
     short = np.max([[one.floor.least] for one in floors] - values, axis=0)
     short = np.where(cuts.order.apart, short, np.inf)
@@ -144,7 +175,12 @@ def lowest_threshold(
 
 
 def precision_at_recall(
-    y: ArrayLike | Sets, scores: ArrayLike, recall: float, confidence: float | None = None
+    y: ArrayLike | Sets,
+    scores: ArrayLike,
+    recall: float,
+    confidence: float | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> OperatingPoint:
     """The threshold of greatest precision with ``recall >= recall``, see :class:`Floor`; ``loss`` is 1 - precision.
 
@@ -158,6 +194,8 @@ def precision_at_recall(
     scores : (p,) or flat (total,), finite; the larger, the more likely positive
     recall : the least recall ``tp / P``, in [0, 1]
     confidence : a number in (0, 1), with which the floor holds on new decisions; None counts those at hand
+    sample_weight : (p,) or flat (total,) the weight of each row, which counts as so many equal ones, none for 0. With a
+        confidence it must be None: its tests are for rows that are equally likely
 
     Returns
     -------
@@ -167,7 +205,8 @@ def precision_at_recall(
     Raises
     ------
     UnmetFloor : a ValueError where no threshold meets the floor; it names the best reachable value
-    ValueError : for labels and scores that do not fit, numbers out of range, and labels without a positive
+    Refusal : for weights with a confidence
+    ValueError : for labels, scores and weights that do not fit, numbers out of range, and labels without a positive
     TypeError : for a number of another kind
 
     Examples
@@ -180,13 +219,18 @@ def precision_at_recall(
     (0.25, 0.75, 1.0)
     """
     floor = FloorRequest.least("recall", recall, confidence)
-    cuts = CutCounts.of_scores(y, scores)
+    cuts = CutCounts.of_scores(y, scores, (floor,), sample_weight)
     loss = 1.0 - share(cuts.tp, cuts.tp + cuts.fp)
     return cuts.best(loss, cuts.meeting((floor,)), (floor,), cuts.P - cuts.tp)
 
 
 def recall_at_precision(
-    y: ArrayLike | Sets, scores: ArrayLike, precision: float, confidence: float | None = None
+    y: ArrayLike | Sets,
+    scores: ArrayLike,
+    precision: float,
+    confidence: float | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> OperatingPoint:
     """The threshold of greatest recall with ``precision >= precision``, see :class:`Floor`; ``loss`` is 1 - recall.
 
@@ -200,6 +244,8 @@ def recall_at_precision(
     scores : (p,) or flat (total,), finite; the larger, the more likely positive
     precision : the least precision ``tp / (tp + fp)``, in [0, 1]
     confidence : a number in (0, 1), with which the floor holds on new decisions; None counts those at hand
+    sample_weight : (p,) or flat (total,) the weight of each row, which counts as so many equal ones, none for 0. With a
+        confidence it must be None: its tests are for rows that are equally likely
 
     Returns
     -------
@@ -209,7 +255,8 @@ def recall_at_precision(
     Raises
     ------
     UnmetFloor : a ValueError where no threshold meets the floor; it names the best reachable value
-    ValueError : for labels and scores that do not fit, numbers out of range, and labels without a positive
+    Refusal : for weights with a confidence
+    ValueError : for labels, scores and weights that do not fit, numbers out of range, and labels without a positive
     TypeError : for a number of another kind
 
     Examples
@@ -221,11 +268,17 @@ def recall_at_precision(
     >>> round(point.threshold, 2), point.precision, round(point.recall, 2)
     (0.7, 1.0, 0.67)
     """
-    return _most_recall(y, scores, FloorRequest.least("precision", precision, confidence), "recall_at_precision")
+    floor = FloorRequest.least("precision", precision, confidence)
+    return _most_recall(y, scores, floor, "recall_at_precision", sample_weight)
 
 
 def recall_at_false_positive_rate(
-    y: ArrayLike | Sets, scores: ArrayLike, rate: float, confidence: float | None = None
+    y: ArrayLike | Sets,
+    scores: ArrayLike,
+    rate: float,
+    confidence: float | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> OperatingPoint:
     """The threshold of greatest recall with ``fp / N <= rate``, see :class:`Floor`; ``loss`` is 1 - recall.
 
@@ -241,6 +294,8 @@ def recall_at_false_positive_rate(
     scores : (p,) or flat (total,), finite; the larger, the more likely positive
     rate : the largest false-positive rate ``fp / N``, in [0, 1]
     confidence : a number in (0, 1), with which the floor holds on new decisions; None counts those at hand
+    sample_weight : (p,) or flat (total,) the weight of each row, which counts as so many equal ones, none for 0. With a
+        confidence it must be None: its tests are for rows that are equally likely
 
     Returns
     -------
@@ -250,7 +305,8 @@ def recall_at_false_positive_rate(
     Raises
     ------
     UnmetFloor : a ValueError where no threshold meets the floor; it names the best reachable value
-    ValueError : for labels and scores that do not fit, numbers out of range, and labels of one kind only
+    Refusal : for weights with a confidence
+    ValueError : for labels, scores and weights that do not fit, numbers out of range, and labels of one kind only
     TypeError : for a number of another kind
 
     Examples
@@ -263,11 +319,16 @@ def recall_at_false_positive_rate(
     (0.7, 0.67, (0.0,))
     """
     floor = FloorRequest.rate("specificity", "false-positive rate", rate, confidence)
-    return _most_recall(y, scores, floor, "recall_at_false_positive_rate")
+    return _most_recall(y, scores, floor, "recall_at_false_positive_rate", sample_weight)
 
 
 def recall_at_alarm_rate(
-    y: ArrayLike | Sets, scores: ArrayLike, rate: float, confidence: float | None = None
+    y: ArrayLike | Sets,
+    scores: ArrayLike,
+    rate: float,
+    confidence: float | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> OperatingPoint:
     """The threshold of greatest recall with ``(tp + fp) / (P + N) <= rate``, a limit of alarms.
 
@@ -283,6 +344,8 @@ def recall_at_alarm_rate(
     scores : (p,) or flat (total,), finite; the larger, the more likely positive
     rate : the largest share of decisions that are predicted positive, in [0, 1]
     confidence : a number in (0, 1), with which the floor holds on new decisions; None counts those at hand
+    sample_weight : (p,) or flat (total,) the weight of each row, which counts as so many equal ones, none for 0. With a
+        confidence it must be None: its tests are for rows that are equally likely
 
     Returns
     -------
@@ -292,7 +355,8 @@ def recall_at_alarm_rate(
     Raises
     ------
     UnmetFloor : a ValueError where no threshold meets the rate; it names the best reachable value
-    ValueError : for labels and scores that do not fit, numbers out of range, and labels without a positive
+    Refusal : for weights with a confidence
+    ValueError : for labels, scores and weights that do not fit, numbers out of range, and labels without a positive
     TypeError : for a number of another kind
 
     Examples
@@ -305,11 +369,13 @@ def recall_at_alarm_rate(
     (0.7, 0.67, 0.33)
     """
     floor = FloorRequest.rate("unflagged", "share of alarms", rate, confidence)
-    return _most_recall(y, scores, floor, "recall_at_alarm_rate")
+    return _most_recall(y, scores, floor, "recall_at_alarm_rate", sample_weight)
 
 
-def _most_recall(y: ArrayLike | Sets, scores: ArrayLike, floor: FloorRequest, caller: str) -> OperatingPoint:
-    cuts = CutCounts.of_scores(y, scores)
+def _most_recall(
+    y: ArrayLike | Sets, scores: ArrayLike, floor: FloorRequest, caller: str, sample_weight: ArrayLike | None
+) -> OperatingPoint:
+    cuts = CutCounts.of_scores(y, scores, (floor,), sample_weight)
     Floor("recall", 0.0).check(cuts.P, cuts.N, f"the recall that {caller} makes largest")
     loss = 1.0 - share(cuts.tp, np.full(len(cuts.tp), cuts.P))
     return cuts.best(loss, cuts.meeting((floor,)), (floor,), cuts.fp)
@@ -342,10 +408,15 @@ class CutCounts:
         return cls(order, np.append(0.0, positives - fn), np.append(0.0, fp), owners)
 
     @classmethod
-    def of_scores(cls, y: ArrayLike | Sets, scores: ArrayLike) -> CutCounts:
-        """The counts along the order of all decisions together."""
-        sets = as_sets(y)
-        return cls.of(SortedDecisions.of(sets, scores, together=True), sets)
+    def of_scores(
+        cls, y: ArrayLike | Sets, scores: ArrayLike, floors: tuple[FloorRequest, ...], sample_weight: ArrayLike | None
+    ) -> CutCounts:
+        """The counts along the order of all decisions together, which floors are to be met by."""
+        sets, weights = as_sets(y), None
+        if sample_weight is not None:
+            _refuse_confidence(floors)
+            weights, sets = counted(sets, sample_weight)
+        return cls.of(SortedDecisions.of(sets, scores, together=True), sets, weights)
 
     @property
     def P(self) -> float:  # noqa: N802
@@ -452,7 +523,8 @@ class CutCounts:
         if then is None:
             key = np.where(allowed, loss, np.inf)
         else:
-            key = np.where(allowed & (loss == loss[allowed].min()), then, np.inf)
+            # Sums of weights are rounded.
+            key = np.where(allowed & (loss <= loss[allowed].min() + SLACK), then, np.inf)
         found = Sweep(self.order, key[1:], key[:1]).best()[0]
         k = int(self.order.cuts_at(np.array([found.threshold]))[0])
         tp, fp = self.tp[k : k + 1], self.fp[k : k + 1]

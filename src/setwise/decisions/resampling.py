@@ -24,9 +24,8 @@ from setwise.core.pages import HOW_SURE
 from setwise.core.terms import Constant, Mistakes
 from setwise.decisions.floors import as_level
 from setwise.decisions.row_weights import RowWeighted
-from setwise.decisions.thresholds import SortedDecisions, Sweep, Threshold, as_sets, bound, losses_by_set, sweep_all
+from setwise.decisions.thresholds import SortedDecisions, Sweep, Threshold, as_sets, losses_by_set, sweep_all, weighted
 from setwise.kernels.thresholds import drawn_only, falling_counts, falling_quotient, falling_sums, mean_along
-from setwise.losses import as_loss
 
 
 @final
@@ -62,10 +61,9 @@ def resamples(
         return _of_sets(bound_loss, order, n, rng)
     if not len(order.items):
         raise ValueError("y must hold a known label; got none.")
-    if loss.of_one_batch(sets) and all(isinstance(term, Mistakes | Constant) for term in bound_loss.terms):
+    kinds = Mistakes | Constant | Counts if isinstance(loss, RowWeighted) else Mistakes | Constant
+    if loss.of_one_batch(sets) and all(isinstance(term, kinds) for term in bound_loss.terms):
         return _of_rows(bound_loss, order, n, rng)
-    if isinstance(loss, RowWeighted) and bound_loss.counts is not None and bound_loss.counts.areas is not None:
-        return _of_weighted(bound_loss.counts, bound_loss.counts.areas[order.items], order, n, rng)
     if bound_loss.counts is None or bound_loss.counts.areas is not None or sets.totals is not None:
         raise Refusal(
             f"the bootstrap refuses {bound_loss!r} for a single set: it is not a function of counts, and resampled "
@@ -89,37 +87,32 @@ def _of_decisions(loss: Loss, order: SortedDecisions, n: int, rng: np.random.Gen
 
 
 def _of_rows(bound_loss: BoundLoss, order: SortedDecisions, n: int, rng: np.random.Generator) -> Iterator[Resample]:
-    """Resamples of the rows of one set, each with its own cost, for a loss that is their sum."""
+    """Resamples of the rows of one set, each with its own cost or weight, for a loss of sums over rows."""
     (costs, rest), m = bound_loss.split(), len(order.items)
-    assert costs is not None
     # Where none is predicted all positives are missed; each decision then adds its cost, or takes it away.
-    missed, step = np.where(order.labels, costs[order.items], 0.0), costs[order.items]
-    step = np.where(order.labels, -step, step)
+    step = np.zeros(m) if costs is None else costs[order.items]
+    missed, step = np.where(order.labels, step, 0.0), np.where(order.labels, -step, step)
+    counts = [term for term in rest.terms if isinstance(term, Counts)]
     for term in rest.terms:
-        assert isinstance(term, Constant)
-        missed = missed + term.costs[order.items]
-    for _ in range(n):
-        weights = np.bincount(rng.integers(m, size=m), minlength=m)
-        start, losses = falling_sums(step, missed, weights)
-        yield Resample(Sweep(order, losses, np.array([start])), weights > 0)
-
-
-def _of_weighted(
-    counts: Counts, areas: Values, order: SortedDecisions, n: int, rng: np.random.Generator
-) -> Iterator[Resample]:
-    """Resamples of the rows of one set, each with its weight, for a loss of sums of weights."""
-    m = len(areas)
+        if isinstance(term, Constant):
+            missed = missed + term.costs[order.items]
     for _ in range(n):
         drawn = np.bincount(rng.integers(m, size=m), minlength=m)
-        weights = drawn * areas
-        found = np.cumsum(np.where(order.labels, weights, 0.0))
-        alarms = np.cumsum(np.where(order.labels, 0.0, weights))
-        P, N = found[-1:], alarms[-1:]
-        start, losses = (
-            np.asarray(sum(c * f(fn, fp, P, N) for c, f in counts.formulas))
-            for fn, fp in ((P, np.zeros(1)), (P - found, alarms))
-        )
-        yield Resample(Sweep(order, losses, start), drawn > 0)
+        start, losses = falling_sums(step, missed, drawn)
+        for term in counts:
+            assert term.areas is not None
+            first, along = _of_sums(term, order, drawn * term.areas[order.items])
+            start, losses = start + first, losses + along
+        yield Resample(Sweep(order, losses, np.array([start])), drawn > 0)
+
+
+def _of_sums(counts: Counts, order: SortedDecisions, weights: Values) -> tuple[float, Values]:
+    """A function of sums of weights (m,) where none is predicted, and along the only segment of an order, (m,)."""
+    found = np.append(0.0, np.cumsum(np.where(order.labels, weights, 0.0)))
+    alarms = np.append(0.0, np.cumsum(np.where(order.labels, 0.0, weights)))
+    P, N = found[-1:], alarms[-1:]
+    along = np.asarray(sum(c * f(P - found, alarms, P, N) for c, f in counts.formulas))
+    return float(along[0]), along[1:]
 
 
 def reweighted(order: SortedDecisions, counts: Counts, b: int, weights: Ints) -> Sweep:
@@ -197,6 +190,8 @@ def bootstrap_threshold(
     n_resamples: int = 1000,
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> BootstrapThreshold:
     """``best_threshold`` with percentile intervals of the threshold and of its loss (Efron 1979).
 
@@ -214,6 +209,8 @@ def bootstrap_threshold(
     n_resamples : how many resamples are drawn
     confidence : the probability that the intervals are made for, in (0, 1)
     random_state : the seed of the resamples, an int, a numpy Generator or None
+    sample_weight : (p,) or flat (total,) the weight of each row, which counts as so many equal ones, none for 0. Rows,
+        or sets, are drawn alike, and weights go with their rows. It is for losses as in ``best_threshold``
 
     Returns
     -------
@@ -223,7 +220,7 @@ def bootstrap_threshold(
     Raises
     ------
     Refusal : for a single set, if the loss is no function of counts; and as in ``best_threshold``
-    ValueError : for labels and scores that do not fit, and numbers out of range
+    ValueError : for labels, scores and weights that do not fit, and numbers out of range
     TypeError : for a loss, a number or a seed of another kind
 
     Examples
@@ -237,7 +234,7 @@ def bootstrap_threshold(
     >>> print(f"loss {found.best.loss:.2f}; on new data from {low:.2f} to {high:.2f}")
     loss 0.45; on new data from 0.38 to 0.59
     """
-    return bootstrap_curve(y, scores, loss, (), n_resamples, confidence, random_state).bootstrap
+    return bootstrap_curve(y, scores, loss, (), n_resamples, confidence, random_state, sample_weight).bootstrap
 
 
 @final
@@ -259,13 +256,15 @@ def bootstrap_curve(
     n_resamples: int = 1000,
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> BootstrapCurve:
     """The loss at some ``thresholds`` with its quantiles over resamples, and :func:`bootstrap_threshold`."""
     as_count(n_resamples, "n_resamples")
     tail = 0.5 * (1.0 - as_level(confidence))
-    loss, sets, at = as_loss(loss), as_sets(y), as_reals(thresholds, "thresholds")
+    sets, at = as_sets(y), as_reals(thresholds, "thresholds")
     rng = np.random.default_rng(as_random_state(random_state))
-    bound_loss = bound(loss, sets, "bootstrap_threshold")
+    loss, sets = weighted(loss, sets, "bootstrap_threshold", sample_weight)
+    bound_loss = loss.bind(sets)
     swept = sweep_all(bound_loss, scores)
     best, order, here = swept.best()[0], swept.order, np.append(swept.start, swept.losses)
     # The last cut is that of the best threshold.
@@ -275,7 +274,7 @@ def bootstrap_curve(
         found[b], least = resample.best()
         losses[b] = np.append(resample.sample.start, resample.sample.losses)[cuts]
         gains[b] = here[order.cuts_at(found[b : b + 1])[0]] - least
-    tail = _expanded(tail, len(sets) if len(sets) > 1 else sets.total)
+    tail = _expanded(tail, len(sets) if len(sets) > 1 else len(order.items))
     optimism, levels = float(gains.mean()), (tail, 1.0 - tail)
     # Thresholds may be infinite: the quantiles are some of them, with nothing in between.
     first, last = np.quantile(found, levels, method="inverted_cdf")
@@ -306,6 +305,8 @@ def bagged_threshold(
     loss: Loss | str,
     n_resamples: int = 100,
     random_state: int | np.random.Generator | None = 0,
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> Threshold:
     """The cut nearest to ``mean_b argmin over k of the loss of resample b``, k decisions being predicted; O(b m).
 
@@ -325,6 +326,8 @@ def bagged_threshold(
     loss : a loss of labels, or its name; for a single set a function of counts
     n_resamples : how many resamples are drawn: of decisions for a single set, of whole sets where there are several
     random_state : the seed of the resamples, an int, a numpy Generator or None
+    sample_weight : (p,) or flat (total,) the weight of each row, which counts as so many equal ones, none for 0. Rows,
+        or sets, are drawn alike, and weights go with their rows. It is for losses as in ``best_threshold``
 
     Returns
     -------
@@ -334,7 +337,7 @@ def bagged_threshold(
     Raises
     ------
     Refusal : for a single set, if the loss is no function of counts; and as in ``best_threshold``
-    ValueError : for labels and scores that do not fit, and ``n_resamples`` below 1
+    ValueError : for labels, scores and weights that do not fit, and ``n_resamples`` below 1
     TypeError : for a loss, a number or a seed of another kind
 
     Examples
@@ -347,8 +350,9 @@ def bagged_threshold(
     best 0.90 (0.36), bagged 0.76 (0.40)
     """
     as_count(n_resamples, "n_resamples")
-    loss, sets, rng = as_loss(loss), as_sets(y), np.random.default_rng(as_random_state(random_state))
-    bound_loss = bound(loss, sets, "bagged_threshold")
+    rng = np.random.default_rng(as_random_state(random_state))
+    loss, sets = weighted(loss, as_sets(y), "bagged_threshold", sample_weight)
+    bound_loss = loss.bind(sets)
     swept = sweep_all(bound_loss, scores)
     order, losses = swept.order, np.append(swept.start, swept.losses)
     if not len(order.items):

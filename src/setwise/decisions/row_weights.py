@@ -65,7 +65,8 @@ class RowWeighted(Loss):
         if isinstance(self.loss, CountLoss) and self.loss.predicted(np.ones(1), np.ones(1)) is None:
             P, N = batch.count(1, self.weights), batch.count(0, self.weights)
             promises = self.loss.traits & {*SHAPES}
-            return BoundLoss(batch, (Counts(((1.0, self.loss.of_counts),), P, N, promises, self.weights),))
+            quotient = self.loss.quotient(P, N) if Trait.INCREASING in promises else None
+            return BoundLoss(batch, (Counts(((1.0, self.loss.of_counts),), P, N, promises, self.weights, quotient),))
         terms = self.loss.bind(batch).terms
         weighted: list[Term] = [
             type(term)(self.weights * term.costs) for term in terms if isinstance(term, Mistakes | Constant)

@@ -174,16 +174,28 @@ def as_sets(y: Any) -> Sets:
 
 def bound(loss: Loss | str, sets: Sets, caller: str, sample_weight: ArrayLike | None = None) -> BoundLoss:
     """The loss bound to sets, if a threshold can decide about their labels; rows of weight 0 are left out."""
+    loss, sets = weighted(loss, sets, caller, sample_weight)
+    return loss.bind(sets)
+
+
+def weighted(loss: Loss | str, sets: Sets, caller: str, sample_weight: ArrayLike | None) -> tuple[Loss, Sets]:
+    """A loss that a threshold can decide about, with weights of rows if given, and the sets of rows that count."""
     loss = as_loss(loss)
     if loss.reads == "scores":
         raise Refusal(
             f"{caller} refuses {loss!r}: it reads the order of scores, not labels. Use FBeta() or another.",
             THRESHOLDS_REFUSE,
         )
-    if sample_weight is not None:
-        weights = as_weights(as_row_weights(sample_weight, sets.total), "sample_weight")
-        loss, sets = RowWeighted(loss, weights), replace(sets, labels=np.where(weights > 0, sets.labels, -1))
-    return loss.bind(sets)
+    if sample_weight is None:
+        return loss, sets
+    weights, sets = counted(sets, sample_weight)
+    return RowWeighted(loss, weights), sets
+
+
+def counted(sets: Sets, sample_weight: ArrayLike) -> tuple[Values, Sets]:
+    """The weights of rows (total,), checked, and the sets in which rows of weight 0 have no known label."""
+    weights = as_weights(as_row_weights(sample_weight, sets.total), "sample_weight")
+    return weights, replace(sets, labels=np.where(weights > 0, sets.labels, -1))
 
 
 def sweep_each(bound_loss: BoundLoss, order: SortedDecisions) -> Sweep:
@@ -192,8 +204,11 @@ def sweep_each(bound_loss: BoundLoss, order: SortedDecisions) -> Sweep:
     return Sweep(order, losses, losses_of_none(bound_loss))
 
 
-def sweep_all(bound_loss: BoundLoss, scores: ArrayLike) -> Sweep:
-    """The mean loss of all sets at the cut points of all their scores; O(total log total) for a loss of counts."""
+def sweep_all(bound_loss: BoundLoss, scores: ArrayLike, shares: Values | None = None) -> Sweep:
+    """The mean loss of all sets at the cut points of all their scores; O(total log total) for a loss of counts.
+
+    ``shares`` (n,) of the sets in the mean sum to 1; None weighs all sets alike.
+    """
     sets = bound_loss.batch
     assert isinstance(sets, Sets)
     order = SortedDecisions.of(sets, scores, together=True)
@@ -201,7 +216,8 @@ def sweep_all(bound_loss: BoundLoss, scores: ArrayLike) -> Sweep:
         return sweep_each(bound_loss, order)
     losses, start, owners, places = losses_by_set(bound_loss, order)
     with np.errstate(over="ignore"):
-        along, none = mean_along(losses, start, owners, places, None), np.array([start.mean()])
+        along = mean_along(losses, start, owners, places, shares)
+        none = np.array([np.average(start, weights=shares)])
     # Sums of losses that are finite may leave float64.
     return Sweep(order, _finite(bound_loss, along), _finite(bound_loss, none))
 

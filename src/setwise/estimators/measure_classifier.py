@@ -45,7 +45,7 @@ from setwise.estimators.selection.out_of_fold import NewRowsEvidence, OutOfFoldB
 from setwise.estimators.selection.problem import SelectionProblem, problem_of
 from setwise.estimators.selection.strategies import ThresholdRule
 from setwise.estimators.sets import as_ids, as_known
-from setwise.estimators.splits import Folds
+from setwise.estimators.splits import Folds, check_outer
 from setwise.losses import as_loss
 from setwise.losses.row_costs import RowCosts
 
@@ -97,7 +97,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         (``"micro"``)
     outer_cv : the number of outer folds in which the whole choice is repeated, for ``gain_``; None reports no gain. It
         takes so many times the time of ``fit``. Where test rows of ``cv`` are later than its training rows, as in
-        ``TimeSeriesSplit``, so are those of the outer folds, and the interval comes from runs of rows
+        ``TimeSeriesSplit``, so are those of the outer folds, and the interval comes from runs of rows. It is not for a
+        ``cv`` that is a ``PredefinedSplit`` or pairs of rows
     store_cv_results : whether ``cv_results_`` keeps the score at all cut points
     n_jobs : the number of processes that share the fits of the folds
     random_state : the seed of folds and of the bootstrap; with None both repeat from fit to fit
@@ -388,6 +389,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         prefit = is_prefit(self.cv)
         if prefit == self.refit:
             raise ValueError(f"refit must be {not self.refit} with cv={self.cv!r}; got refit={self.refit}.")
+        if self.outer_cv is not None:
+            check_outer(self.cv)
         plain = as_loss(self.loss)
         loss = with_costs(plain, X, costs, "fit").reported
         layout: Any = self.average

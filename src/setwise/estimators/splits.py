@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, TimeSeriesSplit
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    PredefinedSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
 
 from setwise.core.checks import Bools, Ints, Values, as_array, as_count, shown
 from setwise.core.exceptions import Refusal
@@ -219,6 +226,16 @@ def _tested_once(folds: Folds, n: int, cv: Any) -> Folds:
             raise ValueError(f"cv must test a row once in a split; split {i + 1} of {shown(cv)} tests one twice.")
         found.append((train, new))
     return tuple(found)
+
+
+def check_outer(cv: Any) -> None:
+    """Refuse a ``cv`` of rows of the whole table where outer folds repeat it on a part of them."""
+    pairs = isinstance(cv, Iterable) and not isinstance(cv, str | bytes) and not hasattr(cv, "split")
+    if pairs or isinstance(cv, PredefinedSplit):
+        raise ValueError(
+            "outer_cv must be None where cv is a PredefinedSplit or pairs of rows, which cannot be repeated on the "
+            f"training part of an outer fold; got cv={shown(cv)}. Use a number of folds for cv, or another splitter."
+        )
 
 
 def outer_folds_of(

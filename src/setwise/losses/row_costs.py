@@ -189,8 +189,8 @@ class RowCosts(Loss):
         equal = {cell: float(cost[0]) for cell, cost in costs.arrays.items() if (cost == cost[0]).all()}
         return costs._with(1.0, **equal)
 
-    def of_labels(self, truth: Bools) -> tuple[Values, Values]:
-        """What it costs to predict 0, and to predict 1, for each row, (n,) each, given its label.
+    def of_labels(self, truth: Bools, known: Bools | None = None) -> tuple[Values, Values]:
+        """What it costs to predict 0, and to predict 1, for each row, (n,) each, given its label; 0 if not ``known``.
 
         Raises
         ------
@@ -207,12 +207,13 @@ class RowCosts(Loss):
             raise ValueError(f"RowCosts has costs of {self.n_rows} rows; got {len(truth)} labels.")
         for cell, cost in self.arrays.items():
             there = truth if cell in ("tp", "fn") else ~truth
-            wrong = np.flatnonzero(np.isnan(cost) & there)
+            wrong = np.flatnonzero(np.isnan(cost) & there if known is None else np.isnan(cost) & there & known)
             if len(wrong):
                 kind = "positive" if cell in ("tp", "fn") else "negative"
                 raise ValueError(f"{cell} must be known for each {kind}; got NaN for row {wrong[0]}.")
         tp, fp, fn, tn = self._costs().values()
-        return np.where(truth, fn, tn).astype(np.float64), np.where(truth, tp, fp).astype(np.float64)
+        zero, one = np.where(truth, fn, tn).astype(np.float64), np.where(truth, tp, fp).astype(np.float64)
+        return (zero, one) if known is None else (np.where(known, zero, 0.0), np.where(known, one, 0.0))
 
     def increasing(self, truth: Bools) -> tuple[Bools, "RowCosts", "RowCosts"]:
         """The cheaper label of each row; the same costs with it as the right one; and these less what is right."""
@@ -242,10 +243,8 @@ class RowCosts(Loss):
     def _bind(self, batch: Sets) -> BoundLoss:
         if self.by_class is not None:
             return self.by_class.bind(batch)
-        zero, one = self.of_labels(batch.truth)
+        zero, one = self.of_labels(batch.truth, batch.known)
         right, wrong = np.where(batch.truth, one, zero), np.where(batch.truth, zero, one)
-        if batch.known is not None:
-            right = np.where(batch.known, right, 0.0)
         terms: tuple[Term, ...] = (Mistakes(wrong - right),)
         return BoundLoss(batch, (*terms, Constant(right)) if right.any() else terms)
 
@@ -293,7 +292,8 @@ def _column(X: Any, name: str | Place, cell: str) -> NDArray[Any]:
     except (KeyError, IndexError, TypeError, ValueError):
         known = list(map(str, getattr(X, "columns", ())))
         have = f"the columns {', '.join(known[:9])}" if known else "no names"
-        raise ValueError(f"{cell} must name a column of X, which has {have}; got {name!r}.") from None
+        keep = "" if known else ' In a pipeline, set_output(transform="pandas") keeps the names.'
+        raise ValueError(f"{cell} must name a column of X, which has {have}; got {name!r}.{keep}") from None
     values = found.to_numpy() if hasattr(found, "to_numpy") else np.asarray(found)
     if values.dtype.kind not in "iuf":
         raise ValueError(f"column {name!r} must hold numbers to be the cost {cell}; got {values.dtype}.")

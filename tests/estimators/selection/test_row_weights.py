@@ -174,6 +174,9 @@ def test_floors_count_weights_as_so_many_rows(loss, floor):
         assert found.loss == pytest.approx(plain.loss, abs=1e-12)
         assert found.reached == pytest.approx(plain.reached, abs=1e-12)
         np.testing.assert_array_equal(scores[often] >= found.threshold, scores[often] >= plain.threshold)
+        at = np.linspace(-2.0, 2.0, 30)
+        met = floors.met(at, scores, Task(y, loss, weights=weights))
+        np.testing.assert_array_equal(met, floors.met(at, scores[often], Task(y[often], loss)))
 
 
 def test_the_nearest_threshold_of_floors_counts_weights():

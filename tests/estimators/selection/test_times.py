@@ -163,3 +163,11 @@ def test_the_test_rows_of_one_split_tune_and_judge(groups):
         assert model._reference.at == steady_threshold(part.task, scores, 100)
     assert all(np.isfinite(one.loss) for one in model.candidates_ if not one.refusal)
     assert {one.strategy for one in model.candidates_ if not one.refusal} >= {"threshold", "decision", "ramp"}
+
+
+def test_outer_folds_refuse_a_cv_of_rows_of_the_whole_table():
+    X, y = np.arange(60.0)[:, None], np.arange(60) % 2
+    pairs = [(np.arange(30), np.arange(30, 60)), (np.arange(30, 60), np.arange(30))]
+    for cv in (PredefinedSplit(np.arange(60) % 3), pairs, iter(pairs)):
+        with pytest.raises(ValueError, match="outer_cv must be None where cv is a PredefinedSplit or pairs of rows"):
+            MeasureClassifier(LogisticRegression(), "f1", ["threshold"], cv=cv, outer_cv=2).fit(X, y)

@@ -197,7 +197,8 @@ class FlooredThreshold(Strategy):
 
     def met(self, thresholds: Values, scores: Values, task: Task) -> Bools:
         """Whether the floors are met at each of some thresholds, with the confidence."""
-        return kept_at(task.sets, task.flat(scores), self.floors, thresholds)
+        weights = None if task.weights is None else task.flat(task.weights)
+        return kept_at(task.sets, task.flat(scores), self.floors, thresholds, weights)
 
 
 @final

@@ -78,9 +78,9 @@ class SetClassifier(LinearSetClassifier):
         label matrix, and at most two million numbers (n d for each label), its C and that threshold are chosen on
         held-out rows, else C is 1. A ``LogisticRegression`` is fitted as it is, with the best threshold of its training
         rows. ``"zero"`` begins at w = 0, from which descent on the ramp may not get away. ``"auto"`` takes
-        ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates. If all rows are one set and a submodular loss
-        has other costs for other rows, as ``RowCosts``, the ramp begins at the convex model (of at most 200 iterations
-        with its default C) instead where that has the smaller training loss: logistic regression does not see costs
+        ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates. If all rows are one set and the costs of an
+        increasing submodular loss differ by row, as those of ``RowCosts``, the ramp begins at the convex model (of at
+        most 200 iterations, with its default C) where that has the smaller training loss
     threshold : ``"zero"``, or ``"exact"``, which moves the intercepts so that the loss of scores of held-out rows is
         least; also without ``fit_intercept``. That takes a fit for each of 5 folds more
     C : the weight of the mean surrogate against the regularizer. The mean is over *sets*, so C does not grow with the

@@ -125,11 +125,11 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
     """``SetClassifier`` with the smallest C whose score on held-out folds is within one standard error of the best.
 
     Where fits start at logistic regression, or for costs that differ by row at the convex model where its training loss
-    is smaller, the start is tried first, as C = 0. It is left only for a gain that is more than
-    luck: if the signs of the gains on the folds were drawn at random, the best candidate would gain as much in at most
-    16 % of all cases. With ``threshold="exact"`` the C of logistic regression, and whether its classes are balanced,
-    are those with which held-out scores have the least loss at their best threshold, on the same folds; so a start that
-    is not left is a tuned logistic regression.
+    is smaller, the start is tried first, as C = 0. It is left only for a gain that is more than luck: if the signs of
+    the gains on the folds were drawn at random, the best candidate would gain as much in at most 16 % of all cases.
+    With ``threshold="exact"`` the C of logistic regression, and whether its classes are balanced, are those with which
+    held-out scores have the least loss at their best threshold, on the same folds; so a start that is not left is a
+    tuned logistic regression.
 
     With ``surrogate="auto"`` the ramp is tried, where the loss has one. For several sets the convex surrogate is tried
     too, after the ramp: of all that are within one standard error of the best, the first is the nearest to logistic

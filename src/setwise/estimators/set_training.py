@@ -373,12 +373,14 @@ class SetProblem(BatchTraining):
 
     @cached_property
     def unit(self) -> float | None:
-        """The largest loss, where y is one set and a submodular loss has other costs for other rows; otherwise None.
+        """The largest loss, that of all decisions wrong, where y is one set and costs differ by row; otherwise None.
 
-        Logistic regression does not see such costs, so no threshold of it is right for all rows.
+        They do where an increasing submodular loss depends on more than counts. Logistic regression does not see such
+        costs, so no threshold of it is right for all rows.
         """
         one_set = self.grouping.layout == "vector" and len(self.batch) == 1 and isinstance(self.surrogate, str)
-        if not one_set or Trait.COUNTS in self.loss.traits or not isinstance(self.convex(), LovaszHinge):
+        by_row = Trait.INCREASING in self.loss.traits and Trait.COUNTS not in self.loss.traits
+        if not (one_set and by_row and isinstance(self.convex(), LovaszHinge)):
             return None
         return float(self.loss.values(self.batch, ~self.batch.truth)[0]) or 1.0
 

@@ -293,6 +293,64 @@ def test_set_classifier_trains_for_costs_of_rows_as_for_weights_of_mistakes():
     assert money.score(X, y) == pytest.approx(-RowCosts(1.0, 6.0, amount, 1.0)(y, money.predict(X)) / 400)
 
 
+def _large_costs(seed, n=1000):
+    """Rows whose cost of a miss is a feature, and whose optimum is therefore no threshold of the probability."""
+    rng = np.random.default_rng(seed)
+    risk, amount = rng.normal(size=n), np.exp(rng.normal(3.0, 1.2, n))
+    X = StandardScaler().fit_transform(np.c_[risk, amount])
+    return X, (rng.random(n) < expit(1.5 * risk - 1.5)).astype(int), amount
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_default_costs_no_more_in_training_than_the_convex_model_and_the_best_single_threshold(seed):
+    X, y, amount = _large_costs(seed)
+    loss = RowCosts(fp=5.0, fn=amount)
+    convex = loss(y, SetClassifier(loss, "convex").fit(X, y).predict(X))
+    q = LogisticRegression().fit(X, y).predict_proba(X)[:, 1]
+    reference = best_threshold(y, q, loss).loss
+    ours = loss(y, SetClassifier(loss).fit(X, y).predict(X))
+    assert ours <= min(convex, reference) * (1.0 + 1e-12)
+    searched = SetClassifierCV(SetClassifier(loss), cv=3).fit(X, y)
+    # Held-out folds choose its C; luck alone makes a threshold a little better on the rows it was chosen on.
+    assert loss(y, searched.predict(X)) <= min(convex, 1.05 * reference) * (1.0 + 1e-12)
+    model = SetClassifier(loss, "convex", warm_start=True).fit(X, y)
+    assert loss(y, model.set_params(surrogate="ramp").fit(X, y).predict(X)) <= convex * (1.0 + 1e-12)
+    assert (model.surrogate_, model.duality_gap_, np.isnan(model.certain_share_)) == ("ramp", 1.0, True)
+
+
+@pytest.mark.parametrize(
+    "loss", [lambda y, amount: Hamming(np.where(y == 1, amount, 5.0)), lambda y, a: "early_detection"]
+)
+def test_other_losses_that_see_rows_start_at_the_convex_model_too(loss):
+    X, y, amount = _large_costs(0, 600)
+    convex, plain, ours = (
+        SetClassifier(loss(y, amount), **how).fit(X, y).score(X, y)
+        for how in ({"surrogate": "convex"}, {"start": "logistic", "C": 0.0}, {})
+    )
+    assert ours >= max(convex, plain)
+
+
+@pytest.mark.parametrize("start", ["auto", "logistic"])
+def test_without_steps_the_ramp_stays_at_its_start(start):
+    X, y, amount = _large_costs(0)
+    loss = RowCosts(fp=5.0, fn=amount)
+    convex = SetClassifier(loss, "convex").fit(X, y).predict(X)
+    for threshold in ("zero", "exact"):
+        ours = SetClassifier(loss, C=0.0, start=start, threshold=threshold).fit(X, y)
+        same = np.mean((ours.decision_function(X) + ours.threshold_ > 0) == (convex == 1))
+        assert (same == 1.0) == (start == "auto")
+
+
+def test_the_default_of_c_makes_decisions_that_do_not_depend_on_the_currency():
+    X, y, amount = _large_costs(0)
+    dollars, quarters = (
+        SetClassifier(RowCosts(fp=5.0 * unit, fn=amount * unit), start="logistic").fit(X, y) for unit in (1.0, 4.0)
+    )
+    assert quarters.C_ == 4.0 * dollars.C_
+    assert quarters.coef_ == pytest.approx(4.0 * dollars.coef_)
+    assert dollars.n_iter_ > 1
+
+
 def test_rows_whose_miss_is_cheaper_are_trained_as_negatives():
     X, y, _ = cases(400, 12)
     rng = np.random.default_rng(0)

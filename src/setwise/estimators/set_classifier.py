@@ -78,14 +78,16 @@ class SetClassifier(LinearSetClassifier):
         label matrix, and at most two million numbers (n d for each label), its C and that threshold are chosen on
         held-out rows, else C is 1. A ``LogisticRegression`` is fitted as it is, with the best threshold of its training
         rows. ``"zero"`` begins at w = 0, from which descent on the ramp may not get away. ``"auto"`` takes
-        ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
+        ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates. If all rows are one set and the costs of an
+        increasing submodular loss differ by row, as those of ``RowCosts``, the ramp begins at the convex model (of at
+        most 200 iterations, with its default C) where that has the smaller training loss
     threshold : ``"zero"``, or ``"exact"``, which moves the intercepts so that the loss of scores of held-out rows is
         least; also without ``fit_intercept``. That takes a fit for each of 5 folds more
     C : the weight of the mean surrogate against the regularizer. The mean is over *sets*, so C does not grow with the
         number of rows, and if the whole sample is one set useful values are large, 1e1 to 1e6. 0 leaves logistic
         regression as it is, and is refused where the start is w = 0. ``"auto"`` is ``n^2 / (10 d^1.5)`` for the ramp,
-        but at most 1e6; 300 for margin rescaling by the size of the sets, and 30 for other surrogates. Scale the
-        features first
+        but at most 1e6, times the loss of all decisions wrong where ``start`` says that costs differ by row; 300 for
+        margin rescaling by the size of the sets, and 30 for other surrogates. Scale the features first
     tol : the certified relative gap ``(upper - lower) / max(|upper|, C / 1000)`` of the objective at which the learner
         stops
     max_iter : the largest number of iterations; a warning says if they did not suffice

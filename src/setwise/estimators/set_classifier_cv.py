@@ -51,7 +51,7 @@ def tried(
         convex = surrogate != Ramp.name if isinstance(surrogate, str) else surrogate.on(problem.grouping.batch).convex
         if problem.starts_at_logistic(convex):
             values = np.union1d([0.0], Cs)
-            if model.threshold == "exact" and isinstance(start, str):
+            if model.threshold == "exact" and isinstance(start, str) and not problem.tries_convex_start:
                 start = tuned_start(model, problem, splits)
             one.set_params(start=start)
         found.append((one, values))
@@ -124,11 +124,12 @@ POWERS = tuple(10.0**k for k in range(7))
 class SetClassifierCV(ClassifierMixin, VersionedEstimator):
     """``SetClassifier`` with the smallest C whose score on held-out folds is within one standard error of the best.
 
-    Where fits start at logistic regression, this is tried first, as C = 0. It is left only for a gain that is more than
-    luck: if the signs of the gains on the folds were drawn at random, the best candidate would gain as much in at most
-    16 % of all cases. With ``threshold="exact"`` the C of logistic regression, and whether its classes are balanced,
-    are those with which held-out scores have the least loss at their best threshold, on the same folds; so a start that
-    is not left is a tuned logistic regression.
+    Where fits start at logistic regression, or for costs that differ by row at the convex model where its training loss
+    is smaller, the start is tried first, as C = 0. It is left only for a gain that is more than luck: if the signs of
+    the gains on the folds were drawn at random, the best candidate would gain as much in at most 16 % of all cases.
+    With ``threshold="exact"`` the C of logistic regression, and whether its classes are balanced, are those with which
+    held-out scores have the least loss at their best threshold, on the same folds; so a start that is not left is a
+    tuned logistic regression.
 
     With ``surrogate="auto"`` the ramp is tried, where the loss has one. For several sets the convex surrogate is tried
     too, after the ramp: of all that are within one standard error of the best, the first is the nearest to logistic
@@ -146,8 +147,9 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
     estimator : a SetClassifier, whose C is not used and whose learner is a name; None is ``SetClassifier()``. With
         ``threshold="exact"`` each C is judged with the best thresholds of the other folds' held-out scores, and the
         final ones are those of all folds: no more fits are needed, but ``cv`` must hold no row out twice
-    Cs : (m,) values of C, above 0; None is 1, 10, ..., 1e6. The mean is over sets, so C does not grow with the number
-        of rows: see :class:`SetClassifier`
+    Cs : (m,) values of C, above 0; None is 1, 10, ..., 1e6, times the loss of all decisions wrong where only the ramp
+        is tried and costs differ by row. The mean is over sets, so C does not grow with the number of rows: see
+        :class:`SetClassifier`
     cv : the number of folds, or a splitter of scikit-learn, or pairs of training and test rows. Folds keep groups
         together, and the shares of the classes of y (n,) where there are no groups. None is 5 folds, or fewer where
         the rarest class, or the groups, are fewer; a number that is larger than these is refused
@@ -244,6 +246,8 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
         own = self.cv is None or isinstance(self.cv, int | np.integer)
         problem = problem.in_order(in_folds=True) if own else problem
         splits = self._splits(problem.target, problem.ids if own else groups)
+        if self.Cs is None and surrogates(model, problem) == (Ramp.name,):
+            Cs = Cs * (problem.unit or 1.0)
         if model.threshold == "exact":
             refuse_without_threshold(problem)
             refuse_unless_once(splits, len(problem.target))

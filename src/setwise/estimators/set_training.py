@@ -22,12 +22,20 @@ from setwise.core.checks import Bools, Values, as_row_weights
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss, calls_labels
 from setwise.core.pages import EXACT_THRESHOLD, FUNCTION_OF_LABELS
-from setwise.core.risk import Features
+from setwise.core.risk import Features, Risk
 from setwise.core.surrogate import Surrogate
+from setwise.core.terms import Trait
 from setwise.decisions import best_threshold, label_thresholds
 from setwise.estimators.base import NO_COSTS, as_matrix, largest_number, threads, way_from_constant, with_costs
 from setwise.estimators.checkpoints import described
-from setwise.estimators.linear_training import BatchTraining, LinearFit, certain, least_constant_loss, quiet_fits
+from setwise.estimators.linear_training import (
+    BatchTraining,
+    LinearFit,
+    certain,
+    least_constant_loss,
+    quiet_fits,
+    scaled,
+)
 from setwise.estimators.objective import (
     class_weights,
     convex_surrogate,
@@ -41,8 +49,10 @@ from setwise.estimators.objective import (
 from setwise.estimators.sets import Grouping, as_ids, as_target, group, labels_of
 from setwise.estimators.splits import FOLDS, Split, among, folds, row_keys
 from setwise.inference.enumeration import Enumeration
+from setwise.learners import OneSlack
 from setwise.losses import as_loss
 from setwise.losses.row_costs import RowCosts
+from setwise.surrogates import LovaszHinge, Ramp
 
 CS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2)
 """The values of C of logistic regression that are tried; the scikit-learn default where there are too many numbers."""
@@ -225,6 +235,9 @@ def thresholds(loss: Loss, grouping: Grouping, scores: NDArray[np.float64]) -> V
     return finite if grouping.is_matrix else float(finite[0])
 
 
+STEPS = 200
+"""The most iterations of a convex model where the ramp may start; it need not converge."""
+
 CONVEX = ("convex", "lovasz", "margin", "slack")
 """Names of surrogates that are convex."""
 
@@ -358,9 +371,41 @@ class SetProblem(BatchTraining):
             *rows, self.intercept != 0.0, None if isinstance(self.start, str) else self.start, self.plain
         )
 
+    @cached_property
+    def unit(self) -> float | None:
+        """The largest loss, that of all decisions wrong, where y is one set and costs differ by row; otherwise None.
+
+        They do where an increasing submodular loss depends on more than counts. Logistic regression does not see such
+        costs, so no threshold of it is right for all rows.
+        """
+        one_set = self.grouping.layout == "vector" and len(self.batch) == 1 and isinstance(self.surrogate, str)
+        by_row = Trait.INCREASING in self.loss.traits and Trait.COUNTS not in self.loss.traits
+        if not (one_set and by_row and isinstance(self.convex(), LovaszHinge)):
+            return None
+        return float(self.loss.values(self.batch, ~self.batch.truth)[0]) or 1.0
+
+    @property
+    def tries_convex_start(self) -> bool:
+        """Whether the ramp may start at the convex model too."""
+        return self.start == "auto" and self.unit is not None
+
+    def beginning(self, risk: Risk) -> Values:
+        """The weights of logistic regression or of the convex model, whichever loses less, at a scale for the risk."""
+        (w, size), unit = self.logistic, self.unit or 1.0
+        # Scores are compared with the loss, so both are in its unit.
+        self.starts[:] = [scaled(risk, w, size / unit)]
+        if not self.tries_convex_start:
+            return self.starts[0]
+        surrogate = self.convex()
+        w = OneSlack(self.usual_c(surrogate), max_iter=STEPS).minimize(self.risk_of(surrogate)).w
+        self.starts.append(scaled(risk, w, float(np.abs(self.features.scores(w)).mean()) / unit))
+        return min(self.starts, key=self.loss_at)
+
     @property
     def bare_start(self) -> Values:
-        """The weights of logistic regression as it is."""
+        """The weights of logistic regression as it is; those of the start where the convex model is tried too."""
+        if self.tries_convex_start:
+            return self.starts[0]
         coef, intercept = self.regression.coef, self.regression.intercept
         return np.ravel(np.column_stack([coef, intercept / self.intercept]) if self.intercept else coef)
 
@@ -387,8 +432,11 @@ class SetProblem(BatchTraining):
         return named_surrogate(name, self.loss, self.grouping)
 
     def usual_c(self, surrogate: Surrogate) -> float:
-        """The weight of the mean risk that ``C="auto"`` stands for."""
-        return default_c(surrogate, *self.X.shape)
+        """The weight of the mean risk that ``C="auto"`` stands for; for the ramp, times the :attr:`unit`.
+
+        Weights of the ramp grow with the unit of the loss, so with such a C the decisions do not depend on it.
+        """
+        return default_c(surrogate, *self.X.shape) * (self.unit or 1.0 if isinstance(surrogate, Ramp) else 1.0)
 
     def convex(self) -> Surrogate:
         """The Lovász hinge where the loss is submodular, otherwise margin rescaling."""

@@ -251,9 +251,14 @@ class Training(ABC):
     def convex(self) -> Surrogate:
         """The convex surrogate that suits the loss."""
 
+    def beginnings(self) -> list[tuple[Values, float]]:
+        """The weights where the ramp may start, each with the mean size of its scores in the unit of the loss."""
+        return [self.logistic]
+
     def beginning(self, risk: Risk) -> Values:
-        """The weights :attr:`logistic`, at a scale that suits the risk."""
-        return scaled(risk, *self.logistic)
+        """The one of :meth:`beginnings` with the smallest training loss, at a scale that suits the risk."""
+        found = [scaled(risk, w, size) for w, size in self.beginnings()]
+        return found[0] if len(found) == 1 else min(found, key=self.loss_at)
 
     @abstractmethod
     def loss_at(self, w: Values) -> float:

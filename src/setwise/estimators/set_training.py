@@ -388,15 +388,14 @@ class SetProblem(BatchTraining):
         """Whether the ramp may start at the convex model too."""
         return self.start == "auto" and self.unit is not None
 
-    def beginnings(self) -> list[tuple[Values, float]]:
-        """Logistic regression, and the convex model too where costs differ by row."""
-        (w, size), unit = self.logistic, self.unit or 1.0
+    def other_starts(self) -> list[tuple[Values, float]]:
+        """The convex model, where costs differ by row."""
         if not self.tries_convex_start:
-            return [(w, size / unit)]
-        self.starts[:] = [w]
+            return []
+        self.starts[:] = [self.logistic[0]]
         surrogate = self.convex()
-        convex = OneSlack(self.usual_c(surrogate), max_iter=STEPS).minimize(self.risk_of(surrogate)).w
-        return [(w, size / unit), (convex, float(np.abs(self.features.scores(convex)).mean()) / unit)]
+        w = OneSlack(self.usual_c(surrogate), max_iter=STEPS).minimize(self.risk_of(surrogate)).w
+        return [(w, float(np.abs(self.features.scores(w)).mean()))]
 
     @property
     def bare_start(self) -> Values:

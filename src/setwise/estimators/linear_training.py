@@ -251,9 +251,21 @@ class Training(ABC):
     def convex(self) -> Surrogate:
         """The convex surrogate that suits the loss."""
 
+    @property
+    def unit(self) -> float | None:
+        """The largest loss, where scores and C are in its unit; otherwise None."""
+        return None
+
+    def other_starts(self) -> list[tuple[Values, float]]:
+        """More weights where the ramp may start, each with the mean size of its scores."""
+        return []
+
     def beginning(self, risk: Risk) -> Values:
-        """The weights :attr:`logistic`, at a scale that suits the risk."""
-        return scaled(risk, *self.logistic)
+        """:attr:`logistic`, or one of the other starts with a smaller training loss, at a scale that suits the risk."""
+        starts = [self.logistic]
+        starts += self.other_starts()
+        found = [scaled(risk, w, size / (self.unit or 1.0)) for w, size in starts]
+        return found[0] if len(found) == 1 else min(found, key=self.loss_at)
 
     @abstractmethod
     def loss_at(self, w: Values) -> float:

@@ -22,7 +22,7 @@ from setwise.core.checks import Bools, Values, as_row_weights
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss, calls_labels
 from setwise.core.pages import EXACT_THRESHOLD, FUNCTION_OF_LABELS
-from setwise.core.risk import Features, Risk
+from setwise.core.risk import Features
 from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
 from setwise.decisions import best_threshold, label_thresholds
@@ -34,7 +34,6 @@ from setwise.estimators.linear_training import (
     certain,
     least_constant_loss,
     quiet_fits,
-    scaled,
 )
 from setwise.estimators.objective import (
     class_weights,
@@ -389,17 +388,14 @@ class SetProblem(BatchTraining):
         """Whether the ramp may start at the convex model too."""
         return self.start == "auto" and self.unit is not None
 
-    def beginning(self, risk: Risk) -> Values:
-        """The weights of logistic regression or of the convex model, whichever loses less, at a scale for the risk."""
-        (w, size), unit = self.logistic, self.unit or 1.0
-        # Scores are compared with the loss, so both are in its unit.
-        self.starts[:] = [scaled(risk, w, size / unit)]
+    def other_starts(self) -> list[tuple[Values, float]]:
+        """The convex model, where costs differ by row."""
         if not self.tries_convex_start:
-            return self.starts[0]
+            return []
+        self.starts[:] = [self.logistic[0]]
         surrogate = self.convex()
         w = OneSlack(self.usual_c(surrogate), max_iter=STEPS).minimize(self.risk_of(surrogate)).w
-        self.starts.append(scaled(risk, w, float(np.abs(self.features.scores(w)).mean()) / unit))
-        return min(self.starts, key=self.loss_at)
+        return [(w, float(np.abs(self.features.scores(w)).mean()))]
 
     @property
     def bare_start(self) -> Values:

@@ -194,6 +194,36 @@ def test_copies_of_answers_from_one_to_five_with_a_gap_each_stay_together():
     assert said.sentence.startswith("900 of 900 rows (100.0 %) are equal to another one in 11 of 12 columns or more")
 
 
+EMPTIED = {
+    "20 % of the columns of each export": (0.2, True),
+    "30 % of the columns of each export": (0.3, True),
+    "10 % of the cells": (0.1, False),
+    "30 % of the cells": (0.3, False),
+}
+
+
+@pytest.mark.parametrize("form", EMPTIED)
+def test_copies_with_many_gaps_stay_together(form):
+    rng, (share, whole) = np.random.default_rng(1), EMPTIED[form]
+    X, y = load_breast_cancer().data[:400], rng.random(400) < 0.3
+
+    def emptied(X):
+        if whole:
+            gap = np.argsort(rng.random((3, 1, X.shape[1]))) < share * X.shape[1]
+            gap = np.repeat(gap, -(-len(X) // 3), axis=1).reshape(-1, X.shape[1])[: len(X)]
+        else:
+            gap = rng.random(X.shape) < share
+        return np.where(gap, np.nan, X)
+
+    order, rows = rng.permutation(1200), np.tile(np.arange(400), 3)
+    found = audited(table(emptied(X[rows])[order], np.tile(y, 3)[order].astype(int)))
+    first = np.unique(rows[order], return_index=True)[1]
+    assert np.mean(found.blocks == found.blocks[first][rows[order]]) > 0.99
+    assert np.bincount(found.blocks).max() <= 6
+    # Rows that stand once are no copies, whatever they lack.
+    assert audited(table(emptied(X), y.astype(int))).findings == ()
+
+
 @pytest.mark.parametrize("noise", [1e-4, 1e-3, 1e-2, 3e-2, "digits"])
 @pytest.mark.parametrize("d", [5, 12])
 def test_copies_with_noise_in_all_numbers_stay_together(d, noise):

@@ -5,7 +5,6 @@ its numbers.
 """
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,19 +16,25 @@ from scipy.stats import rankdata
 from setwise.core.checks import Bools, Ints, Values
 from setwise.datasets.columns import Category, Column, Date, Number, Word
 from setwise.estimators.sets import as_ids
-from setwise.estimators.splits import row_keys
+from setwise.estimators.splits import mixed, row_keys
 
 FEW = 5
 """Of fewer rows nothing is said."""
 
-PARTS = 5
-"""Columns are dealt out to so many parts. Rows that are equal in two of them are compared cell by cell."""
+SELDOM, TIMES, KEYS = 50, 20, 100
+"""Rows that are equal in some columns are compared cell by cell. By chance fewer than one of 50 has an equal one there.
 
-UNLIKE = 0.5
-"""They are nearly equal where fewer of the other columns differ, as a share of what rows differ in by chance."""
+Of at most 100 such sets of columns so many are tried that two rows have no gap in 20 of them.
+"""
+
+UNLIKE, BY_CHANCE = 0.5, 0.03
+"""They are nearly equal where fewer of the other columns differ, as a share of what rows differ in by chance.
+
+Only columns in which both have no gap count. The probability of being equal in all of these by chance is smaller.
+"""
 
 MOST = 0.75
-"""So many of the rows that are equal in two parts are nearly equal; otherwise what is equal is so by chance."""
+"""So many of the rows that are equal in some columns are nearly equal; otherwise what is equal is so by chance."""
 
 TORN, TORN_BY_NOISE = 0.25, 0.1
 """Labels of nearly equal or near rows differ in fewer pairs, as a share of chance; copies have their label."""
@@ -192,8 +197,8 @@ def _near(cells: Values, columns: Sequence[Column]) -> Ints:
     for j in range(d):
         if not (columns and isinstance(columns[j], Date)):
             cells[:, j] = rounded(cells[:, j], 36)
-        many = np.unique(cells[:, j], return_counts=True)[1]
-        differ[j], told[j] = 1.0 - np.sum((many / n) ** 2), told[j] or len(many) >= OWN * n
+        many = np.unique(cells[np.isfinite(cells[:, j]), j], return_counts=True)[1]
+        differ[j], told[j] = 1.0 - np.sum((many / many.sum()) ** 2), told[j] or len(many) >= OWN * many.sum()
     varied = differ >= VARIED
     pairs, left = np.empty((2, 0), np.int64), np.ones(n, np.bool_)
     for asked in (varied & ~told, varied):
@@ -285,49 +290,66 @@ def _spots(cells: Values, columns: Sequence[Column]) -> Values:
 
 
 def _alike(cells: Values, differ: Values, asked: Ints, left: Bools) -> Ints:
-    """Pairs (2, m) of the rows left of (n, d) equal in two of five parts of columns, and nearly so in the rest.
+    """Pairs (2, m) of the rows left of (n, d) that are equal in a few columns without a gap, and nearly so in the rest.
 
     In ``differ`` (d,) are the probabilities that two rows differ in a column, and ``asked`` are the columns.
     """
-    order = asked[np.argsort(-differ[asked], kind="stable")]
-    parts = [order[i::PARTS] for i in range(min(PARTS, len(order)))]
-    keys, found = [row_keys(cells[:, part]) for part in parts], [np.empty(0, np.int64)]
-    # A row whose first bits no other one has is equal to none.
-    bits = [(key >> np.uint64(42)).astype(np.int64) for key in keys]
-    several = [left & (np.bincount(one)[one] > 1) for one in bits]
-    for i, j in combinations(range(len(parts)), 2):
-        rest = np.setdiff1d(asked, np.append(parts[i], parts[j]))
-        if not (differ[rest] >= WIDE).any():
-            continue
-        rows = np.flatnonzero(several[i] & several[j])
-        key = np.uint64(3) * keys[i][rows] + keys[j][rows]
-        by = np.argsort(key)
-        new, by = np.append(True, key[by[1:]] != key[by[:-1]])[: len(by)], rows[by]
+    n, found = len(cells), [np.empty(0, np.int64)]
+    columns = np.array([mixed(cells[:, j], np.array([j], np.uint64)) for j in asked])
+    for key in _keys(n, differ[asked], np.isfinite(cells.T[asked]).mean(axis=1)) if len(asked) >= LEAST else ():
+        keys = columns[key].sum(axis=0, dtype=np.uint64)
+        # A row whose first bits no other one has is equal to none.
+        bits = (keys >> np.uint64(42)).astype(np.int64)
+        rows = np.flatnonzero(left & (np.bincount(bits)[bits] > 1))
+        # Rows with a gap take part if those equal to them in the other columns are seldom so by chance.
+        filled = np.isfinite(cells[np.ix_(rows, asked[key])])
+        rows = rows[filled @ np.log(1.0 - differ[asked[key]]) < np.log((1.0 - MOST) / n)]
+        keys = keys[rows]
+        by = np.argsort(keys)
+        new, by = np.append(True, keys[by[1:]] != keys[by[:-1]])[: len(by)], rows[by]
         at = np.flatnonzero(~new)
-        # A row is compared with the one before it and with the first one of those that are equal to it in two parts.
+        # A row is compared with the one before it and with the first one of those that are equal to it.
         first = np.flatnonzero(new)[np.cumsum(new)[at] - 1]
         far = first < at - 1
         pairs = np.sort(by[np.stack([np.append(at - 1, first[far]), np.append(at, at[far])])], axis=0)
-        fits = _fits(cells, pairs, differ, rest)
-        either = fits[: len(at)].copy()
-        either[far] |= fits[len(at) :]
-        if either.sum() >= max(1, MOST * len(at)):
-            found.append(pairs[0, fits] * len(cells) + pairs[1, fits])
-    return np.stack(np.divmod(np.unique(np.concatenate(found)), len(cells)))
+        place = np.append(np.arange(len(at)), np.flatnonzero(far))
+        fits = _fits(cells, pairs, differ, np.delete(asked, key))
+        if len(np.unique(place[fits])) >= max(1, MOST * len(at)):
+            found.append(pairs[0, fits] * n + pairs[1, fits])
+    return np.stack(np.divmod(np.unique(np.concatenate(found)), n))
+
+
+def _keys(n: int, differ: Values, filled: Values) -> list[list[int]]:
+    """Places in ``differ`` (d,) of few columns each, in which two of n rows are seldom equal by chance.
+
+    They are drawn at random, more often of columns that differ and are ``filled`` (d,), a share.
+    """
+    rng, found = np.random.default_rng(0), dict[tuple[int, ...], float]()
+    for _ in range(KEYS):
+        order = np.argsort(-differ * filled**2 * rng.random(len(differ)))[: max(2, len(differ) // 2)]
+        equal = n * np.cumprod(1.0 - differ[order])
+        key = sorted(order[: max(2, 1 + int((equal > 1.0 / SELDOM).sum()))].tolist())
+        # Otherwise most rows that are equal there are so by chance.
+        if equal[-1] < 1.0 - MOST and sum(found.values()) < TIMES:
+            found[tuple(key)] = float(np.prod(filled[key]) ** 2)
+    return [list(key) for key in found]
 
 
 def _fits(cells: Values, pairs: Ints, differ: Values, rest: Ints) -> Bools:
     """Whether pairs (2, m) of rows (n, d) differ in few of some columns, and in few of those with many values.
 
-    A column in which rows seldom differ counts for as many as it takes to see a difference by chance, and a gap for a
-    half.
+    A column in which rows seldom differ counts for as many as it takes to see a difference by chance, and one in which
+    either row has a gap does not count.
     """
-    cost: Values = np.zeros((2, pairs.shape[1]))
+    cost: Values = np.zeros((3, pairs.shape[1]))
+    cost[2] -= np.log(BY_CHANCE)
     wide = differ >= WIDE
     for j in rest:
         one, two = cells[pairs, j]
-        cost[: 1 + wide[j]] += (one != two) * np.where(np.isinf(one + two), 0.5, 1.0 / differ[j])
-    return np.asarray((cost[0] < UNLIKE * len(rest)) & (cost[1] < UNLIKE * np.count_nonzero(wide[rest])))
+        both = np.isfinite(one + two)
+        cost[: 1 + wide[j]] += both * ((one != two) / differ[j] - UNLIKE)
+        cost[2] += both * np.log(1.0 - differ[j])
+    return np.asarray((cost < 0.0).all(axis=0))
 
 
 def joined(blocks: Ints, ids: Ints) -> tuple[Ints, int]:

@@ -266,7 +266,7 @@ def test_nothing_is_written_where_nothing_is_learned(file):
 @pytest.mark.slow
 def test_routes_do_not_lead_to_files(file):
     requests = SetClassifier().get_metadata_routing().fit.requests
-    assert set(requests) == {"groups", "sample_weight"}
+    assert set(requests) == {"groups", "sample_weight", *(f"{cell}_cost" for cell in ("tp", "fp", "fn", "tn"))}
     with config_context(enable_metadata_routing=True):
         model = clone(SetClassifier(tol=1e-2).set_fit_request(groups=True).set_score_request(groups=True))
         search = GridSearchCV(model, {"C": [1.0, 10.0]}, cv=2).fit(X, Y, groups=BAGS)

@@ -244,19 +244,20 @@ def test_equal_columns_of_costs_give_the_answer_of_equal_numbers(compared, tmp_p
         assert ours[key] == usual[key]
 
 
-def test_how_many_rows_lack_a_cost_is_said(compared, tmp_path, capsys):
+@pytest.mark.parametrize("gaps", [1, 4])
+def test_how_many_rows_lack_a_cost_is_said(compared, tmp_path, capsys, gaps):
     folder, *_ = compared
     gone = []
 
     def forget(row, i):
-        if row["fraud"] == "0" and len(gone) < 4:
+        if row["fraud"] == "0" and len(gone) < gaps:
             gone.append(i)
             row["amount"] = ""
 
     data = rewritten(folder / "pay.csv", tmp_path / "gaps.csv", forget)
     words = ("--fp-cost", 5, "--fn-cost", "amount", "--out", tmp_path / "r", "--strategies")
     assert run("compare", data, *QUICK, *words, "threshold,decision") == 0
-    sentence = "Column 'amount' lacks the cost of 4 of 4,000 rows, so rows are not decided by their own costs"
+    sentence = f"Column 'amount' lacks the cost of {gaps} of 4,000 rows, so rows are not decided by their own costs"
     assert capsys.readouterr().err.count(sentence) == 1
     found = answers(tmp_path / "r")
     assert found["strategy"] == "threshold"

@@ -740,3 +740,15 @@ def test_a_pipeline_that_drops_names_is_told_how_to_keep_them():
     ):
         model.fit(X, y)
     model.set_output(transform="pandas").fit(X, y)
+
+
+def test_a_cost_that_is_unknown_for_one_negative_leaves_the_decision_out_of_all_folds():
+    """A fold may lack the row with the gap; its test rows cannot be decided all the same."""
+    rng = np.random.default_rng(0)
+    risk, amount = rng.normal(size=300), np.exp(rng.normal(3.0, 1.0, 300))
+    y = rng.random(300) < 1.0 / (1.0 + np.exp(1.0 - 1.5 * risk))
+    amount[np.flatnonzero(~y)[0]] = np.nan
+    model = MeasureClassifier(LogisticRegression(), RowCosts(fp=5.0, fn=amount), outer_cv=3, random_state=0)
+    model.fit(risk[:, None], y)
+    assert "NaN" in {one.strategy: one.refusal for one in model.candidates_}["decision"]
+    assert np.isfinite(model.gain_)

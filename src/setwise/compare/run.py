@@ -186,7 +186,9 @@ class _Choice:
         judges = [_MeasureRecord(self._problem, measured, self.plan, self._fits, self._admits) for measured in measures]
         self.plan = replace(self.plan, skipped=self.plan.skipped | {key for key in self._gone if key[1]})
         for judge in judges:
-            judge.plan = self.plan
+            # What does not fit all rows, as a decision by costs that some rows lack, may fit a part of them.
+            refused = {one.key for one in judge.decision.candidates if one.refusal}
+            judge.plan = replace(self.plan, skipped=self.plan.skipped | refused)
         self.cut += left_out(self._gone)
         return judges
 

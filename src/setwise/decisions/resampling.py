@@ -209,8 +209,9 @@ def bootstrap_threshold(
     n_resamples : how many resamples are drawn
     confidence : the probability that the intervals are made for, in (0, 1)
     random_state : the seed of the resamples, an int, a numpy Generator or None
-    sample_weight : (p,) or flat (total,) the weight of each row, which counts as so many equal ones, none for 0. Rows,
-        or sets, are drawn alike, and weights go with their rows. It is for losses as in ``best_threshold``
+    sample_weight : (p,) or flat (total,) the weight of each row in the loss, which counts there as so many equal ones.
+        Rows above 0, or sets, are drawn with the same chance and bring their weights, so intervals are those of rows
+        and not of copies. It is for losses as in ``best_threshold``
 
     Returns
     -------
@@ -326,8 +327,9 @@ def bagged_threshold(
     loss : a loss of labels, or its name; for a single set a function of counts
     n_resamples : how many resamples are drawn: of decisions for a single set, of whole sets where there are several
     random_state : the seed of the resamples, an int, a numpy Generator or None
-    sample_weight : (p,) or flat (total,) the weight of each row, which counts as so many equal ones, none for 0. Rows,
-        or sets, are drawn alike, and weights go with their rows. It is for losses as in ``best_threshold``
+    sample_weight : (p,) or flat (total,) the weight of each row in the loss, which counts there as so many equal ones.
+        Rows above 0, or sets, are drawn with the same chance and bring their weights, so intervals are those of rows
+        and not of copies. It is for losses as in ``best_threshold``
 
     Returns
     -------

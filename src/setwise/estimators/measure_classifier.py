@@ -411,6 +411,9 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             choice = self._decide(bases, problem.task, strategies, seed)
             self._keep(problem, bases[OWN], choice, plain, given_costs(costs))
             if self.outer_cv is not None and not choice.interrupted:
+                # What does not fit all rows, as a decision by costs that some rows lack, may fit a part of them.
+                refused = {one.strategy for one in choice.candidates if one.refusal}
+                strategies = tuple(one for one in strategies if one.name not in refused)
                 found = repeated_choice(
                     problem,
                     problem.outer_folds(self.outer_cv, self.cv, folds, seed),

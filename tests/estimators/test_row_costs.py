@@ -752,3 +752,13 @@ def test_a_cost_that_is_unknown_for_one_negative_leaves_the_decision_out_of_all_
     model.fit(risk[:, None], y)
     assert "NaN" in {one.strategy: one.refusal for one in model.candidates_}["decision"]
     assert np.isfinite(model.gain_)
+
+
+def test_costs_by_which_one_label_is_nearly_always_cheaper_leave_folds_nothing_to_learn():
+    rng = np.random.default_rng(0)
+    X, amount = rng.normal(size=(30, 2)), np.exp(rng.normal(size=30))
+    y = (X[:, 0] > 0).astype(int)
+    for costs, count in (({"fn_cost": -amount, "fp_cost": amount}, 30), ({"fn_cost": amount, "fp_cost": -amount}, 30)):
+        assert np.isfinite(SetClassifier(RowCosts()).fit(X, y, **costs).score(X, y, **costs))
+        with pytest.raises(Refusal, match=f"they make [01] the cheaper label of {count} of 30 rows"):
+            SetClassifierCV(SetClassifier(RowCosts())).fit(X, y, **costs)

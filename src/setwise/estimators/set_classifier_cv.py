@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.checks import Values, as_reals, shown
 from setwise.core.exceptions import Refusal
-from setwise.core.pages import NAMES_AND_OBJECTS
+from setwise.core.pages import NAMES_AND_OBJECTS, ROW_COSTS
 from setwise.decisions.task import standard_error
 from setwise.estimators.base import VersionedEstimator, take_features, warn_of_dropped_groups, with_parameters
 from setwise.estimators.linear_training import quiet_fits, solve
@@ -34,6 +34,7 @@ from setwise.estimators.set_training import (
     thresholds,
 )
 from setwise.estimators.splits import Split, as_splits, folds, refuse_unless_once
+from setwise.losses.row_costs import RowCosts
 from setwise.surrogates import Ramp
 
 
@@ -242,6 +243,11 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
         if problem.weights is not None and len(problem.weights) == 1:
             # Equal weights of the rows of one set change nothing.
             sample_weight, problem = None, replace(problem, row_weights=None)
+        if isinstance(model.loss, RowCosts):
+            labels, many = np.unique(problem.target, return_counts=True)
+            if len(labels) < 2 or many.min() < 2:
+                most = f"{labels.tolist()[many.argmax()]!r} the cheaper label of {many.max():,} of {many.sum():,} rows"
+                raise Refusal(f"SetClassifierCV refuses these costs: they make {most}. Use SetClassifier.", ROW_COSTS)
         # Folds that the user makes hold the rows by their places.
         own = self.cv is None or isinstance(self.cv, int | np.integer)
         problem = problem.in_order(in_folds=True) if own else problem

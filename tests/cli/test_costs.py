@@ -295,3 +295,19 @@ def test_rows_weighted_by_costs_are_tried(tmp_path, capsys):
     usual = options_parser().parse_args(["compare", "x.csv", "--fn-cost", "amount"])
     assert "cost_weight" in plan_of(usual).strategies
     assert "cost_weight" not in plan_of(options_parser().parse_args(["compare", "x.csv"])).strategies
+
+
+@pytest.mark.parametrize(("gaps_in", "option"), [("pay", "--alarms-at-most"), ("new", "--test")])
+def test_rows_that_are_decided_by_costs_must_have_them_all(tmp_path, capsys, gaps_in, option):
+    for k, name in enumerate(("pay", "new")):
+        write(tmp_path / f"{name}.csv", 300, k)
+    lines = (tmp_path / f"{gaps_in}.csv").read_text().splitlines()
+    negative = next(i for i, line in enumerate(lines) if line.endswith(",0"))
+    risk, _, *rest = lines[negative].split(",")
+    lines[negative] = ",".join([risk, "", *rest])
+    (tmp_path / f"{gaps_in}.csv").write_text("\n".join(lines) + "\n")
+    given = {"--alarms-at-most": "0.2", "--test": tmp_path / "new.csv"}[option]
+    costs = ("--target", "fraud", "--fp-cost", 5, "--fn-cost", "amount", "--out", tmp_path / "r")
+    assert run("compare", tmp_path / "pay.csv", *costs, option, given) == 2
+    wanted = f"{option} decides rows by their own costs, which must all be known; column 'amount' of {gaps_in}.csv"
+    assert f"{wanted} holds nothing in 1 of them" in capsys.readouterr().err

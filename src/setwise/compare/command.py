@@ -445,6 +445,11 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
         problem = replace(problem, findings=(*problem.findings, *unknown_costs(problem, columns)))
     others = others and replace(others, problem=problem)
     test = None if options.test is None else read_test(options.test, problem, asked_of(options))
+    known = not unknown_costs(problem, columns)
+    if options.alarms_at_most is not None:
+        refuse_unknown_costs(problem, columns, problem.name, "--alarms-at-most")
+    if test is not None and known and "decision" in plan.strategies:
+        refuse_unknown_costs(replace(test, features=problem.features), columns, Path(options.test).name, "--test")
     if costs:
         at = {name: Place(name, list(problem.features).index(name)) for name in columns}
         cells = {"fp": 0.0, "fn": 0.0} | {cell: at.get(cost, cost) for cell, cost in costs.items()}
@@ -494,6 +499,13 @@ def unknown_costs(problem: Problem, columns: Sequence[str]) -> list[Finding]:
         words = f"{words}, which must all be known."
         found += [Finding("costs", (name,), gaps, "none", words)] if gaps else []
     return found
+
+
+def refuse_unknown_costs(problem: Problem, columns: Sequence[str], name: str, option: str) -> None:
+    """Raise ValueError where an ``option`` decides rows of the file ``name`` by costs that some of them lack."""
+    for found in unknown_costs(problem, columns):
+        lacks = f"column {found.columns[0]!r} of {name} holds nothing in {found.rows:,} of them"
+        raise ValueError(f"{option} decides rows by their own costs, which must all be known; {lacks}.")
 
 
 def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:

@@ -108,7 +108,7 @@ def test_groups_of_data_sets_are_sets(lightgbm, xgboost, rows):
     extreme = xgboost.DMatrix(X, y, qid=ids)
     for data in (light, extreme):
         assert_array_equal(objective("jaccard")(scores, data), wanted)
-        with pytest.raises(Refusal, match="the data set has groups of its own"):
+        with pytest.raises(Refusal, match="the data set already has groups"):
             objective("jaccard", groups=ids)(scores, data)
     # XGBoost has one weight for each group, and LightGBM one for each row.
     weight = np.random.default_rng(2).integers(1, 5, 20).astype(float)

@@ -188,7 +188,7 @@ class _Choice:
         for judge in judges:
             # What does not fit all rows, as a decision by costs that some rows lack, may fit a part of them.
             refused = {one.key for one in judge.decision.candidates if one.refusal}
-            judge.plan = replace(self.plan, skipped=self.plan.skipped | refused)
+            judge.plan, judge.refused = replace(self.plan, skipped=self.plan.skipped | refused), len(refused)
         self.cut += left_out(self._gone)
         return judges
 
@@ -288,7 +288,7 @@ class _MeasureRecord:
     def __init__(self, problem: Problem, measured: NamedLoss, plan: Plan, fits: Fits, admits: Admits) -> None:
         self.problem, self.measured, self.plan = problem, measured, plan
         self.reference, self.task = plan.reference(measured), judged_by(fits.rows, measured)
-        self._advance = fits.advance
+        self._advance, self.refused = fits.advance, 0
         self.losses, self.chosen, self.reached = list[dict[Key, float]](), list[Key](), list[dict[Key, FloorShares]]()
         if plan.floor is not None:
             self._require_floor(plan.floor, fits)
@@ -302,6 +302,7 @@ class _MeasureRecord:
     def see(self, fits: Fits, test: Rows) -> None:
         """Choose on the training part and judge on the test part of one outer fold."""
         decision = decide(fits, self.measured, self.plan)
+        self._advance("", self.refused)
         task = judged_by(test, self.measured)
         said = decision.said(task.loss, test)
         self.losses.append({key: task.mean_loss(one) for key, one in said.items()})

@@ -162,8 +162,7 @@ class RowSets:
             if (rows != weight[self.batch.owners]).any():
                 raise ValueError(
                     "weight must be the same for all rows of a set: it weights whole sets, and a set loss has no "
-                    "weights for single rows"
-                    ". Give groups, or a loss with its own weights."
+                    "weights for single rows. Give groups, or a loss with its own weights."
                 )
         return np.asarray(weight / weight.mean())
 

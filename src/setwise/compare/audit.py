@@ -22,6 +22,7 @@ from setwise.estimators.sets import as_ids
 from setwise.estimators.splits import row_keys
 
 LIKE_NEXT = "rows with neighboring values nearly always have the same label, as in joined exports of one label each"
+"""What is said of numbers, and of two numbers together, whose neighbors tell the label."""
 
 PANDAS = re.compile(r"__index_level_\d+__|Unnamed: \d+")
 """The names under which pandas writes an index into Parquet and CSV."""

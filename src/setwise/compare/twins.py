@@ -242,11 +242,11 @@ def _noisy(cells: Values, columns: Sequence[Column]) -> Ints:
     expected = np.mean([np.sum(1.0 / np.arange(i, NEIGHBORS)) for i in order])
     for one, other in _spots(cells, columns) if n >= ASKED else ():
         tree, some_rows = cKDTree(one + other), rng.permutation(n)[:ASKED]
-        far, mixed = _far(tree, some_rows), _far(cKDTree(one + rng.permutation(other)), some_rows)
+        far, torn = _far(tree, some_rows), _far(cKDTree(one + rng.permutation(other)), some_rows)
         k = expected / max(np.log(far[:, -1:] / far[:, order - 1]).mean(), 1e-300)
         for share in (CLOSE, CHANCE ** (1.0 / k)):
             close = far[far[:, 0] < share * far[:, -1]]
-            chance = max(1.0 - (1.0 - share**k) ** (NEIGHBORS - 1), (mixed[:, 0] < share * mixed[:, -1]).mean())
+            chance = max(1.0 - (1.0 - share**k) ** (NEIGHBORS - 1), (torn[:, 0] < share * torn[:, -1]).mean())
             more = len(close) / len(far) - chance
             if more >= most:
                 # Halfway, in digits, between the noise of copies and what is far, here of the nearest row asked.

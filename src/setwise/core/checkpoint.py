@@ -233,8 +233,7 @@ class Checkpoint:
             if not resume:
                 raise FileExistsError(
                     f"there is a file {in_line(path.name)} already: pass resume=True to continue from it, or use "
-                    "another name"
-                    "."
+                    "another name."
                 )
             arrays = read_sealed(path)
             refuse_others(in_line(path.name), {n: str(arrays[f"{ABOUT}{n}"]) for n in _below(arrays, ABOUT)}, wanted)

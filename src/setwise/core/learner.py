@@ -166,8 +166,7 @@ _MESSAGES = {
 
 _MESSAGES_OF_DESCENT = {
     "max_iter": "stopped after max_iter={max_iter} iterations, before its descent ended; it has no certificate, "
-    "because the risk is not convex"
-    "",
+    "because the risk is not convex",
     "stalled": "no plane improves any more; there is no certificate, because the risk is not convex",
     "interrupted": "interrupted; these are the best weights so far, without a certificate, because the risk is not "
     "convex",

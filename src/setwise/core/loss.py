@@ -389,8 +389,8 @@ class CountLoss(Loss):
         if not isinstance(batch, Sets):
             raise Refusal(
                 f"{self!r} refuses {type(batch).__name__}: it fixes the number of predicted positives, which no "
-                "method for networks can do"
-                ". Train for another loss, and measure this one by differences of max-marginals.",
+                "method for networks can do. Train for another loss, and measure this one by differences of "
+                "max-marginals.",
                 NETWORKS_REFUSE,
             )
         return BoundLoss(_compared_with_best(batch, term.predicted), (term,))

@@ -49,8 +49,7 @@ class Rankings(Batch):
         if isinstance(sets, Network):
             raise Refusal(
                 f"{loss!r} refuses to train on {type(sets).__name__}: a network predicts labels, not a ranking. Train "
-                "for "
-                "a loss of labels, and measure this one by the differences of max-marginals.",
+                "for a loss of labels, and measure this one by the differences of max-marginals.",
                 NETWORKS_REFUSE,
             )
         if not isinstance(sets, Sets) or sets.totals is not None:

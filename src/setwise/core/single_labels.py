@@ -189,8 +189,7 @@ class FlipCosts(Term):
         if not isinstance(batch, Flips):
             raise Refusal(
                 f"{type(self).__name__} refuses {type(batch).__name__}: it costs single labels of a large space, such "
-                "as LabelSequences"
-                ".",
+                "as LabelSequences.",
                 LABEL_SPACES,
             )
 

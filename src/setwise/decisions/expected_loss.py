@@ -326,8 +326,7 @@ def rule_of_cuts(loss: Loss, size: int) -> DecisionRule:
         except Refusal as error:
             raise Refusal(
                 f"loss={loss!r} is refused for {size} rows: it is not a function of the numbers of mistakes, and they "
-                "are "
-                "too many to enumerate. Use a loss of counts, such as 'f1', or None.",
+                "are too many to enumerate. Use a loss of counts, such as 'f1', or None.",
                 BAGS,
             ) from error
     if size <= SMALL:

@@ -98,8 +98,7 @@ class LeastExpectedLossInPieces:
             return (yield from self._by_bounds(formula, BlockBounds(formula), levels))
         raise Refusal(
             f"a decision for {self.loss!r} is refused for {p} probabilities in several places, at most {MOST}: there "
-            "are no bounds from their sums"
-            ".",
+            "are no bounds from their sums.",
             PLACES_REFUSE,
         )
 

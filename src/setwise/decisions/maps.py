@@ -360,8 +360,8 @@ def least_expected_loss_of_map(
     formula = formula_of(inner, len(pixels)) if inner.reads == "labels" else None
     if formula is None:
         raise Refusal(
-            f"a decision of a map for {inner!r} is refused: it is not a function of the counts of labels. Use FBeta or "
-            "Jaccard.",
+            f"a decision of a map for {inner!r} is refused: it is not a function of the counts of labels. Use FBeta "
+            "or Jaccard.",
             DECISIONS_REFUSE,
         )
     chosen = _as_classes(classes, k)

@@ -95,8 +95,7 @@ class ThresholdInPieces:
         if not self.increasing and N + P > MOST:
             raise Refusal(
                 f"a threshold for {loss!r} is refused for {N + P} scores in pieces, at most {MOST}: another mistake "
-                "may make the loss smaller"
-                ".",
+                "may make the loss smaller.",
                 PLACES_REFUSE,
             )
 

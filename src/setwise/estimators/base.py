@@ -132,8 +132,8 @@ def warn_of_forgotten_groups(name: str = "score") -> None:
     what = "takes all rows as one set" if name == "score" else "decides each row by itself, with a threshold"
     call = "score(X, y, groups=...)" if name == "score" else "predict(X, groups=...)"
     warnings.warn(
-        f"{name} without groups {what}, but fit was given groups: pass {call}. Inside model selection: {HOW_TO_ROUTE}"
-        f"{GROUPS.see}",
+        f"{name} without groups {what}, but fit was given groups: pass {call}. Inside model selection: "
+        f"{HOW_TO_ROUTE}{GROUPS.see}",
         UserWarning,
         stacklevel=3,
     )

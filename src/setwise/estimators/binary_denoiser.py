@@ -450,8 +450,7 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
         except Refusal as error:
             raise Refusal(
                 "draws='exact' refuses this image: the chains of exact samples have not met, because its pixels are "
-                "coupled too strongly"
-                ". Use draws='perturbed'.",
+                "coupled too strongly. Use draws='perturbed'.",
                 DENOISER,
             ) from error
 

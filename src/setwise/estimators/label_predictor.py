@@ -323,8 +323,7 @@ class LinearLabelPredictor(LabelPredictor):
         elif problem.surrogate == "auto" and trained.surrogate == Ramp.name:
             warn_of_vacuous_bound(
                 f"{NO_LESS.format(problem.convex().name)}or hardly a smaller one: surrogate='auto' has taken the ramp "
-                "from "
-                "independent training, whose minimum is local and certifies nothing.",
+                "from independent training, whose minimum is local and certifies nothing.",
                 HINGE,
             )
         elif problem.surrogate == "auto" and says_nothing(trained.fit, trained.C, problem.constant):

@@ -392,8 +392,7 @@ def refuse_listed_only(model: Any) -> None:
     if model.kernel != "linear":
         raise Refusal(
             f"kernel={model.kernel!r} refuses {name}: its scores are searched through features of its labels, and a "
-            "kernel works only for listed labels"
-            ". Use kernel='linear', or FiniteSpace.",
+            "kernel works only for listed labels. Use kernel='linear', or FiniteSpace.",
             LABEL_SPACES,
         )
     if model.label_bias:

@@ -430,8 +430,8 @@ class MapRule(BaseEstimator):
         if auc >= FAR and auc - 0.5 >= SURE * np.sqrt((n + m + 1) / (12.0 * n * m)):
             warnings.warn(
                 f"these {n} maps are unlike the {m} maps of the fit: a classifier tells them apart with an AUC of "
-                f"{auc:.2f}. The "
-                f"gain of the fit may be lost; fit the rule on labeled maps of this source.{MAP_RULES.see}",
+                f"{auc:.2f}. The gain of the fit may be lost; fit the rule on labeled maps of this "
+                f"source.{MAP_RULES.see}",
                 ShiftWarning,
                 stacklevel=3,
             )

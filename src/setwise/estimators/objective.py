@@ -39,8 +39,7 @@ def loss_for(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:
     if loss.of_one_batch(grouping.batch) and grouping.order is not None and (np.diff(grouping.order) < 0).any():
         raise Refusal(
             f"groups must keep the order for {loss!r}, which numbers the decisions: put the rows of a group next to "
-            "each other"
-            ".",
+            "each other.",
             SETS,
         )
     if grouping.layout != "classes" or loss.reads == "classes":

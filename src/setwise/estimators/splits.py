@@ -111,8 +111,7 @@ def refuse_unless_once(splits: list[Split], n: int) -> None:
         row = int(np.argmax(times > 1))
         raise Refusal(
             f"threshold='exact' refuses a cv that holds row {row} out {times[row]} times: hold each row out at most "
-            "once, as KFold"
-            " and TimeSeriesSplit do, or use threshold='zero'.",
+            "once, as KFold and TimeSeriesSplit do, or use threshold='zero'.",
             EXACT_THRESHOLD,
         )
 

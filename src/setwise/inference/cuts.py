@@ -75,8 +75,8 @@ class SecondBestLabeling(Inference):
     def _refuses(self, bound_loss: BoundLoss, slack: bool) -> str | None:
         if margins(bound_loss) is None:
             return (
-                f"SecondBestLabeling refuses {bound_loss!r}: not all labelings with a mistake cost the same. "
-                "Use Auto()."
+                f"SecondBestLabeling refuses {bound_loss!r}: not all labelings with a mistake cost the same. Use "
+                "Auto()."
             )
         return None
 

@@ -280,8 +280,7 @@ def _warn_once(why: str) -> None:
         _SAID.append(why)
         warnings.warn(
             f"setwise compiles its kernels again in each process, because they cannot be stored on disk ({why}): set "
-            "NUMBA_CACHE_DIR to a writable folder"
-            ".",
+            "NUMBA_CACHE_DIR to a writable folder.",
             UserWarning,
             stacklevel=outside(),
         )

@@ -79,8 +79,7 @@ class ClassWeightedLoss(CountLoss):
         if not is_quotient(self.loss):
             raise Refusal(
                 f"class_weight refuses {self.loss!r}: it is not a quotient of counts, so a weighted count has no "
-                "meaning. "
-                "Use loss='jaccard' or loss='hamming'.",
+                "meaning. Use loss='jaccard' or loss='hamming'.",
                 WEIGHTS,
             )
 

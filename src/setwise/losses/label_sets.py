@@ -116,8 +116,7 @@ class LabelCostLoss(Loss):
             if self.costs is not None and not isinstance(self.costs, FlipCosts):
                 raise Refusal(
                     f"{self!r} refuses {type(batch).__name__}, whose labels are too many to list. Use costs of single "
-                    "labels, such as MaxLoss"
-                    "(GivenCosts(function, most)).",
+                    "labels, such as MaxLoss(GivenCosts(function, most)).",
                     LABEL_COSTS,
                 )
         elif isinstance(self.costs, FlipCosts):

@@ -57,8 +57,8 @@ class Bags:
         values = np.concatenate([np.zeros(0), *(term.costs for term in mistakes), *(term.tables for term in regions)])
         if ((values != 0.0) & (values != -np.inf)).any():
             raise Refusal(
-                f"{name} refuses {bound_loss!r}: it is for values of 0 and -inf, which say what is allowed. "
-                "Use zero().",
+                f"{name} refuses {bound_loss!r}: it is for values of 0 and -inf, which say what is allowed. Use "
+                "zero().",
                 WEAK_LOSSES,
             )
         held = np.zeros(batch.total, dtype=bool)

@@ -173,8 +173,7 @@ def sample(
     if (sweeps < 0).any():
         raise Refusal(
             f"sample refuses {model!r}: its chains have not met within budget={budget} sweeps, because the labels are "
-            "coupled too strongly"
-            ". Raise the budget, or use logistic.",
+            "coupled too strongly. Raise the budget, or use logistic.",
             DISTRIBUTIONS,
         )
     return Samples(labels == 1, sweeps)

@@ -394,8 +394,7 @@ class DistributedRisk(Risk):
         if gathered > places.room:
             raise Refusal(
                 f"{gathered} rows of sets that span places are refused, because there is room only for the scores of "
-                f"{places.room}: give"
-                f" more memory, or sort the rows by set, so that few sets span places.",
+                f"{places.room}: give more memory, or sort the rows by set, so that few sets span places.",
                 PLACES_REFUSE,
             )
         plans = PlaceArguments([self.catalog.plan(k) for k in range(places.count)])

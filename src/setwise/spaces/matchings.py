@@ -119,8 +119,7 @@ class Matchings(LargeSpace):
             if x.shape[0] > x.shape[1]:
                 raise ValueError(
                     f"X[{i}] must have a column for each row, so n <= m; got {x.shape[0]} x {x.shape[1]}. Swap rows "
-                    "and columns, or add columns that mean no partner"
-                    "."
+                    "and columns, or add columns that mean no partner."
                 )
         truths = as_labels_of(Y, [len(x) for x in arrays], "columns")
         offsets = offsets_of([x.shape[0] * x.shape[1] for x in arrays])

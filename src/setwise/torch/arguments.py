@@ -121,8 +121,7 @@ class Arguments:
         if not is_dataclass(loss) or not choices.issuperset(chosen):
             raise Refusal(
                 f"empty={self.empty!r} is for losses that have this choice, such as Jaccard; {loss!r} has its own "
-                "cost of "
-                "sets without positives. Leave empty out, or use empty='ignore'.",
+                "cost of sets without positives. Leave empty out, or use empty='ignore'.",
                 ARGUMENTS,
             )
         return replace(loss, **chosen)

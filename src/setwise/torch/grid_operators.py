@@ -139,8 +139,7 @@ class MarginForm(GridForm):
             # Few different sentences, for one that was shown is not shown again.
             warnings.warn(
                 f"{self!r} is known only to within {10.0 ** math.ceil(math.log10(gap)):g} here, and the gradient is "
-                "that of "
-                f"its lower bound: dual decomposition stopped at a gap above tol={self.tol:g}.{GRIDS.see}",
+                f"that of its lower bound: dual decomposition stopped at a gap above tol={self.tol:g}.{GRIDS.see}",
                 stacklevel=2,
             )
         values[some], gradient[some] = found.values, found.gradient.reshape(len(some), -1)

@@ -208,8 +208,7 @@ class SetMetric(WeightedModule):
         if not self.arguments.per_image and not self._of_counts:
             raise Refusal(
                 f"SetMetric refuses {self.loss!r} over a whole data set: it is not a function of the counts of "
-                "mistakes "
-                "in sets of any size, so its batches do not add up. Use per_image=True.",
+                "mistakes in sets of any size, so its batches do not add up. Use per_image=True.",
                 FIGURE_TO_WATCH,
             )
         if self.arguments.mode == "binary" and self.num_classes is not None:

@@ -56,8 +56,7 @@ class SurrogateForm(Form):
             gap = float((seen.upper - seen.values).max())
             warnings.warn(
                 f"{self.surrogate!r} is known only to within {gap:.3g} here, and the gradient is that of its lower "
-                "bound: "
-                f"these sets are too large for an exact search.{EXACT_OR_BOUNDED.see}",
+                f"bound: these sets are too large for an exact search.{EXACT_OR_BOUNDED.see}",
                 stacklevel=2,
             )
         return HostValues(values, found.spread(seen.gradient, scores))

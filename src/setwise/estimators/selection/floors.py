@@ -173,15 +173,13 @@ class FlooredThreshold(Strategy):
             if best < floor.least - SLACK and asked.is_ceiling:
                 raise Refusal(
                     f"{asked.words} cannot be kept on {int(P + N)} rows: even without any alarm the share would have "
-                    "an upper bound"
-                    f" of {asked.of_share(best):.4g}.",
+                    f"an upper bound of {asked.of_share(best):.4g}.",
                     FLOORS,
                 )
             if best < floor.least - SLACK:
                 raise Refusal(
                     f"{asked.words} cannot be kept on {int(P)} positive rows: even labels without any mistake would "
-                    "have a lower bound"
-                    f" of {best:.4g}.",
+                    f"have a lower bound of {best:.4g}.",
                     FLOORS,
                 )
 

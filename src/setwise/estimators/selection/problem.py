@@ -130,8 +130,7 @@ def problem_of(
     if loss.reads != "labels":
         raise Refusal(
             f"MeasureClassifier refuses {loss!r}: it measures {loss.reads}, not labels 0 and 1, so a threshold or "
-            "decision cannot change it"
-            ". Use SetClassifier, or a loss of labels such as 'f1'.",
+            "decision cannot change it. Use SetClassifier, or a loss of labels such as 'f1'.",
             MEASURE_COST,
         )
     if y is None:
@@ -160,9 +159,8 @@ def problem_of(
         )
     if len(classes) > 2:
         raise Refusal(
-            "Only binary classification is supported. The type of the target is multiclass, with "
-            f"{len(classes)} classes in y: use SetClassifier, or one MeasureClassifier for each class against the "
-            "rest.",
+            f"Only binary classification is supported. The type of the target is multiclass, with {len(classes)} "
+            "classes in y: use SetClassifier, or one MeasureClassifier for each class against the rest.",
             MEASURE_COST,
         )
     target = target.ravel()

@@ -125,8 +125,8 @@ class RampStack(Strategy):
     title = "ramp on top"
     phrase = "with a ramp trained on top"
     explanation = (
-        "a linear function of the model's log-odds and of the features, trained for the measure itself, from the tuned "
-        "threshold on"
+        "a linear function of the model's log-odds and of the features, trained for the measure itself, from the "
+        "tuned threshold on"
     )
     needs = "because it needs a dense table of numbers without too many columns"
     page = pages.RAMP

@@ -417,8 +417,7 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
         if sample_weight is not None:
             raise ValueError(
                 "sample_weight must be None where score is given no known label in y: it weights rows with known "
-                "labels, but the log-likelihood is that of whole bags"
-                "."
+                "labels, but the log-likelihood is that of whole bags."
             )
         return mean_log_likelihood(bags, ranges, scores)
 

@@ -49,3 +49,7 @@ def test_the_threshold_is_drawn_where_the_recall_is_near_the_floor(found):
     low, high = threshold(one, flat).axes[0].get_xlim()
     assert low < 0.025
     assert high == pytest.approx(0.35, abs=0.03)
+    # Probabilities of rare positives are small, and nothing is to be seen at larger thresholds.
+    low, high = threshold(replace(one, plan=replace(one.plan, floor=None)), flat).axes[0].get_xlim()
+    assert low < 0.025
+    assert high == pytest.approx(0.95, abs=0.01)

@@ -34,8 +34,8 @@ SIZE = 5.6, 4.0
 def threshold(found: Answer, flat: ThresholdRange) -> Figure:
     """The measure, recall, precision and the share of rows called positive at the thresholds of the recommended model.
 
-    They are out of fold on all rows. Under floors the thresholds go up to a recall that is 0.2 below its floor, or
-    below the recall at the threshold where it has none.
+    They are out of fold on all rows, at thresholds with a recall from 0.995 down to 0.05. Under floors they end at a
+    recall that is 0.2 below its floor, or below the recall at the threshold where it has none.
     """
     at, title, floor = float(found.winner.threshold), _plain(found.measured.title), found.plan.floor
     figure, axes = panel(*SIZE)
@@ -52,8 +52,10 @@ def threshold(found: Answer, flat: ThresholdRange) -> Figure:
                     least, color=color, linestyle="--", label=f"{'limit' if name == 'alarms' else 'floor'}: {least:g}"
                 )
         axes.set_ylim(0.0, 1.02)
-    if flat.shares is not None and floor is not None:
-        least = (floor.recall or float(np.interp(at, flat.thresholds, flat.shares[0]))) - 0.2
+    if flat.shares is not None:
+        least = 0.05
+        if floor is not None:
+            least = (floor.recall or float(np.interp(at, flat.thresholds, flat.shares[0]))) - 0.2
         near = flat.thresholds[(flat.shares[0] > least) & (flat.shares[0] < 0.995)]
         axes.set_xlim(min([*near, flat.low, at]), 1e-6 + max([*near, flat.high, at]))
     axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0)

@@ -306,3 +306,36 @@ def test_a_budget_cuts_the_end_of_the_outer_folds(monkeypatch, room, done):
     assert found.repeated == (done >= 4)
     assert found.plan.outer == done
     assert len(found.choices) == (done if done >= 4 else FAST.inner)
+
+
+def test_seconds_that_outer_folds_cannot_use_are_for_what_was_left_out(monkeypatch):
+    """Each fit of all rows takes a second, and an outer fold seven: five values of C and no outer fold have room."""
+    now, made_fits = [0.0], []
+    monkeypatch.setattr("setwise.compare.budget.perf_counter", lambda: now[0])
+    complete, add = Fits.complete, Fits.add
+
+    def slow(self):
+        now[0] += 7.0
+        return complete(self)
+
+    def slower(self, base, constant):
+        if self.where == "all rows":
+            now[0] += 1.0
+            made_fits.append(constant)
+        return add(self, base, constant)
+
+    monkeypatch.setattr(Fits, "complete", slow)
+    monkeypatch.setattr(Fits, "add", slower)
+    plan = replace(FAST, folds=5, grid=(0.01, 0.1, 1.0, 10.0, 100.0), bases=("linear",))
+    problem, said = made(), []
+    (found,) = compare(problem, [F1], plan, budget=16.0, say=said.append)
+    assert found.plan.grid == plan.grid
+    assert found.plan.outer == 0
+    assert sorted(made_fits) == list(plan.grid)
+    assert len(said) == 1
+    assert found.notes[-1].startswith("Left out to keep to the time: 4 of 5 outer folds. All of the plan takes ")
+    monkeypatch.undo()
+    (whole,) = compare(problem, [F1], replace(plan, outer=0))
+    assert found.chosen == whole.chosen
+    assert found.winner.constant == whole.winner.constant
+    assert found.reference.outer == pytest.approx(whole.reference.outer)

@@ -75,6 +75,10 @@ class Fits:
         self.advance(words, 1)
         return source
 
+    def known(self, base: BaseModel, constant: float | None) -> OutOfFoldBase | None:
+        """The responses of a base model with one of its constants, where its fits are made."""
+        return self._sources.get(base.name, {}).get(constant)
+
     def complete(self) -> "Fits":
         """Make the fits of all base models with all their constants; returns itself."""
         for base, constant in self._plan.order(self._problem):

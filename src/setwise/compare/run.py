@@ -60,7 +60,8 @@ def compare(
 
     A budget cuts the end of this list: what takes too long on all rows for two thirds of the outer folds to have room
     is left out, apart from logistic regression and the next base model, and no outer fold is begun that would not end
-    in time. With fewer than four of them the folds inside judge, which the choice has seen; the answer says so.
+    in time. With fewer than four of them the folds inside judge, which the choice has seen; the answer says so. The
+    seconds that are left then are for what was left out on all rows.
 
     Parameters
     ----------
@@ -126,9 +127,9 @@ def compare(
     judges = choice.made(measures, say)
     plan = choice.plan
     keep_plan(checkpoint, plan)
-    choice.repeat(judges, folds[: plan.outer], checkpoint)
+    judges = choice.repeat(judges, folds[: plan.outer], checkpoint, say)
     for judge in judges:
-        judge.plan = replace(plan, outer=len(judge.losses))
+        judge.plan = replace(choice.plan, outer=len(judge.losses))
     return [judge.answer(test, (*shared_words(problem), *notes, *choice.notes()), others) for judge in judges]
 
 
@@ -192,14 +193,22 @@ class _Choice:
         self.cut += left_out(self._gone)
         return judges
 
-    def repeat(self, judges: list["_MeasureRecord"], folds: Folds, checkpoint: OpenCheckpoint | None) -> None:
-        """Repeat the choice on the training part of each outer fold that has time, and judge it on the test part."""
+    def repeat(
+        self, judges: list["_MeasureRecord"], folds: Folds, checkpoint: OpenCheckpoint | None, say: Say | None
+    ) -> list["_MeasureRecord"]:
+        """Repeat the choice on the training part of each outer fold that has time, and judge it on the test part.
+
+        Returns the judges; new ones where too few outer folds have time, but something that was left out has.
+        """
         least, of_fold = min(LEAST_FOLDS, self.plan.folds), (1.0 - 1.0 / self.plan.folds) * self._clock.passed
         for k, (train, test) in enumerate(folds, 1):
             begin = self._clock.passed
             # Fewer than the least number of outer folds say nothing, but only the first one tells what a fold takes.
             if not self._clock.has((1 if k == 1 else max(1, least - k + 1)) * of_fold, END):
-                self.cut.append(f"{len(folds) - k + 1} of {self.plan.folds} outer folds")
+                left_out_folds = f"{len(folds) - k + 1} of {self.plan.folds} outer folds"
+                if k <= least and self.cut:
+                    judges = self._made_again([judge.measured for judge in judges], say)
+                self.cut.append(left_out_folds)
                 break
             # What a rule under floors has reached is not kept.
             outer = None if checkpoint is None or self.plan.floor is not None else checkpoint.part(f"outer fold {k}")
@@ -222,6 +231,13 @@ class _Choice:
                 # What was judged is not asked for again.
                 responses.put({})
             of_fold = self._clock.passed - begin
+        return judges
+
+    def _made_again(self, measures: Sequence[NamedLoss], say: Say | None) -> list["_MeasureRecord"]:
+        """The choice on all rows with the time of the outer folds; no fit is made twice."""
+        self.plan, self.cut, self._share, self._room = self._whole, [], END, 0.0
+        self._gone.clear()
+        return self.made(measures, say)
 
     def _fit(self, measures: Sequence[NamedLoss], say: Say | None) -> None:
         """Fit the base models; the first two with one constant each in any case that ends within the budget."""
@@ -229,15 +245,20 @@ class _Choice:
         for base, constant in plan.order(self._problem):
             usual, new = self._costs.fits(base.name, plan), base.name not in made
             early, room = len(made) < 2 and new, self._room + (self._costs.judged(base.name, plan) if new else 0.0)
-            if made and not self._clock.has(self._clock.expects(usual + room), END if early else self._share):
+            known = self._fits.known(base, constant)
+            if (
+                made
+                and not known
+                and not self._clock.has(self._clock.expects(usual + room), END if early else self._share)
+            ):
                 self._fits.advance("", 1)
                 continue
-            source, self._room = self._fits.add(base, constant), room
+            source, self._room = known or self._fits.add(base, constant), room
             # The first fits start processes too, and those of a checkpoint take no time.
-            if made and source.seconds:
+            if made and source.seconds and not known:
                 self._clock.done(usual, source.seconds)
             made.setdefault(base.name, []).append(constant)
-            if say is not None and len(made[base.name]) == 1:
+            if say is not None and len(made[base.name]) == 1 and not known:
                 self._tell(base.name, source, measures, say)
         lacking = [base.name for base in plan.models(self._problem) if base.name not in made]
         grid = tuple(c for c in plan.grid if c in made[FIRST])

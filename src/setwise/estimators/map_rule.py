@@ -230,7 +230,7 @@ class MapRule(BaseEstimator):
         return sys.modules["torch"].from_numpy(whole).to(logits.device) if tensor else whole
 
     def shift(self, logits: Any) -> float:
-        """How well maps are told from those of the fit without their labels: the AUC of a held-out logistic regression.
+        """The held-out AUC of a logistic regression that tells these maps from those of the fit, without labels.
 
         It reads the mean probability of each class, the mean of the largest one, and the mean entropy of each map.
         About .5: alike. Near 1: another source, whose gain is not that of the fit.

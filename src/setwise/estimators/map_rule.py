@@ -337,7 +337,7 @@ class MapRule(BaseEstimator):
             q, shape = self._probabilities(logits[i], i)
             if i == 0 and self.from_logits and _in_unit(_as_array(logits[i])):
                 warnings.warn(
-                    "all numbers of logits[0] are in [0, 1], like probabilities, and MapRule reads them as logits: "
+                    "all numbers of logits[0] are in [0, 1], like probabilities, but MapRule reads them as logits: "
                     f"give from_logits=False for probabilities.{MAP_RULES.see}",
                     UserWarning,
                     stacklevel=3,

@@ -178,10 +178,7 @@ def test_metrics_stop_boosters_early(lightgbm, xgboost, rows):
 def test_metrics_of_scikit_learn_interfaces(lightgbm, xgboost, rows):
     X, y, ids = rows
     light = lightgbm.LGBMClassifier(objective=objective("jaccard", groups=ids), n_estimators=3, n_jobs=1, verbose=-1)
-    with warnings.catch_warnings():
-        # Newer versions prefer another name of the argument, which older ones do not know.
-        warnings.simplefilter("ignore")
-        light.fit(X, y, eval_set=[(X, y)], eval_metric=metric("jaccard", groups=ids, booster="lightgbm"))
+    light.fit(X, y, eval_set=[(X, y)], eval_metric=metric("jaccard", groups=ids, booster="lightgbm"))
     value = light.evals_result_["training"]["jaccard_loss"][-1]
     assert value == pytest.approx(jaccard(y, light.predict(X, raw_score=True), ids))
     extreme = xgboost.XGBClassifier(

@@ -244,7 +244,8 @@ def save_model(
     path : the path of the file, which ends in ``.skops``
     table : the data frame of pandas to which the classifier was fitted; further columns, as that of the target, are
         left out. It gives the names of the columns, and which of them hold text. A classifier that reads numbers alone
-        needs none. The file keeps no rows, but numbers by which ``setwise tune`` knows the same rows again
+        needs none. The file stores a hash of each row of this table, by which ``setwise tune`` recognizes it, and not
+        the rows. If other rows chose the threshold, include them in the table
     pos_label : the positive one of two classes; None takes the last one of ``classes_``
     labels : the names of the p labels of a classifier that was fitted to a label matrix; None for two classes
 

@@ -145,7 +145,8 @@ def tune(
     group : the column of set ids; None takes that of the model, if it has one
     average : what a set is in a label matrix, as for :class:`setwise.MeasureClassifier`
     sample_weight : (n,) weights of the rows in the measure
-    new_rows : your word that the rows were not in the training, where the model does not know or finds them equal
+    new_rows : True confirms that the rows were not in the training, for a model that stores no training rows, or for
+        rows that are equal to training rows
     sep, encoding : how a text table is written, as in :func:`setwise.datasets.load_table`
 
     Returns

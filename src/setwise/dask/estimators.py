@@ -170,7 +170,7 @@ class SetClassifier(ClusterEstimator, PlacedClassifier):
 
         Returns
         -------
-        score : one number, 1 where no set has a loss
+        score : one number; 1 if the loss is undefined for all sets
 
         Raises
         ------

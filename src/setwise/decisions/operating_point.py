@@ -35,8 +35,9 @@ class OperatingPoint:
     loss : the loss at this threshold, which is the least of all that meet the floors
     low, high : all thresholds t with ``low <= t <= high`` have this loss on these scores and meet the floors
     recall, precision, specificity : the shares on these scores, 0 where they are 0/0
-    reached : for each floor the value that is compared with it, which with a confidence is a lower bound; for
-        ``recall_at_false_positive_rate`` it is the false-positive rate, or its upper bound
+    reached : how sure each floor is, one value for each. With a confidence it is the lower bound of the rate on new
+        rows, without one the rate on these scores. For ``recall_at_false_positive_rate`` it is the false-positive rate,
+        or its upper bound on new rows
 
     Examples
     --------

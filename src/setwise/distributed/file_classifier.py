@@ -275,7 +275,7 @@ class FileClassifier(PlacedClassifier):
 
         Returns
         -------
-        score : one number, 1 where no set has a loss
+        score : one number; 1 if the loss is undefined for all sets
 
         Raises
         ------

@@ -59,11 +59,10 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     """A classifier with the threshold, or another decision rule, of the least out-of-fold loss of whole sets.
 
     The reference is ``estimator`` with a tuned threshold; for :class:`~setwise.losses.RowCosts` it is the decision of
-    each row by its own costs. It is left only for a candidate whose gain over it, on
-    the same rows out of fold, is above one standard error, or more where the luckiest of several equal candidates would
-    have as much; of several such candidates the one with the least mean loss is taken. Each candidate is tuned on the
-    other folds and judged on this one. The choice can be wrong: on some data it is a
-    little worse than the reference. ``outer_cv`` measures what the choice is worth.
+    each row by its own costs. Each candidate is tuned on all folds but one and evaluated on that one. A candidate
+    replaces the reference if its gain on these rows is above one standard error. With several candidates more is asked,
+    because the best of several may be ahead by luck. Of those that pass, the one with the least mean loss is taken. The
+    choice can be wrong: on some data it is a little worse than the reference. ``outer_cv`` measures what it is worth.
 
     The target says what a set is, as for :class:`~setwise.SetClassifier`: all rows (y (n,)), the rows of each group
     (``fit(X, y, groups=g)``), or the rows of a label matrix Y (n, p) of 0 and 1 (or what ``average`` says). A
@@ -78,7 +77,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     ----------
     estimator : a classifier with ``predict_proba`` or ``decision_function``. None takes
         ``make_pipeline(StandardScaler(), LogisticRegression())``
-    loss : a loss of labels, its name (``setwise list`` shows them), a metric or scorer of scikit-learn, as
+    loss : a loss of labels, its name (``setwise list`` shows them), a metric or scorer of scikit-learn, such as
         ``f1_score``, or a function ``f(y_true, y_pred)`` of yours, see :class:`~setwise.losses.MetricLoss`
     strategies : ``"auto"`` tries all strategies that fit; or a list of names or of strategy objects. The tuned
         threshold is always tried
@@ -95,10 +94,10 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     pos_label : the positive one of two labels, by default the last in sorted order
     average : what a set is in a label matrix: each row (``"samples"``), each column (``"macro"``), or the whole matrix
         (``"micro"``)
-    outer_cv : the number of outer folds in which the whole choice is repeated, for ``gain_``; None reports no gain. It
-        takes so many times the time of ``fit``. Where test rows of ``cv`` are later than its training rows, as in
-        ``TimeSeriesSplit``, so are those of the outer folds, and the interval comes from runs of rows. It is not for a
-        ``cv`` that is a ``PredefinedSplit`` or pairs of rows
+    outer_cv : the number of outer folds in which the whole choice is repeated, for ``gain_``; None reports no gain.
+        With k outer folds ``fit`` takes about k + 1 times as long. Where test rows of ``cv`` are later than its
+        training rows, as in ``TimeSeriesSplit``, so are those of the outer folds, and the interval comes from runs of
+        rows. It is not for a ``cv`` that is a ``PredefinedSplit`` or pairs of rows
     store_cv_results : whether ``cv_results_`` keeps the score at all cut points
     n_jobs : the number of processes that share the fits of the folds
     random_state : the seed of folds and of the bootstrap; with None both repeat from fit to fit
@@ -198,8 +197,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         y : (n,) with two labels, or (n, p) of 0 and 1
         groups : (n,) the id of the group of each row. Folds never split a group; for y (n,) each group is a set. With
             metadata routing they go to the fits of the estimator too, if it requests them
-        sample_weight : (n,) weights of rows in the fits of the estimator, and for y (n,) in the loss, which then counts
-            weights in place of rows; strategies that cannot are refused
+        sample_weight : (n,) weights of rows in the fits of the estimator, and for y (n,) in the loss. A strategy that
+            cannot use weights is refused
         tp_cost, fp_cost, fn_cost, tn_cost : (n,) costs of these rows, or numbers, in place of those of a loss
             ``RowCosts``
         checkpoint : the path of a file that keeps what the estimator says of the rows that were held out, as plain
@@ -351,7 +350,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
 
         Returns
         -------
-        score : one number, higher is better; 1 where no set has a loss
+        score : one number, higher is better; 1 if the loss is undefined for all sets
 
         Raises
         ------

@@ -337,7 +337,7 @@ class SetClassifier(LinearSetClassifier):
 
         Returns
         -------
-        score : one number, 1 where no set has a loss
+        score : one number; 1 if the loss is undefined for all sets
 
         Raises
         ------

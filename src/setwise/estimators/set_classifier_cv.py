@@ -334,7 +334,7 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
 
         Returns
         -------
-        score : one number, 1 where no set has a loss
+        score : one number; 1 if the loss is undefined for all sets
 
         Raises
         ------

@@ -110,7 +110,7 @@ def decide(
     classes : ``"all"``, or the numbers of the classes whose expected losses are averaged or whose masks are decided; of
         the others a pixel gets the most probable one, and masks hold what is more probable than 1/2
     include_background : whether class 0 is among them
-    empty : what sets without positives cost, as in the losses; ``"ignore"`` lets them cost nothing
+    empty : what sets without positives cost, as in the losses; with ``"ignore"`` they cost nothing
     overlapping : whether pixels may have several classes, or none, in multiclass mode
     from_logits : whether logits are given, or else probabilities
     tol : the gap at which the search for a mask may stop in a large set. It is no promise for the labels of multiclass
@@ -133,7 +133,7 @@ def decide(
     --------
     >>> import torch
     >>> from setwise.torch import decide
-    >>> q = torch.tensor([[0.6, 0.4, 0.4]])  # of few pixels that are sure, IoU would rather have more than q > 0.5
+    >>> q = torch.tensor([[0.6, 0.4, 0.4]])  # for IoU it is best to predict pixels with q < 0.5 too
     >>> decide(q, "jaccard", from_logits=False).labels.tolist()
     [[True, True, True]]
     >>> decide(q, "error_rate", from_logits=False).labels.tolist()

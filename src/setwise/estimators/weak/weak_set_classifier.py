@@ -148,9 +148,9 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
     classes : the labels in order, negative first; None takes the sorted labels of ``y``, or 0, 1, .. where it does not
         show all of them
     cv : the number of folds of bags that are held out in turn
-    tol : descent ends where a step gains less than this share of the objective at the start. Fits of a classifier end
-        where no soft label moves by more than this, or than .001 if that is more; those of an alternation where no
-        larger share of the labels changes
+    tol : descent ends if a step gains less than this share of the objective at the start. With an ``estimator``, fits
+        end if no soft label changes by more than ``max(tol, .001)``. With ``"alternation"`` they end if at most this
+        share of the labels changes
     max_iter : the largest number of steps of a descent, or of fits of a classifier; None is 1000 steps, or 20 fits
     n_jobs : the number of threads that share the bags
     random_state : the seed of the folds; with None they repeat from fit to fit

@@ -79,16 +79,23 @@ def asked_of(options: Namespace) -> dict[str, Any]:
     dropped = as_names_of_columns(options.drop, "drop") or ()
     # What is dropped is no feature, and may be a cost.
     if paid := [name for name in dropped if name in given_costs(options).values()]:
-        asked["drop"], kinds = (
-            [name for name in dropped if name not in paid] or None,
-            kinds | dict.fromkeys(paid, "cost"),
-        )
+        asked["drop"] = [name for name in dropped if name not in paid] or None
+        kinds |= dict.fromkeys(paid, "cost")
     return {**asked, "kinds": kinds or None}
 
 
-def given_costs(options: Namespace) -> dict[str, str]:
-    """The costs that the options give by their cells, as they are written."""
-    return {cell: text for cell in CELLS if (text := getattr(options, f"{cell}_cost")) is not None}
+def given_costs(options: Namespace) -> dict[str, Any]:
+    """The costs that the options give by their cells, each a number or else the name of a column."""
+    found = {cell: text for cell in CELLS if (text := getattr(options, f"{cell}_cost")) is not None}
+    for cell, text in found.items():
+        with contextlib.suppress(ValueError):
+            found[cell] = float(text)
+    return found
+
+
+def row_costs(costs: Mapping[str, Any]) -> RowCosts:
+    """The loss with these costs of cells; right decisions cost nothing by default, and neither do wrong ones."""
+    return RowCosts(**{"fp": 0.0, "fn": 0.0} | costs)
 
 
 def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
@@ -452,14 +459,13 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
         refuse_unknown_costs(replace(test, features=problem.features), columns, Path(options.test).name, "--test")
     if costs:
         at = {name: Place(name, list(problem.features).index(name)) for name in columns}
-        cells = {"fp": 0.0, "fn": 0.0} | {cell: at.get(cost, cost) for cell, cost in costs.items()}
-        measures = (NamedLoss(COSTS, RowCosts(**cells)),)
+        measures = (NamedLoss(COSTS, row_costs({cell: at.get(cost, cost) for cell, cost in costs.items()})),)
     return [ComparisonTask(problem, measures, test, others)]
 
 
 def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
     """The costs that the options give by their cells, numbers or columns; ValueError for what they exclude."""
-    given: dict[str, Any] = {**given_costs(options)}
+    given = given_costs(options)
     if not given:
         return {}
     if options.loss is not None:
@@ -468,9 +474,7 @@ def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
         raise ValueError(f"--{next(iter(given))}-cost is for one label a row; the target is a label matrix.")
     numbers = [column.name for column in problem.columns if isinstance(column, Number)]
     for cell, cost in given.items():
-        with contextlib.suppress(ValueError):
-            given[cell] = float(cost)
-        if isinstance(given[cell], str) and cost not in numbers:
+        if isinstance(cost, str) and cost not in numbers:
             known = f"of {problem.name}, which has {some(numbers)}" if numbers else f"; {problem.name} has none"
             raise ValueError(f"--{cell}-cost must be a number or a column of numbers {known}; got {cost!r}.")
     return given

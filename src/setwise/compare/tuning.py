@@ -2,7 +2,6 @@
 
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from setwise.compare.command import floor_of, usual_loss
+from setwise.compare.command import floor_of, given_costs, row_costs, usual_loss
 from setwise.compare.plan import COSTS, NamedLoss
 from setwise.compare.predict import rows_for, table_in
 from setwise.compare.problem import targets_of
@@ -23,12 +22,7 @@ from setwise.core.files import try_file
 from setwise.core.loss import Loss
 from setwise.core.pages import TUNE
 from setwise.datasets.columns import optional, some
-from setwise.datasets.files import (
-    TARGET_NAMES,
-    NewRows,
-    as_names_of_columns,
-    load_table,
-)
+from setwise.datasets.files import TARGET_NAMES, NewRows, as_names_of_columns, load_table
 from setwise.decisions.task import compared
 from setwise.estimators.selection.base_models import Response
 from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
@@ -100,8 +94,8 @@ class TunedModel:
 class KnownScores(Evidence):
     """The scores of a fitted model, which no weights change."""
 
-    def __init__(self, scores: Values, probability: bool) -> None:
-        self.groups, self._held = None, Response(np.zeros(scores.shape, np.bool_), scores, probability)
+    def __init__(self, scores: Values) -> None:
+        self.groups, self._held = None, Response(np.zeros(scores.shape, np.bool_), scores, probability=False)
 
     def response(self, weight: Weight = 1.0) -> Response:
         """The scores."""
@@ -247,19 +241,18 @@ def _chosen(
     problem: SelectionProblem, scores: Values, model: SavedModel, floor: FlooredThreshold | None
 ) -> tuple[Any, Bools]:
     """The threshold, or one for each label, and the labels of each fold at the threshold of the others."""
-    task, probable = problem.task, model.response == "predict_proba"
-    single = not model.many or isinstance(model.threshold, float)
-    strategy: Strategy = floor or (SingleThreshold() if single else ThresholdPerLabel())
+    task, each = problem.task, model.many and not isinstance(model.threshold, float)
+    strategy: Strategy = floor or (ThresholdPerLabel() if each else SingleThreshold())
     why = strategy.refuses_data(task) or (None if task.weights is None else strategy.refuses_weights(task))
     if why is not None:
         raise Refusal(why, TUNE)
     if floor is not None:
         floor.check(task.truth)
     strategy = strategy.bound(task)
-    at = strategy.tune(KnownScores(scores, probable), task).threshold
+    at = strategy.tune(KnownScores(scores), task).threshold
     judged = np.zeros(task.truth.shape, dtype=np.bool_)
     for train, test in problem.folds(FOLDS, 0):
-        rule = strategy.tune(KnownScores(scores[train], probable), task.take(train))
+        rule = strategy.tune(KnownScores(scores[train]), task.take(train))
         judged[test] = scores[test] >= rule.threshold
     return at, judged
 
@@ -392,26 +385,16 @@ def tune_command(options: Namespace) -> str:
         raise ValueError(f"--out must not be the data; got {out}.")
     try_file(out)
     held = load_model(options.model)
-    given = {cell: text for cell in ("tp", "fp", "fn", "tn") if (text := getattr(options, f"{cell}_cost")) is not None}
-    cell = next(iter(given), "")
-    if given and (options.loss is not None or held.many):
+    costs = given_costs(options)
+    if costs and (options.loss is not None or held.many):
         why = "is for one label a row; the model has several" if held.many else "and --loss do not go together"
-        raise ValueError(f"--{cell}-cost {why}: costs are the measure.")
+        raise ValueError(f"--{next(iter(costs))}-cost {why}: costs are the measure.")
     if options.alarms_at_most is not None and not 0.0 < options.alarms_at_most < 1.0:
         raise ValueError(f"--alarms-at-most must be a share of the rows; got {options.alarms_at_most:g}.")
-    loss: Any = options.loss or usual_loss(options)
-    if given:
-        loss = RowCosts(**({"fp": 0.0, "fn": 0.0} | {cell: _cost(text) for cell, text in given.items()}))
+    loss = row_costs(costs) if costs else options.loss or usual_loss(options)
     made = tune(
         options.model, options.data, options.target, loss, floor=floor_of(options), group=options.group,
         average=options.average or "samples", new_rows=options.new_rows, sep=options.sep, encoding=options.encoding,
     )  # fmt: skip
     save_model(made.model, out)
     return "\n".join([*map(wrap, made.lines), wrap(f"Saved in {out}; all else of the model is as it was.")])
-
-
-def _cost(text: str) -> float | str:
-    """A cost of a command line: a number, or the name of a column."""
-    with suppress(ValueError):
-        return float(text)
-    return text

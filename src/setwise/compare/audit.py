@@ -225,9 +225,8 @@ def _useless(problem: Problem, folds: int) -> list[Finding]:
         elif isinstance(column, Number) and number_rows(cells):
             found.append(_of(name, "running number", len(cells), "numbers the rows."))
         elif isinstance(column, Number) and _starts_again(cells):
-            words = (
-                f"Column {name!r} counts up and starts again. If it numbers rows, leave it out: --drop {quote(name)}."
-            )
+            advice = f"If it numbers rows, leave it out: --drop {quote(name)}."
+            words = f"Column {name!r} counts up and starts again. {advice}"
             found.append(Finding("running number", (name,), len(cells), "none", words))
         elif isinstance(column, Number) and (stray := _sentinel(cells)) is not None:
             many = int((problem.X[:, j] == stray).sum())

@@ -108,10 +108,8 @@ def within(plan: Plan, costs: Costs, budget: float) -> tuple[Plan, list[str]]:
         notes.append(f"{len(given.grid) - len(plan.grid)} of {len(given.grid)} values of C")
     if not notes:
         return plan, []
-    return plan, [
-        f"Left out to fit {costs.rows:,} rows of {costs.columns:,} columns into {budget:.0f} s: {'; '.join(notes)}. "
-        f"All of it takes {seconds_text(whole_time)} on a usual machine (--time-budget)."
-    ]
+    fit = f"Left out to fit {costs.rows:,} rows of {costs.columns:,} columns into {budget:.0f} s: {'; '.join(notes)}."
+    return plan, [f"{fit} All of it takes {seconds_text(whole_time)} on a usual machine (--time-budget)."]
 
 
 def left_out(keys: Sequence[Key]) -> list[str]:

@@ -111,16 +111,10 @@ def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
     slow = ("class_weight", "cost_weight", "ramp") if sets else ("class_weight", "cost_weight")
     tried = TRIED if given_costs(options) else STRATEGIES
     strategies = tuple(name for name in tried if not options.quick or name not in slow)
-    return Plan(
-        options.folds,
-        3 if options.quick else 5,
-        QUICK_GRID if options.quick else GRID,
-        _names(options.base, bases),
-        _names(options.strategies, strategies),
-        options.seed,
-        1 if options.n_jobs is None else options.n_jobs,
-        floor=floor_of(options, problem),
-    )
+    bases, strategies = _names(options.base, bases), _names(options.strategies, strategies)
+    inner, grid = (3, QUICK_GRID) if options.quick else (5, GRID)
+    jobs, floor = 1 if options.n_jobs is None else options.n_jobs, floor_of(options, problem)
+    return Plan(options.folds, inner, grid, bases, strategies, options.seed, jobs, floor=floor)
 
 
 def floor_of(options: Namespace, problem: Problem | None = None) -> FlooredThreshold | None:
@@ -409,10 +403,8 @@ def calls(work: ComparisonTask) -> list[str]:
             task, begin = rows_of(work.problem, measured).task, time.perf_counter()
             task.mean_loss(task.truth)
             seconds, rows = time.perf_counter() - begin, int(task.sets.sizes.max())
-            found.append(
-                f"{measured.title} is a Python function: each threshold that is tuned on all rows takes up to {rows:,} "
-                f"calls, which take {seconds_text(rows * seconds)}."
-            )
+            takes = f"takes up to {rows:,} calls, which take {seconds_text(rows * seconds)}"
+            found.append(f"{measured.title} is a Python function: each threshold that is tuned on all rows {takes}.")
     return found
 
 

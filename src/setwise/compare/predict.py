@@ -18,15 +18,7 @@ from setwise.compare.text import listed, percent, threshold_text
 from setwise.core.checks import Ints, Values
 from setwise.core.files import try_file, written_whole
 from setwise.datasets.columns import Columns, word
-from setwise.datasets.files import (
-    FeatureNames,
-    Names,
-    NewRows,
-    as_names_of_columns,
-    columns_in,
-    load_numbered,
-    rows_of,
-)
+from setwise.datasets.files import FeatureNames, Names, NewRows, as_names_of_columns, columns_in, load_numbered, rows_of
 from setwise.decisions.floors import SLACK
 
 
@@ -102,12 +94,10 @@ def _counted(held: SavedModel, labels: Ints) -> str:
     n, at = len(labels), held.threshold
     # The positive label is counted, or the first ones of a matrix.
     names = held.classes[:MOST_LABELS] if held.many else held.classes[1:]
-    called = [] if held.training is None else held.training.called.tolist()
+    counts, called = np.atleast_1d(labels.sum(axis=0)).tolist(), held.training and held.training.called.tolist()
     shares = [
         f"{count:,} as {name} ({percent(count / max(n, 1))}{'' if old is None else f'; {percent(old)} in training'})"
-        for count, name, old in zip(
-            np.atleast_1d(labels.sum(axis=0)).tolist(), names, called or repeat(None), strict=False
-        )
+        for count, name, old in zip(counts, names, called or repeat(None), strict=False)
     ]
     text = f"{n:,} row{'' if n == 1 else 's'} labelled: {listed(shares)}"
     return f"{text}, at threshold {threshold_text(at)}" if isinstance(at, float) else text

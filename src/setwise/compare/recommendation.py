@@ -12,17 +12,7 @@ import numpy as np
 
 from setwise.compare.answer import BaseCurve, Recommendation, ThresholdRange
 from setwise.compare.fits import SEED, BaseResponses, Fits, judged_by
-from setwise.compare.plan import (
-    FIRST,
-    PLAIN,
-    Key,
-    NamedLoss,
-    Plan,
-    base_model,
-    import_of,
-    is_own_loss,
-    order_of,
-)
+from setwise.compare.plan import FIRST, PLAIN, Key, NamedLoss, Plan, base_model, import_of, is_own_loss, order_of
 from setwise.compare.problem import Problem
 from setwise.compare.sentences import WAYS
 from setwise.compare.source import source
@@ -169,13 +159,13 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     more = ["from setwise import MeasureClassifier"]
     if problem.blocks is not None:
         more.append("from setwise.estimators.splits import block_folds")
-    if plan.floor is not None:
-        found = [source(one) for one in (plan.floor, *plan.floor.decisions) if one.name in (plan.floor.name, key[1])]
+    floors = () if plan.floor is None else (plan.floor, *plan.floor.decisions)
+    # What no name stands for is made by its own code.
+    unnamed = [one for one in (*floors, CostWeight()) if one.name == key[1] or one is plan.floor]
+    if unnamed:
+        found = [source(one) for one in unnamed]
         strategy = ", ".join(text for text, _ in found)
         more += [line for _, needed in found for line in needed]
-    if key[1] == CostWeight.name:
-        strategy, lines_of = source(CostWeight())
-        more += lines_of
     if is_own_loss(measured.name):
         loss, lines_of = import_of(measured.name)
         more += lines_of

@@ -77,11 +77,9 @@ def dates(found: Answer) -> list[str]:
     names = [column.name for column in found.problem.columns if isinstance(column, Date) and not column.clock]
     if not names or not np.isnan(found.rows[0].test) or found.problem.times is not None:
         return []
-    return [
-        f"Dates are features like others here, and folds are random: {listed([repr(name) for name in names])}. If new "
-        f"rows come later, let later rows judge (--time-column {quote(names[0])}), or leave dates out (--drop "
-        f"{quote(','.join(names))})."
-    ]
+    begin = f"Dates are features like others here, and folds are random: {listed(list(map(repr, names)))}."
+    let = f"let later rows judge (--time-column {quote(names[0])})"
+    return [f"{begin} If new rows come later, {let}, or leave dates out (--drop {quote(','.join(names))})."]
 
 
 def data_of(problem: Problem) -> dict[str, Any]:
@@ -261,15 +259,9 @@ def figures(found: Answer) -> list[str]:
     # Labels keep the columns that are ids.
     ids = (found.problem.origin or Origin()).ids
     keep = f" --keep {quote(','.join(ids))}" if ids else ""
-    told = [f"Saved in {found.saved}. Next: setwise predict {found.saved} new.csv{keep} --out labels.csv"]
-    told = [
-        *ahead(found),
-        *power(found),
-        *(told if found.saved else []),
-        *on_test_file(found)[:1],
-        *on_other_rows(found),
-    ]
-    told += paid
+    following = f"setwise predict {found.saved} new.csv{keep} --out labels.csv"
+    saved = [f"Saved in {found.saved}. Next: {following}"] if found.saved else []
+    told = [*ahead(found), *power(found), *saved, *on_test_file(found)[:1], *on_other_rows(found), *paid]
     if found.floored is not None:
         told += [*expected(found, found.floored), *price(found, found.floored)]
     elif rows is not None and not paid:

@@ -305,11 +305,9 @@ def _new_rows(model: SavedModel, name: str, rows: NewRows, where: str, sure: boo
     same, too_many = found
     if too_many and not sure:
         why = f"{same:,} of {X.shape[0]:,} rows of {where} are equal to rows of the training of {name}"
-        raise Refusal(
-            f"{why}: the threshold would follow what the model has learned by heart. Give other rows, or say by "
-            "new_rows=True (--new-rows) that they only look alike.",
-            TUNE,
-        )
+        why = f"{why}: the threshold would follow what the model has learned by heart"
+        give = "Give other rows, or say by new_rows=True (--new-rows) that they only look alike."
+        raise Refusal(f"{why}. {give}", TUNE)
     return f"{same:,} are equal to training rows" if same else "none is a training row"
 
 
@@ -338,12 +336,10 @@ def _lines(
         return f"{figure(value)} (95 % interval {figure(interval[0])} to {figure(interval[1])})"
 
     if held.many:
-        few = [
-            f"{name} {shown_at(at)}" for name, at in zip(held.classes, np.atleast_1d(made.new).tolist(), strict=False)
-        ]
+        each = list(map(shown_at, made.new)) if isinstance(made.new, tuple) else []
+        few = [f"{name} {at}" for name, at in zip(held.classes, each, strict=False)]
         more = f" and {len(few) - 5} more" if len(few) > 5 else ""
-        new = ", ".join(few[:5]) + more if np.ndim(made.new) else shown_at(made.new)
-        yield f"Thresholds now: {new}."
+        yield f"Thresholds now: {', '.join(few[:5]) + more if few else shown_at(made.new)}."
         yield f"{rows}; {what}."
     else:
         yield f"Threshold: {shown_at(made.old)} before, {shown_at(made.new)} now."

@@ -168,6 +168,10 @@ class Column(ABC):
         """What its cells must hold, as a sentence says it."""
         return "text"
 
+    def gaps(self, texts: NDArray[np.object_]) -> NDArray[np.bool_]:
+        """Whether each text is a gap, (k,)."""
+        return np.array([text in WORDS or text in self.missing for text in texts.tolist()], dtype=np.bool_)
+
     @abstractmethod
     def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
         """The numbers for texts (k,) that are no gaps; NaN for one that does not fit."""
@@ -184,8 +188,7 @@ class Column(ABC):
             found = np.where(gap, np.nan, cells.astype(np.float64))
         else:
             texts = as_texts(cells)
-            values, places = texts.values, texts.places
-            gap = np.array([text in WORDS or text in self.missing for text in values.tolist()], dtype=np.bool_)
+            values, places, gap = texts.values, texts.places, self.gaps(texts.values)
             found = np.full(len(values), np.nan)
             found[~gap] = self.of_texts(values[~gap])
         odd = ~gap & ~np.isfinite(found)

@@ -316,11 +316,10 @@ def of_columns(table: Columns, asked: Request) -> Data:
         raise ValueError(" ".join([f"{path.name} has no column left for features.", *notes]))
     X = table.numbers(names) if X is None else X
     groups = None if asked.group is None else table.ids(asked.group)
-    # Several targets make a label matrix, whose rows are the sets.
     if len(target) > 1:
-        Y = label_matrix(table.numbers(target), target, path.name)
-        return Data(X, Y, None, target, features, columns, notes, target, ids)
-    y, classes = two_labels(table.labels(target[0]), table.what(target[0]), asked.positive, table.place)
+        y, classes = label_matrix(table.numbers(target), target, path.name), target
+    else:
+        y, classes = two_labels(table.labels(target[0]), table.what(target[0]), asked.positive, table.place)
     return Data(X, y, groups, classes, features, columns, notes, target, ids)
 
 

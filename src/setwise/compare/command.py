@@ -24,19 +24,7 @@ from setwise.compare.drift import TrainingRows
 from setwise.compare.fits import rows_of
 from setwise.compare.memory import WORDS, MemoryAllowance, refuse_too_large
 from setwise.compare.other_rows import OtherRows
-from setwise.compare.plan import (
-    BASES,
-    COSTS,
-    FIRST,
-    GRID,
-    QUICK_GRID,
-    TRIED,
-    NamedLoss,
-    Plan,
-    base_model,
-    is_own_loss,
-    own_loss,
-)
+from setwise.compare.plan import BASES, COSTS, FIRST, GRID, QUICK_GRID, TRIED, NamedLoss, Plan, base_model, measures_of
 from setwise.compare.problem import Finding, Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
 from setwise.compare.report import check_folder, section, write_report
@@ -59,7 +47,6 @@ from setwise.estimators.base import end_with
 from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.splits import block_folds
-from setwise.losses import parse_losses
 from setwise.losses.functions import MetricLoss
 from setwise.losses.row_costs import CELLS, Place, RowCosts
 
@@ -95,7 +82,7 @@ def given_costs(options: Namespace) -> dict[str, Any]:
 
 def row_costs(costs: Mapping[str, Any]) -> RowCosts:
     """The loss with these costs of cells; right decisions cost nothing by default, and neither do wrong ones."""
-    return RowCosts(**{"fp": 0.0, "fn": 0.0} | costs)
+    return RowCosts(**{"fp": 0.0, "fn": 0.0, **costs})
 
 
 def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
@@ -440,15 +427,15 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
         refuse_gaps(options, problem, costs)
     columns = [cost for cost in costs.values() if isinstance(cost, str)]
     problem = audited(problem, options.keep_column or (), options.time_column, plan.folds, columns)
-    if "decision" in plan.strategies:
-        problem = replace(problem, findings=(*problem.findings, *unknown_costs(problem, columns)))
+    decides, unknown = "decision" in plan.strategies, unknown_costs(problem, columns)
+    if decides:
+        problem = replace(problem, findings=(*problem.findings, *unknown))
     others = others and replace(others, problem=problem)
     test = None if options.test is None else read_test(options.test, problem, asked_of(options))
-    known = not unknown_costs(problem, columns)
     if options.alarms_at_most is not None:
-        refuse_unknown_costs(problem, columns, problem.name, "--alarms-at-most")
-    if test is not None and known and "decision" in plan.strategies:
-        refuse_unknown_costs(replace(test, features=problem.features), columns, Path(options.test).name, "--test")
+        refuse_unknown(unknown, problem.name, "--alarms-at-most")
+    if test is not None and decides and not unknown:
+        refuse_unknown(unknown_costs(replace(test, features=problem.features), columns), test.name, "--test")
     if costs:
         at = {name: Place(name, list(problem.features).index(name)) for name in columns}
         measures = (NamedLoss(COSTS, row_costs({cell: at.get(cost, cost) for cell, cost in costs.items()})),)
@@ -497,17 +484,8 @@ def unknown_costs(problem: Problem, columns: Sequence[str]) -> list[Finding]:
     return found
 
 
-def refuse_unknown_costs(problem: Problem, columns: Sequence[str], name: str, option: str) -> None:
+def refuse_unknown(costs: Sequence[Finding], name: str, option: str) -> None:
     """Raise ValueError where an ``option`` decides rows of the file ``name`` by costs that some of them lack."""
-    for found in unknown_costs(problem, columns):
+    for found in costs:
         lacks = f"column {found.columns[0]!r} of {name} holds nothing in {found.rows:,} of them"
         raise ValueError(f"{option} decides rows by their own costs, which must all be known; {lacks}.")
-
-
-def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:
-    """The losses in a text that joins their names by commas; ValueError for a name that does not exist."""
-    parts = [part.strip() for part in text.split(",")]
-    if not any(map(is_own_loss, parts)):
-        return tuple(NamedLoss(name, loss, average) for name, loss in parse_losses(text).items())
-    each = [{part: own_loss(part)} if is_own_loss(part) else parse_losses(part) for part in dict.fromkeys(parts)]
-    return tuple(NamedLoss(name, loss, average) for found in each for name, loss in found.items())

@@ -37,7 +37,7 @@ from setwise.estimators.selection.floors import FlooredThreshold, NearestThresho
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.strategies import ScoreOrder, SingleThreshold, Strategy
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
-from setwise.losses import LOSSES, as_loss
+from setwise.losses import LOSSES, as_loss, parse_losses
 from setwise.losses.functions import MetricLoss
 from setwise.losses.names import ONE_SIDED, SYNONYMS
 from setwise.losses.row_costs import RowCosts
@@ -346,6 +346,14 @@ def own_loss(name: str) -> Loss:
     near = difflib.get_close_matches(name.partition(":")[0].lower(), LOSS_NAMES, 1)
     with refused_import("the loss", name, f" The nearest loss is {near[0]}." if near else ""):
         return as_loss(imported(name))
+
+
+def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:
+    """The losses in a text that joins their names by commas; ValueError for a name that does not exist."""
+    parts = [part.strip() for part in text.split(",")]
+    each = list(dict.fromkeys(parts)) if any(map(is_own_loss, parts)) else [text]
+    found = [{one: own_loss(one)} if is_own_loss(one) else parse_losses(one) for one in each]
+    return tuple(NamedLoss(name, loss, average) for losses in found for name, loss in losses.items())
 
 
 @final

@@ -220,10 +220,10 @@ def _useless(problem: Problem, folds: int) -> list[Finding]:
         cells, name = problem.X[first, j], column.name
         cells, filled = cells[~np.isnan(cells)], rows[~np.isnan(problem.X[rows, j])]
         held = _units(problem, filled)
-        if isinstance(column, Number) and PANDAS.fullmatch(name) and _counts(cells):
-            found.append(_of(name, "running number", len(cells), "is an index of pandas."))
-        elif isinstance(column, Number) and number_rows(cells):
-            found.append(_of(name, "running number", len(cells), "numbers the rows."))
+        index = PANDAS.fullmatch(name) and _counts(cells)
+        if isinstance(column, Number) and (index or number_rows(cells)):
+            what = "is an index of pandas." if index else "numbers the rows."
+            found.append(_of(name, "running number", len(cells), what))
         elif isinstance(column, Number) and _starts_again(cells):
             advice = f"If it numbers rows, leave it out: --drop {quote(name)}."
             words = f"Column {name!r} counts up and starts again. {advice}"

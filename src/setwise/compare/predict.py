@@ -45,11 +45,7 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
     if not held.columns and form != (None, None, None):
         raise ValueError(f"--keep, --sep and --encoding are for tables; {model.name} reads features without names.")
     rows, given = rows_for(held, data, group, *form)
-    try:
-        labels, scores = held.decide(given, rows.groups)
-    # What a file holds may not fit together in any way.
-    except Exception as error:
-        raise ValueError(f"{model.name} cannot label {Path(data).name}: {' '.join(str(error).split())}") from None
+    labels, scores = decided(held, model.name, Path(data).name, given, rows.groups)
     text = _table(held, rows, group, labels, scores)
     if held.training is not None:
         places = range(held.first, held.first + rows.X.shape[1])
@@ -87,6 +83,15 @@ def rows_for(
         X[:, np.logical_not(model.unread)] = rows.X
         rows = replace(rows, X=X)
     return rows, frame_of(table, model.columns) if model.fitted_to == "frame" else rows.X
+
+
+def decided(model: SavedModel, name: str, where: str, given: Any, groups: Any) -> tuple[Ints, Values | None]:
+    """What ``model.decide`` gives for the rows of a file; ValueError in one sentence where it cannot label them."""
+    try:
+        return model.decide(given, groups)
+    # What a file holds may not fit together in any way.
+    except Exception as error:
+        raise ValueError(f"{name} cannot label {where}: {' '.join(str(error).split())}") from None
 
 
 def _counted(held: SavedModel, labels: Ints) -> str:

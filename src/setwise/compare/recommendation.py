@@ -59,10 +59,8 @@ class CandidateChoice:
         The loss is that of the rows.
         """
         # What a model says of the rows is kept for all strategies.
-        known = {
-            source: source.held_out() if new is None else source.fresh(new.X, new.task.groups)
-            for source in map(self.sources.of, self.rules)
-        }
+        sources = list(map(self.sources.of, self.rules))
+        known = {one: one.held_out() if new is None else one.fresh(new.X, new.task.groups) for one in sources}
         return {key: rule.for_rows(loss).labels(known[self.sources.of(key)]) for key, rule in self.rules.items()}
 
 

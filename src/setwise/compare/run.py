@@ -295,9 +295,8 @@ class _MeasureRecord:
         self.decision = decide(fits, measured, plan, admits)
         parts = [(test, judged_by(fits.rows.take(test), measured)) for _, test in fits.folds]
         # The losses of all ways in each fold inside, by models and rules that did not see the fold.
-        self._inside = [
-            {key: part.mean_loss(says[test]) for key, says in self.decision.held_out.items()} for test, part in parts
-        ]
+        held = self.decision.held_out.items()
+        self._inside = [{key: part.mean_loss(says[test]) for key, says in held} for test, part in parts]
 
     def see(self, fits: Fits, test: Rows) -> None:
         """Choose on the training part and judge on the test part of one outer fold."""

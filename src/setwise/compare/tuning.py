@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from setwise.compare.command import floor_of, given_costs, row_costs, usual_loss
 from setwise.compare.plan import COSTS, NamedLoss
-from setwise.compare.predict import rows_for, table_in
+from setwise.compare.predict import decided, rows_for, table_in
 from setwise.compare.problem import targets_of
 from setwise.compare.saved_model import SavedModel, as_saved_path, load_model, save_model
 from setwise.compare.text import between, figure, percent, signed, threshold_text, wrap
@@ -180,11 +180,7 @@ def tune(
     if not held.many and min(counts := np.bincount(y, minlength=2).tolist()) < FOLDS:
         held_rows = " and ".join(f"{count:,} of {label}" for count, label in zip(counts, held.classes, strict=True))
         raise Refusal(f"{where} must hold {FOLDS} rows or more of each label; it holds {held_rows}.", TUNE)
-    try:
-        labels, scores = held.decide(given, rows.groups)
-    # What a file holds may not fit together in any way.
-    except Exception as error:
-        raise ValueError(f"{name} cannot label {where}: {' '.join(str(error).split())}") from None
+    labels, scores = decided(held, name, where, given, rows.groups)
     assert scores is not None
     layout: Any = average
     problem = problem_of(
@@ -197,16 +193,15 @@ def tune(
     new = tuple(map(float, at)) if np.ndim(at) else float(at)
     training = None if held.training is None else replace(held.training, called=np.zeros(0))
     alarms = held.alarms if floor is None or floor.alarms is None else floor.alarms
-    (before, around), (after, beside) = (
-        (measured.shown(one), sorted(measured.shown(one + side * sd) for side in (-SURE, SURE)))
+    (low, before, high), (least, after, most) = (
+        sorted(measured.shown(one + side * sd) for side in (-SURE, 0.0, SURE))
         for one, sd in zip(found.losses.tolist(), found.errors.tolist(), strict=True)
     )
     gain, half = float(found.gains[1]), SURE * float(found.gain_errors[1])
     made = TunedModel(
         replace(held, threshold=new, loss=measured.name, training=training, alarms=alarms),
         _old_threshold(held, labels, scores), new, measured.title, before, after,
-        before_interval=(around[0], around[1]), after_interval=(beside[0], beside[1]),
-        gain_interval=(gain - half, gain + half), lines=(),
+        (low, high), (least, most), gain_interval=(gain - half, gain + half), lines=(),
     )  # fmt: skip
     shares = () if floor is None else tuple(floor.reached(problem.task, one) for one in called)
     return replace(made, lines=tuple(_lines(made, held, f"Rows: {n:,} of {where}", what, y, floor, shares)))
@@ -276,15 +271,13 @@ def _labelled(
             raise ValueError(f"{Path(data).name} must hold the labels {some(model.classes)}; got {some(held.classes)}.")
         return rows, given, held.y, rows.X
     table = table_in(data, sep, encoding)
-    if asked is None:
-        usual = [name for name in table.names if name.lower() in TARGET_NAMES]
-        asked = model.classes if model.many else tuple(usual) if len(usual) == 1 else None
-    if asked is None:
+    usual = model.classes if model.many else [name for name in table.names if name.lower() in TARGET_NAMES]
+    if asked is None and not model.many and len(usual) != 1:
         raise ValueError(f"target must name the column of the label; the columns are {some(table.names)}.")
-    if set(asked) != set(model.classes) if model.many else len(asked) != 1:
+    names = usual if model.many or asked is None else asked
+    if asked is not None and (set(asked) != set(usual) if model.many else len(asked) != 1):
         wanted = some(model.classes) if model.many else "one column"
         raise ValueError(f"target must name {wanted}, as the model has labels; got {some(asked)}.")
-    names = model.classes if model.many else asked
     rows, given = rows_for(model, table, group, list(names))
     y = targets_of(rows.kept, model.classes, names, table.path.name, model.many)
     pandas = optional("pandas", "to read tables")

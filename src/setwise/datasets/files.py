@@ -51,10 +51,9 @@ def two_labels(
     if values.dtype.kind not in "biufUOmM":
         raise ValueError(f"{what} must hold numbers or text; it holds {values.dtype}.")
     refuse_missing(values, what)
-    kinds = np.unique(values)
+    kinds, first, counts = np.unique(values, return_index=True, return_counts=True)
     words = tuple(word(k) for k in kinds)
     if len(kinds) != 2:
-        _, first, counts = np.unique(values, return_index=True, return_counts=True)
         k = int(np.argmin(counts))
         once = f"; {words[k]!r} is in {place(int(first[k]))} alone" if len(kinds) > 2 and counts[k] == 1 else ""
         raise ValueError(f"{what} must have two values; it has {len(kinds)}: {some(words)}{once}.")

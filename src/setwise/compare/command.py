@@ -280,10 +280,7 @@ def _compared(
                 refuse_unsaved(base, work[0].problem, options.save.name)
     kept = open_for_comparison(options, [one.problem for one in work])
     with _written(kept), parallel_config("loky", initializer=end_with, initargs=(os.getpid(),)):
-        budget = options.time_budget
-        if budget is None and options.data is not None and options.plan is None:
-            budget = QUICK_BUDGET if options.quick else BUDGET
-        found = run(work, options, budget, line, kept, time.perf_counter() - begin)
+        found = run(work, options, line, kept, time.perf_counter() - begin)
         line.advance("the report" if options.save is None else "the model and the report", 0)
         files, failed = list[Path](), list[tuple[str, Exception]]()
         if options.save is not None:
@@ -321,18 +318,15 @@ def _written(kept: OpenCheckpoint | None) -> Iterator[None]:
 
 
 def run(
-    work: Sequence[ComparisonTask],
-    options: Namespace,
-    budget: float | None,
-    line: ProgressLine,
-    kept: OpenCheckpoint | None = None,
-    spent: float = 0.0,
+    work: Sequence[ComparisonTask], options: Namespace, line: ProgressLine, kept: OpenCheckpoint | None, spent: float
 ) -> list[Answer]:
     """Plan by the sizes of the problems, say what is left out on the line of progress, and run every comparison.
 
     The plan is that of the whole budget; of its seconds so many are ``spent``.
     """
-    plans: list[tuple[ComparisonTask, Plan, list[str]]] = []
+    budget, plans = options.time_budget, list[tuple[ComparisonTask, Plan, list[str]]]()
+    if budget is None and options.data is not None and options.plan is None:
+        budget = QUICK_BUDGET if options.quick else BUDGET
     # Each problem has an equal share of the budget.
     share, expected = None if budget is None else budget / len(work), 0.0
     for one in work:

@@ -10,20 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.checks import Bools, as_text, shown
-from setwise.datasets.columns import (
-    WORDS,
-    Category,
-    Cells,
-    Column,
-    Columns,
-    Number,
-    Texts,
-    Truth,
-    as_texts,
-    optional,
-    some,
-    word,
-)
+from setwise.datasets.columns import WORDS, Category, Cells, Column, Columns, Number, Truth, as_texts, optional, some
 
 
 @final
@@ -105,7 +92,7 @@ def table_of(table: Any) -> Columns:
             return held.to_numpy(dtype=np.bool_)  # type: ignore[no-any-return]
         if types.is_numeric_dtype(held.dtype):
             return held.to_numpy(dtype=np.float64, na_value=np.nan)  # type: ignore[no-any-return]
-        return Texts.of(np.array([word(cell) for cell in held.astype(object).where(held.notna(), "")], dtype=object))
+        return as_texts(held.astype(object).where(held.notna(), "").to_numpy())
 
     return Columns(Path("data"), tuple(map(str, table.columns)), len(table), cells)
 

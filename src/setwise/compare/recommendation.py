@@ -12,7 +12,7 @@ import numpy as np
 
 from setwise.compare.answer import BaseCurve, Recommendation, ThresholdRange
 from setwise.compare.fits import SEED, BaseResponses, Fits, judged_by
-from setwise.compare.plan import FIRST, PLAIN, Key, NamedLoss, Plan, base_model, import_of, is_own_loss, order_of
+from setwise.compare.plan import FIRST, PLAIN, Key, NamedLoss, Plan, base_model, import_of, is_own_loss
 from setwise.compare.problem import Problem
 from setwise.compare.sentences import WAYS
 from setwise.compare.source import source
@@ -28,6 +28,9 @@ from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.selection.problem import SelectionProblem as Rows
 from setwise.estimators.selection.strategies import OwnPrediction, Rule
 from setwise.losses.row_costs import RowCosts
+
+ORDER_REPLICATES = 200
+"""Draws of the bootstrap where the order of scores is judged; each of them sorts all rows."""
 
 Admits = Callable[[str, str], bool]
 """Says by the names of a base model and a strategy whether the strategy is tried."""
@@ -83,10 +86,12 @@ def decide(fits: Fits, measured: NamedLoss, plan: Plan, admits: Admits | None = 
     fits.advance(f"{where}: thresholds", 0)
     sources = fits.best(task, reference)
     if measured.orders:
-        candidates, chosen = order_of(sources.tuned, task)
+        scores = {(base, reference.name): source.response().scores for base, source in sources.tuned.items()}
+        figures, beside = judge([Candidate(*key) for key in scores], scores, task, SEED, ORDER_REPLICATES)
+        chosen = list(scores)[chosen_of(beside.losses, beside.gains, beside.gain_errors)]
         fits.advance(f"{where}: order", sum(len(plan.tried(base)) for base in sources.tuned))
-        rules = {candidate.key: reference.tune(sources.of(candidate.key).held_out(), task) for candidate in candidates}
-        scores = {key: sources.of(key).response().scores for key in rules}
+        rules = {key: reference.tune(sources.of(key).held_out(), task) for key in scores}
+        candidates = tuple(replace(one, chosen=one.key == chosen) for one in figures)
         return CandidateChoice(candidates, rules, chosen, scores, sources)
 
     def tell(base: str, strategy: str) -> None:

@@ -32,7 +32,6 @@ from setwise.compare.run import compare
 from setwise.compare.saved_model import SavedModel, as_saved_path, refuse_unsaved, save_model
 from setwise.compare.sentences import foreign
 from setwise.compare.text import listed, seconds_text
-from setwise.core.batch import Sets
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import as_number
 from setwise.core.exceptions import Refusal
@@ -41,7 +40,7 @@ from setwise.datasets.blocks import Budget
 from setwise.datasets.columns import SAME_VALUE, Number, left_out, optional, some
 from setwise.datasets.files import TABLES, as_existing, as_names_of_columns, drawn, parts_of, request
 from setwise.datasets.tables import ParquetTable
-from setwise.decisions.row_weights import RowWeighted
+from setwise.decisions.task import Task
 from setwise.estimators import MeasureClassifier
 from setwise.estimators.base import end_with
 from setwise.estimators.selection import STRATEGIES
@@ -176,9 +175,9 @@ def read_sample(options: Namespace, plan: Plan, measures: Sequence[NamedLoss]) -
 
 def _takes_weights(measured: NamedLoss) -> bool:
     """Whether weights of rows count in a measure."""
+    task = Task(np.array([False, True]), measured.loss, weights=np.ones(2))
     with contextlib.suppress(Refusal):
-        loss = RowWeighted(measured.loss, np.ones(2))
-        return measured.loss.reads == "labels" and bool(loss.bind(Sets.single(np.array([False, True]))).terms)
+        return measured.loss.reads == "labels" and bool(task.set_loss.bind(task.sets).terms)
     return False
 
 

@@ -5,7 +5,6 @@ import io
 from argparse import Namespace
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +101,7 @@ def _counted(held: SavedModel, labels: Ints) -> str:
     counts, called = np.atleast_1d(labels.sum(axis=0)).tolist(), held.training and held.training.called.tolist()
     shares = [
         f"{count:,} as {name} ({percent(count / max(n, 1))}{'' if old is None else f'; {percent(old)} in training'})"
-        for count, name, old in zip(counts, names, called or repeat(None), strict=False)
+        for count, name, old in zip(counts, names, called or [None] * len(names), strict=False)
     ]
     text = f"{n:,} row{'' if n == 1 else 's'} labelled: {listed(shares)}"
     return f"{text}, at threshold {threshold_text(at)}" if isinstance(at, float) else text

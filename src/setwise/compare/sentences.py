@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from itertools import chain
 from shlex import quote
 from typing import Any
 
@@ -174,12 +173,8 @@ def verdict(found: Answer) -> str:
         return f"{stay}, but {'predict no positive' if winner.threshold > 0 else 'predict every row positive'}."
     if moves(found):
         return f"{stay}, but move its threshold to {threshold_text(winner.threshold)}."
-    return f"{stay}. Nothing {'we tried is clearly better' if others(found) else 'else was tried'}."
-
-
-def others(found: Answer) -> bool:
-    """Whether anything but the reference and 0.5 was tried."""
-    return any(row.usable and row.key != PLAIN for row in found.rows[1:])
+    others = any(row.usable and row.key != PLAIN for row in found.rows[1:])
+    return f"{stay}. Nothing {'we tried is clearly better' if others else 'else was tried'}."
 
 
 def moves(found: Answer) -> bool:
@@ -432,9 +427,8 @@ def table(found: Answer, most: int | None = None) -> str:
 
 def legend(found: Answer) -> str:
     """What the table holds."""
-    held = chain(*ways_by_strategy(found)[1].values())
     kind = "" if found.plan.floor is None else found.plan.floor.kind
-    broken = f"; brackets: breaks the {kind}" if any(breaks(found, row) for row in held) else ""
+    broken = f"; brackets: breaks the {kind}" if any(breaks(found, row) for row in found.rows) else ""
     return f"{found.measured.title}, mean ± standard error of the folds (star: recommended{broken}):"
 
 

@@ -80,7 +80,7 @@ def given_costs(options: Namespace) -> dict[str, Any]:
 
 
 def row_costs(costs: Mapping[str, Any]) -> RowCosts:
-    """The loss with these costs of cells; right decisions cost nothing by default, and neither do wrong ones."""
+    """The loss with these costs of cells; a cell without one costs nothing."""
     return RowCosts(**{"fp": 0.0, "fn": 0.0, **costs})
 
 

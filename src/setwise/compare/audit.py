@@ -194,7 +194,6 @@ def _without(problem: Problem, findings: Sequence[Finding], keep: Sequence[str],
     gone = [name for found in out for name in found.columns]
     # A text is left out with all its words.
     left = [column.name for column in _columns(problem) if column.source in gone]
-    left += [name for name in gone if name not in left and name in problem.features]
     if all(column.name in left for _, column in _features(problem)) and not issparse(problem.X):
         words = " ".join(found.sentence for found in problem.findings)
         raise ValueError(f"{problem.name} has no column left for features; --keep-column keeps one. {words}")

@@ -288,9 +288,8 @@ class CatBoostModel(BaseModel):
     name, title, cost, package = "catboost", "CatBoost", (0.4, 3e-6), "catboost"
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        trees = import_module("catboost").CatBoostClassifier(
-            iterations=200, random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False
-        )
+        quiet = {"verbose": False, "allow_writing_files": False}
+        trees = import_module("catboost").CatBoostClassifier(iterations=200, random_seed=seed, thread_count=1, **quiet)
         return over_numbers(problem, trees, SPARSE)
 
 

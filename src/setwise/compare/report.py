@@ -162,10 +162,8 @@ def drawn(found: Answer) -> dict[str, bytes]:
 def _section(found: Answer, images: dict[str, bytes]) -> str:
     """One answer as HTML: the verdict, the number and its bar; warnings; pictures; the table; details folded away."""
     more = "".join(f"<h4>{title}</h4>{_paragraphs(told)}" for title, told in words.headline(found).items())
-    shown = [
-        f'<figure><img alt="{name}" src="data:image/png;base64,{base64.b64encode(data).decode()}"></figure>'
-        for name, data in images.items()
-    ]
+    texts = {name: base64.b64encode(data).decode() for name, data in images.items()}
+    shown = [f'<figure><img alt="{name}" src="data:image/png;base64,{text}"></figure>' for name, text in texts.items()]
     details = [*words.details(found), *words.columns(found.problem), *words.refusals(found)]
     (number, before), said = words.number(found), [*words.facts(found), *words.figures(found)]
     return (

@@ -340,13 +340,11 @@ class _MeasureRecord:
         choices = self.chosen if repeated else [decision.chosen] * len(losses)
         unseen = rows_of(test or self.problem, self.measured)
         on_test = {} if test is None else decision.said(unseen.task.loss, unseen)
+        tested = {key: unseen.task.mean_loss(one) for key, one in on_test.items()}
+        outer = {one.key: np.array([found.get(one.key, np.nan) for found in losses]) for one in decision.candidates}
         rows = tuple(
-            CandidateResult(
-                **vars(candidate),
-                outer=np.array([found.get(candidate.key, np.nan) for found in losses]),
-                test=unseen.task.mean_loss(on_test[candidate.key]) if candidate.key in on_test else np.nan,
-            )
-            for candidate in decision.candidates
+            CandidateResult(**vars(one), outer=outer[one.key], test=tested.get(one.key, np.nan))
+            for one in decision.candidates
         )
         found = Answer(
             self.problem, self.measured, self.plan, rows, decision.chosen, tuple(choices),

@@ -335,10 +335,8 @@ def on_test_file(found: Answer) -> list[str]:
     if found.test_gain is not None:
         mean, low, high = found.test_gain
         gain = f"{amount(mean)} ({between(low, high)})"
-    return [
-        _on_further_rows(found, "On the rows of the test file", loss, gain, reached),
-        *(f"In the test file: {sentence}" for sentence in found.test_differs),
-    ]
+    first = _on_further_rows(found, "On the rows of the test file", loss, gain, reached)
+    return [first, *(f"In the test file: {sentence}" for sentence in found.test_differs)]
 
 
 def how_sure(found: Answer) -> list[str]:

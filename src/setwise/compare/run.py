@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from setwise.compare.answer import Answer, CandidateResult, FloorReport, OtherRowsReport, Recommendation
-from setwise.compare.budget import ALWAYS, Clock, Costs, left_out
+from setwise.compare.budget import ALWAYS, Clock, Costs, fewer, left_out
 from setwise.compare.checkpoint import judged, keep_judged, keep_plan, planned
 from setwise.compare.drift import TrainingRows
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
@@ -242,8 +242,7 @@ class _Choice:
         lacking = [base.name for base in plan.models(self._problem) if base.name not in made]
         grid = tuple(c for c in plan.grid if c in made[FIRST])
         self._gone += [(name, "") for name in lacking]
-        if len(grid) < len(plan.grid):
-            self.cut.append(f"{len(plan.grid) - len(grid)} of {len(plan.grid)} values of C")
+        self.cut += fewer(plan.grid, grid)
         self.plan = replace(plan, grid=grid, bases=tuple(base for base in plan.bases if base not in lacking))
 
     def _tell(self, base: str, source: OutOfFoldBase, measures: Sequence[NamedLoss], say: Say) -> None:

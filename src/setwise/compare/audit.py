@@ -7,7 +7,7 @@ sure is mended, and what is only suspicious is said.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import groupby, permutations
 from shlex import quote
 
 import numpy as np
@@ -131,7 +131,7 @@ def audited(
     ------
     ValueError : for names of no columns, gaps in the column of times, and where no column is left
     """
-    names = [column.name for column in _columns(problem) if not isinstance(column, Cost)]
+    names = [column.name for _, column in _features(problem)]
     texts = {column.text for column in _columns(problem) if isinstance(column, Word)}
     asked = [*(("--keep-column", name) for name in keep), *([] if time is None else [("--time-column", time)])]
     for option, name in asked:
@@ -155,6 +155,11 @@ def audited(
 def _columns(problem: Problem) -> tuple[Column, ...]:
     """The columns of a table; numbers where only features have names, and none of sparse features."""
     return problem.columns or (() if issparse(problem.X) else tuple(map(Number, problem.features)))
+
+
+def _features(problem: Problem) -> list[tuple[int, Column]]:
+    """The columns that are no costs, with their places."""
+    return [(j, column) for j, column in enumerate(_columns(problem)) if not isinstance(column, Cost)]
 
 
 def _in_time(problem: Problem, j: int) -> Problem:
@@ -189,8 +194,7 @@ def _without(problem: Problem, findings: Sequence[Finding], keep: Sequence[str],
     gone = [name for found in out for name in found.columns]
     # A text is left out with all its words.
     left = [column.name for column in _columns(problem) if column.source in gone]
-    left += [name for name in gone if name not in left and name in problem.features]
-    if all(column.name in left or isinstance(column, Cost) for column in _columns(problem)) and not issparse(problem.X):
+    if all(column.name in left for _, column in _features(problem)) and not issparse(problem.X):
         words = " ".join(found.sentence for found in problem.findings)
         raise ValueError(f"{problem.name} has no column left for features; --keep-column keeps one. {words}")
     numbers = [name for one in out for name in one.columns if one.kind == "running number" and not PANDAS.match(name)]
@@ -211,20 +215,17 @@ def _useless(problem: Problem, folds: int) -> list[Finding]:
     # A row that was entered twice has its number twice.
     first = np.unique(row_keys(problem.X), return_index=True)[1]
     units = _units(problem, rows)
-    for j, column in enumerate(_columns(problem)):
-        if isinstance(column, Cost):
-            continue
+    for j, column in _features(problem):
         cells, name = problem.X[first, j], column.name
         cells, filled = cells[~np.isnan(cells)], rows[~np.isnan(problem.X[rows, j])]
         held = _units(problem, filled)
-        if isinstance(column, Number) and PANDAS.fullmatch(name) and _counts(cells):
-            found.append(_of(name, "running number", len(cells), "is an index of pandas."))
-        elif isinstance(column, Number) and number_rows(cells):
-            found.append(_of(name, "running number", len(cells), "numbers the rows."))
+        index = PANDAS.fullmatch(name) and _counts(cells)
+        if isinstance(column, Number) and (index or number_rows(cells)):
+            what = "is an index of pandas." if index else "numbers the rows."
+            found.append(_of(name, "running number", len(cells), what))
         elif isinstance(column, Number) and _starts_again(cells):
-            words = (
-                f"Column {name!r} counts up and starts again. If it numbers rows, leave it out: --drop {quote(name)}."
-            )
+            advice = f"If it numbers rows, leave it out: --drop {quote(name)}."
+            words = f"Column {name!r} counts up and starts again. {advice}"
             found.append(Finding("running number", (name,), len(cells), "none", words))
         elif isinstance(column, Number) and (stray := _sentinel(cells)) is not None:
             many = int((problem.X[:, j] == stray).sum())
@@ -286,32 +287,22 @@ def _telling(problem: Problem, blocks: Ints | None, costs: Sequence[str]) -> lis
     first = np.arange(n) if blocks is None else np.unique(blocks, return_index=True)[1]
     labels = problem.y.reshape(n, -1)[first].T
     labels = labels[np.minimum(labels.sum(axis=1), (1 - labels).sum(axis=1)) >= FEW]
-    found, shares, sizes = [], {}, {}
-    for j, column in enumerate(_columns(problem)):
-        if isinstance(column, Cost):
-            continue
-        each = [value_counts(problem.X[first, j], y) for y in labels]
+    found, shares, sizes = list[Finding](), dict[str, tuple[float, int]](), dict[int, int]()
+    # The words of a text stand together, and are one column, told by the best of them.
+    for name, held in groupby(_features(problem), lambda pair: pair[1].source):
+        places, kinds = zip(*held, strict=True)
+        column, each = kinds[0], [value_counts(problem.X[first, j], y) for j in places for y in labels]
         if column.name in costs and any(map(gaps_tell_label, each)):
-            found.append(_of(column.name, "label", n, "is empty for one of the labels alone."))
+            found.append(_of(name, "label", n, "is empty for one of the labels alone."))
         elif any(map(copies_label, each)):
-            found.append(_of(column.name, "label", n, "is the label in other words."))
+            what = "has words that are" if isinstance(column, Word) else "is"
+            found.append(_of(name, "label", n, f"{what} the label in other words."))
         elif isinstance(column, Number | Date) and any(map(takes_turns, each)):
-            found.append(_of(column.name, "label", n, f"gives the label away: {LIKE_NEXT}."))
+            found.append(_of(name, "label", n, f"gives the label away: {LIKE_NEXT}."))
         elif each:
             if isinstance(column, Number) and not each[0][:, -1].any():
-                sizes[j] = each[0].shape[1] - 1
-            shares[column.name] = min((mistakes(one) / one.sum(axis=1).min(), mistakes(one)) for one in each)
-    # Where a word of a text is the label in other words, its other words may be so too.
-    words = {column.name: column.text for column in _columns(problem) if isinstance(column, Word)}
-    texts = {words[name] for one in found for name in one.columns if name in words}
-    found = [one for one in found if words.get(one.columns[0]) not in texts]
-    found += [_of(text, "label", n, "has words that are the label in other words.") for text in sorted(texts)]
-    # The words of a text are one column, told by the best of them.
-    whole = dict[str, tuple[float, int]]()
-    for name, each_share in shares.items():
-        if (source := words.get(name, name)) not in texts:
-            whole[source] = min(whole.get(source, each_share), each_share)
-    shares = whole
+                sizes[places[0]] = each[0].shape[1] - 1
+            shares[name] = min((mistakes(one) / one.sum(axis=1).min(), mistakes(one)) for one in each)
     ranked = sorted(share for share, _ in shares.values())
     lone = [name for name, (share, _) in shares.items() if share <= LONE]
     alone = ranked[len(lone) : len(lone) + 1] >= [NOTHING]
@@ -371,8 +362,8 @@ def _of_same_value(problem: Problem, blocks: Ints | None) -> tuple[Ints | None, 
     y = problem.y.ravel()
     own = blocks if blocks is not None else np.arange(n) if problem.groups is None else as_ids(problem.groups, n)
     largest, rarer = max(n / 5, np.bincount(own).max()), min(y.sum(), n - y.sum())
-    for j, column in enumerate(_columns(problem)):
-        if not isinstance(column, Number | Date) or isinstance(column, Cost):
+    for j, column in _features(problem):
+        if not isinstance(column, Number | Date):
             continue
         first = np.unique(own, return_index=True)[1]
         values = value_counts(problem.X[first, j], y[first])[:, :-1]

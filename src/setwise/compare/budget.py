@@ -103,15 +103,11 @@ def within(plan: Plan, costs: Costs, budget: float) -> tuple[Plan, list[str]]:
             break
     if late():
         plan = replace(plan, grid=(plan.grid[len(plan.grid) // 2],))
-    notes = [*left_out(gone), *(["all outer folds"] if plan.outer == 0 else [])]
-    if len(plan.grid) < len(given.grid):
-        notes.append(f"{len(given.grid) - len(plan.grid)} of {len(given.grid)} values of C")
+    notes = [*left_out(gone), *(["all outer folds"] if plan.outer == 0 else []), *fewer(given.grid, plan.grid)]
     if not notes:
         return plan, []
-    return plan, [
-        f"Left out to fit {costs.rows:,} rows of {costs.columns:,} columns into {budget:.0f} s: {'; '.join(notes)}. "
-        f"All of it takes {seconds_text(whole_time)} on a usual machine (--time-budget)."
-    ]
+    fit = f"Left out to fit {costs.rows:,} rows of {costs.columns:,} columns into {budget:.0f} s: {'; '.join(notes)}."
+    return plan, [f"{fit} All of it takes {seconds_text(whole_time)} on a usual machine (--time-budget)."]
 
 
 def left_out(keys: Sequence[Key]) -> list[str]:
@@ -120,6 +116,12 @@ def left_out(keys: Sequence[Key]) -> list[str]:
     # Strategies over a base model that is left out need no words of their own.
     over = [f"{WAYS[strategy].title} over {base_model(base).title}" for base, strategy in keys if base not in bases]
     return [*(base_model(base).title for base in bases), *over]
+
+
+def fewer(before: tuple[float, ...], after: tuple[float, ...]) -> list[str]:
+    """Words for the constants C that are left out."""
+    gone = len(before) - len(after)
+    return [f"{gone} of {len(before)} values of C"] if gone else []
 
 
 def _steps(plan: Plan) -> list[Key]:

@@ -24,19 +24,7 @@ from setwise.compare.drift import TrainingRows
 from setwise.compare.fits import rows_of
 from setwise.compare.memory import WORDS, MemoryAllowance, refuse_too_large
 from setwise.compare.other_rows import OtherRows
-from setwise.compare.plan import (
-    BASES,
-    COSTS,
-    FIRST,
-    GRID,
-    QUICK_GRID,
-    TRIED,
-    NamedLoss,
-    Plan,
-    base_model,
-    is_own_loss,
-    own_loss,
-)
+from setwise.compare.plan import BASES, COSTS, FIRST, GRID, QUICK_GRID, TRIED, NamedLoss, Plan, base_model, measures_of
 from setwise.compare.problem import Finding, Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
 from setwise.compare.report import check_folder, section, write_report
@@ -44,7 +32,6 @@ from setwise.compare.run import compare
 from setwise.compare.saved_model import SavedModel, as_saved_path, refuse_unsaved, save_model
 from setwise.compare.sentences import foreign
 from setwise.compare.text import listed, seconds_text
-from setwise.core.batch import Sets
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import as_number
 from setwise.core.exceptions import Refusal
@@ -53,13 +40,12 @@ from setwise.datasets.blocks import Budget
 from setwise.datasets.columns import SAME_VALUE, Number, left_out, optional, some
 from setwise.datasets.files import TABLES, as_existing, as_names_of_columns, drawn, parts_of, request
 from setwise.datasets.tables import ParquetTable
-from setwise.decisions.row_weights import RowWeighted
+from setwise.decisions.task import Task
 from setwise.estimators import MeasureClassifier
 from setwise.estimators.base import end_with
 from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.splits import block_folds
-from setwise.losses import parse_losses
 from setwise.losses.functions import MetricLoss
 from setwise.losses.row_costs import CELLS, Place, RowCosts
 
@@ -79,16 +65,23 @@ def asked_of(options: Namespace) -> dict[str, Any]:
     dropped = as_names_of_columns(options.drop, "drop") or ()
     # What is dropped is no feature, and may be a cost.
     if paid := [name for name in dropped if name in given_costs(options).values()]:
-        asked["drop"], kinds = (
-            [name for name in dropped if name not in paid] or None,
-            kinds | dict.fromkeys(paid, "cost"),
-        )
+        asked["drop"] = [name for name in dropped if name not in paid] or None
+        kinds |= dict.fromkeys(paid, "cost")
     return {**asked, "kinds": kinds or None}
 
 
-def given_costs(options: Namespace) -> dict[str, str]:
-    """The costs that the options give by their cells, as they are written."""
-    return {cell: text for cell in CELLS if (text := getattr(options, f"{cell}_cost")) is not None}
+def given_costs(options: Namespace) -> dict[str, Any]:
+    """The costs that the options give by their cells, each a number or else the name of a column."""
+    found = {cell: text for cell in CELLS if (text := getattr(options, f"{cell}_cost")) is not None}
+    for cell, text in found.items():
+        with contextlib.suppress(ValueError):
+            found[cell] = float(text)
+    return found
+
+
+def row_costs(costs: Mapping[str, Any]) -> RowCosts:
+    """The loss with these costs of cells; a cell without one costs nothing."""
+    return RowCosts(**{"fp": 0.0, "fn": 0.0, **costs})
 
 
 def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
@@ -104,16 +97,10 @@ def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
     slow = ("class_weight", "cost_weight", "ramp") if sets else ("class_weight", "cost_weight")
     tried = TRIED if given_costs(options) else STRATEGIES
     strategies = tuple(name for name in tried if not options.quick or name not in slow)
-    return Plan(
-        options.folds,
-        3 if options.quick else 5,
-        QUICK_GRID if options.quick else GRID,
-        _names(options.base, bases),
-        _names(options.strategies, strategies),
-        options.seed,
-        1 if options.n_jobs is None else options.n_jobs,
-        floor=floor_of(options, problem),
-    )
+    bases, strategies = _names(options.base, bases), _names(options.strategies, strategies)
+    inner, grid = (3, QUICK_GRID) if options.quick else (5, GRID)
+    jobs, floor = 1 if options.n_jobs is None else options.n_jobs, floor_of(options, problem)
+    return Plan(options.folds, inner, grid, bases, strategies, options.seed, jobs, floor=floor)
 
 
 def floor_of(options: Namespace, problem: Problem | None = None) -> FlooredThreshold | None:
@@ -188,9 +175,9 @@ def read_sample(options: Namespace, plan: Plan, measures: Sequence[NamedLoss]) -
 
 def _takes_weights(measured: NamedLoss) -> bool:
     """Whether weights of rows count in a measure."""
+    task = Task(np.array([False, True]), measured.loss, weights=np.ones(2))
     with contextlib.suppress(Refusal):
-        loss = RowWeighted(measured.loss, np.ones(2))
-        return measured.loss.reads == "labels" and bool(loss.bind(Sets.single(np.array([False, True]))).terms)
+        return measured.loss.reads == "labels" and bool(task.set_loss.bind(task.sets).terms)
     return False
 
 
@@ -292,10 +279,7 @@ def _compared(
                 refuse_unsaved(base, work[0].problem, options.save.name)
     kept = open_for_comparison(options, [one.problem for one in work])
     with _written(kept), parallel_config("loky", initializer=end_with, initargs=(os.getpid(),)):
-        budget = options.time_budget
-        if budget is None and options.data is not None and options.plan is None:
-            budget = QUICK_BUDGET if options.quick else BUDGET
-        found = run(work, options, budget, line, kept, time.perf_counter() - begin)
+        found = run(work, options, line, kept, time.perf_counter() - begin)
         line.advance("the report" if options.save is None else "the model and the report", 0)
         files, failed = list[Path](), list[tuple[str, Exception]]()
         if options.save is not None:
@@ -333,18 +317,15 @@ def _written(kept: OpenCheckpoint | None) -> Iterator[None]:
 
 
 def run(
-    work: Sequence[ComparisonTask],
-    options: Namespace,
-    budget: float | None,
-    line: ProgressLine,
-    kept: OpenCheckpoint | None = None,
-    spent: float = 0.0,
+    work: Sequence[ComparisonTask], options: Namespace, line: ProgressLine, kept: OpenCheckpoint | None, spent: float
 ) -> list[Answer]:
     """Plan by the sizes of the problems, say what is left out on the line of progress, and run every comparison.
 
     The plan is that of the whole budget; of its seconds so many are ``spent``.
     """
-    plans: list[tuple[ComparisonTask, Plan, list[str]]] = []
+    budget, plans = options.time_budget, list[tuple[ComparisonTask, Plan, list[str]]]()
+    if budget is None and options.data is not None and options.plan is None:
+        budget = QUICK_BUDGET if options.quick else BUDGET
     # Each problem has an equal share of the budget.
     share, expected = None if budget is None else budget / len(work), 0.0
     for one in work:
@@ -402,10 +383,8 @@ def calls(work: ComparisonTask) -> list[str]:
             task, begin = rows_of(work.problem, measured).task, time.perf_counter()
             task.mean_loss(task.truth)
             seconds, rows = time.perf_counter() - begin, int(task.sets.sizes.max())
-            found.append(
-                f"{measured.title} is a Python function: each threshold that is tuned on all rows takes up to {rows:,} "
-                f"calls, which take {seconds_text(rows * seconds)}."
-            )
+            takes = f"takes up to {rows:,} calls, which take {seconds_text(rows * seconds)}"
+            found.append(f"{measured.title} is a Python function: each threshold that is tuned on all rows {takes}.")
     return found
 
 
@@ -441,25 +420,24 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
         refuse_gaps(options, problem, costs)
     columns = [cost for cost in costs.values() if isinstance(cost, str)]
     problem = audited(problem, options.keep_column or (), options.time_column, plan.folds, columns)
-    if "decision" in plan.strategies:
-        problem = replace(problem, findings=(*problem.findings, *unknown_costs(problem, columns)))
+    decides, unknown = "decision" in plan.strategies, unknown_costs(problem, columns)
+    if decides:
+        problem = replace(problem, findings=(*problem.findings, *unknown))
     others = others and replace(others, problem=problem)
     test = None if options.test is None else read_test(options.test, problem, asked_of(options))
-    known = not unknown_costs(problem, columns)
     if options.alarms_at_most is not None:
-        refuse_unknown_costs(problem, columns, problem.name, "--alarms-at-most")
-    if test is not None and known and "decision" in plan.strategies:
-        refuse_unknown_costs(replace(test, features=problem.features), columns, Path(options.test).name, "--test")
+        refuse_unknown(unknown, problem.name, "--alarms-at-most")
+    if test is not None and decides and not unknown:
+        refuse_unknown(unknown_costs(replace(test, features=problem.features), columns), test.name, "--test")
     if costs:
         at = {name: Place(name, list(problem.features).index(name)) for name in columns}
-        cells = {"fp": 0.0, "fn": 0.0} | {cell: at.get(cost, cost) for cell, cost in costs.items()}
-        measures = (NamedLoss(COSTS, RowCosts(**cells)),)
+        measures = (NamedLoss(COSTS, row_costs({cell: at.get(cost, cost) for cell, cost in costs.items()})),)
     return [ComparisonTask(problem, measures, test, others)]
 
 
 def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
     """The costs that the options give by their cells, numbers or columns; ValueError for what they exclude."""
-    given: dict[str, Any] = {**given_costs(options)}
+    given = given_costs(options)
     if not given:
         return {}
     if options.loss is not None:
@@ -468,9 +446,7 @@ def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
         raise ValueError(f"--{next(iter(given))}-cost is for one label a row; the target is a label matrix.")
     numbers = [column.name for column in problem.columns if isinstance(column, Number)]
     for cell, cost in given.items():
-        with contextlib.suppress(ValueError):
-            given[cell] = float(cost)
-        if isinstance(given[cell], str) and cost not in numbers:
+        if isinstance(cost, str) and cost not in numbers:
             known = f"of {problem.name}, which has {some(numbers)}" if numbers else f"; {problem.name} has none"
             raise ValueError(f"--{cell}-cost must be a number or a column of numbers {known}; got {cost!r}.")
     return given
@@ -501,17 +477,8 @@ def unknown_costs(problem: Problem, columns: Sequence[str]) -> list[Finding]:
     return found
 
 
-def refuse_unknown_costs(problem: Problem, columns: Sequence[str], name: str, option: str) -> None:
+def refuse_unknown(costs: Sequence[Finding], name: str, option: str) -> None:
     """Raise ValueError where an ``option`` decides rows of the file ``name`` by costs that some of them lack."""
-    for found in unknown_costs(problem, columns):
+    for found in costs:
         lacks = f"column {found.columns[0]!r} of {name} holds nothing in {found.rows:,} of them"
         raise ValueError(f"{option} decides rows by their own costs, which must all be known; {lacks}.")
-
-
-def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:
-    """The losses in a text that joins their names by commas; ValueError for a name that does not exist."""
-    parts = [part.strip() for part in text.split(",")]
-    if not any(map(is_own_loss, parts)):
-        return tuple(NamedLoss(name, loss, average) for name, loss in parse_losses(text).items())
-    each = [{part: own_loss(part)} if is_own_loss(part) else parse_losses(part) for part in dict.fromkeys(parts)]
-    return tuple(NamedLoss(name, loss, average) for found in each for name, loss in found.items())

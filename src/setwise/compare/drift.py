@@ -173,11 +173,8 @@ class TrainingRows:
     def _of_times(self, days: Values, low: float, old: int, usual: int, level: float) -> Iterator[str]:
         """What is to be said of times of day, of which at most ``usual`` of the training rows have the same one."""
         times, new, first = _times(days), len(days), _times(np.array([low]))[0]
-        if (
-            0 < usual <= (1.0 - EMPTIER) * old
-            and (times == times[0]).all()
-            and self._more(usual, old, new, new) < level
-        ):
+        cut_off = 0 < usual <= (1.0 - EMPTIER) * old and (times == times[0]).all()
+        if cut_off and self._more(usual, old, new, new) < level:
             what, share = f"has the time {_clock(times[0])} in all of its cells", percent(1 - usual / old)
             yield f"{what}, and other times in at least {share} of the training."
         other = int((times != first).sum())

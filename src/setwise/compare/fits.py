@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import final
 
 import numpy as np
@@ -93,8 +92,7 @@ class Fits:
         under floors, which 0.5 does not know, it is that of the reference.
         """
         made = {name: self._sources[name] for name in (FIRST, *self._plan.bases) if name in self._sources}
-        losses = partial(tuned_loss, task=task, strategy=reference)
-        chosen = {name: _least(found, losses) for name, found in made.items()}
+        chosen = {name: _least(found, lambda one: tuned_loss(one, task, reference)) for name, found in made.items()}
         plain = chosen[FIRST]
         if task.loss.reads == "labels" and self._plan.floor is None:
             plain = _least(self._sources[FIRST], lambda source: (task.mean_loss(source.response().labels),))

@@ -26,11 +26,8 @@ def expected(found: Answer, held: FloorReport) -> list[str]:
     whole = THOUSAND if floor.alarms is None else reached.rows
     called, positive = (round(whole * count / reached.rows) for count in (reached.called, reached.positives))
     hits = min(round(whole * reached.found / reached.rows), called, positive)
-    return [
-        f"Expect {shares}.",
-        f"Of {whole:,} rows {called:,} are called positive: {hits:,} of the {positive:,} positive ones, and "
-        f"{called - hits:,} false alarms.",
-    ]
+    counts = f"{hits:,} of the {positive:,} positive ones, and {called - hits:,} false alarms"
+    return [f"Expect {shares}.", f"Of {whole:,} rows {called:,} are called positive: {counts}."]
 
 
 def _with_interval(name: str, reached: FloorShares, floor: FlooredThreshold) -> str:

@@ -1,6 +1,6 @@
 """Data frames of pandas: the kinds of their columns, and a frame of the rows of a file for a model that reads one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -10,21 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.checks import Bools, as_text, shown
-from setwise.datasets.columns import (
-    WORDS,
-    Category,
-    Cells,
-    Column,
-    Columns,
-    Number,
-    Texts,
-    Truth,
-    as_texts,
-    optional,
-    row_words,
-    some,
-    word,
-)
+from setwise.datasets.columns import WORDS, Category, Cells, Column, Columns, Number, Truth, as_texts, optional, some
 
 
 @final
@@ -47,19 +33,12 @@ class FreeText(Column):
         if not isinstance(self.known, tuple) or odd:
             raise ValueError(f"known must be a tuple of words for gaps, as ('?',); got {shown(self.known)}.")
 
-    def gaps(self, texts: Sequence[str]) -> Bools:
+    def gaps(self, texts: NDArray[np.object_]) -> Bools:
         """Whether each text is a gap, (k,)."""
-        return np.array([text in WORDS and text not in self.known for text in texts], dtype=np.bool_)
-
-    def codes(self, cells: Cells, file: str, place: Callable[[int], str] = row_words) -> NDArray[np.float64]:
-        """A number of 48 bits for each text, and NaN for gaps."""
-        texts = as_texts(cells)
-        found = self.of_texts(texts.values)
-        found[self.gaps(texts.values.tolist())] = np.nan
-        return np.asarray(found[texts.places])
+        return np.array([text in WORDS and text not in self.known for text in texts.tolist()], dtype=np.bool_)
 
     def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
-        """The numbers of texts."""
+        """A number of 48 bits for each text."""
         hashes = (blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).digest() for text in texts.tolist())
         return np.array([float(int.from_bytes(one)) for one in hashes], dtype=np.float64)
 
@@ -88,16 +67,13 @@ def _column_of(name: str, held: Any, pandas: Any) -> Column:
     texts = [text for text in words.tolist() if isinstance(text, str)]
     if len(texts) < len(words) or any(cell is None for cell in held.tolist()):
         odd = next((one for one in words.tolist() if not isinstance(one, str)), None)
-        raise ValueError(
-            f"column {name!r} of table must hold numbers, truth values, or text with NaN for gaps; it holds {odd!r}."
-        )
+        wanted = "numbers, truth values, or text with NaN for gaps"
+        raise ValueError(f"column {name!r} of table must hold {wanted}; it holds {odd!r}.")
     # The readers of files take blanks away, and the model would not know the word again.
     blank = [text for text in texts if text != text.strip()]
     if blank:
-        raise ValueError(
-            f"column {name!r} of table must hold texts without blanks around them, which files are read without; it "
-            f"holds {blank[0]!r}: strip the column and fit again."
-        )
+        wanted, held_one = "texts without blanks around them, which files are read without", f"it holds {blank[0]!r}"
+        raise ValueError(f"column {name!r} of table must hold {wanted}; {held_one}: strip the column and fit again.")
     if isinstance(held.dtype, pandas.CategoricalDtype):
         return Category(name, tuple(texts))
     return FreeText(name, tuple(sorted(WORDS.intersection(texts))))
@@ -116,7 +92,7 @@ def table_of(table: Any) -> Columns:
             return held.to_numpy(dtype=np.bool_)  # type: ignore[no-any-return]
         if types.is_numeric_dtype(held.dtype):
             return held.to_numpy(dtype=np.float64, na_value=np.nan)  # type: ignore[no-any-return]
-        return Texts.of(np.array([word(cell) for cell in held.astype(object).where(held.notna(), "")], dtype=object))
+        return as_texts(held.astype(object).where(held.notna(), "").to_numpy())
 
     return Columns(Path("data"), tuple(map(str, table.columns)), len(table), cells)
 
@@ -133,7 +109,7 @@ def _series(table: Columns, column: Column, pandas: Any) -> Any:
         texts = as_texts(cells)
         values = texts.values.copy()
         if isinstance(column, FreeText):
-            values[column.gaps(values.tolist())] = np.nan
+            values[column.gaps(values)] = np.nan
             return pandas.Series(values[texts.places], dtype=object)
         # A dtype of categories has no place for other words.
         values[[text not in column.words for text in values.tolist()]] = np.nan

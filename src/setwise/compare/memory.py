@@ -71,11 +71,9 @@ class MemoryAllowance:
         if found < least or self.most(sets) < largest:
             wanted = int(least * row / SAMPLE_SHARE) + row, (least + 1) * row + judged, 2 * READ * self.cells * largest
             needed = self.budget.bytes - left + max(wanted)
-            raise Refusal(
-                f"--memory {bytes_text(self.budget.bytes)} is too small for {self.table.path.name}, whose largest row "
-                f"group has {largest:,} of its {self.table.rows:,} rows: give {bytes_text(needed)} or more.",
-                LARGE_FILES,
-            )
+            what = f"--memory {bytes_text(self.budget.bytes)} is too small for {self.table.path.name}"
+            why = f"whose largest row group has {largest:,} of its {self.table.rows:,} rows"
+            raise Refusal(f"{what}, {why}: give {bytes_text(needed)} or more.", LARGE_FILES)
         return min(found, self.table.rows)
 
     def most(self, sets: int) -> int:
@@ -97,12 +95,9 @@ def refuse_too_large(path: Path) -> None:
     # Each column is there as the file holds it, and as float64 once by itself and once in the matrix of all.
     needed = table.bytes + 16 * table.rows * len(table.names)
     if needed > has:
-        raise Refusal(
-            f"{path.name} has {table.rows:,} rows, which take at least {bytes_text(needed)} of memory, and this "
-            f"machine has {bytes_text(has)}: give --memory {bytes_text(has // 2)}, which compares on random rows of "
-            "it.",
-            LARGE_FILES,
-        )
+        what = f"{path.name} has {table.rows:,} rows, which take at least {bytes_text(needed)} of memory"
+        give = f"give --memory {bytes_text(has // 2)}, which compares on random rows of it"
+        raise Refusal(f"{what}, and this machine has {bytes_text(has)}: {give}.", LARGE_FILES)
 
 
 def machine_memory() -> int | None:

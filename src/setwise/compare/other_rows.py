@@ -79,12 +79,10 @@ class OtherRows:
         """The truth of these rows with their sets, and the labels of each way, or its scores."""
         loss, room, sample = measured.loss, self.memory.room(self.count), self.sample
         if (loss.reads == "scores" or Trait.COUNTS not in loss.traits) and self.count > room:
-            raise Refusal(
-                f"{measured.title} needs all their scores or costs in one place, and --memory has room for those of "
-                f"{room:,} of them.",
-                LARGE_FILES,
-            )
+            has = f"--memory has room for those of {room:,} of them"
+            raise Refusal(f"{measured.title} needs all their scores or costs in one place, and {has}.", LARGE_FILES)
         group, table, columns = sample.asked.group, sample.table, self.problem.columns
+        classes, many = self.problem.classes, self.problem.many
         if group is not None and any(rule.joint for rule, _ in ways.values()):
             raise Refusal("their groups are decided as a whole, and the file is read in parts.", LARGE_FILES)
         names = [*dict.fromkeys(column.source for column in columns), *sample.target]
@@ -95,9 +93,7 @@ class OtherRows:
         for part, first, last in zip(parts, edges, edges[1:], strict=False):
             kept = np.setdiff1d(np.arange(first, last), sample.rows) - first
             held = rows_of(table.columns(table.arrow(part, names).take(kept)), columns, None, sample.target)
-            truth.append(
-                targets_of(held.kept, self.problem.classes, sample.target, table.path.name, self.problem.many) == 1
-            )
+            truth.append(targets_of(held.kept, classes, sample.target, table.path.name, many) == 1)
             ids += [] if group is None else [table.ids(part, group, codes)[kept]]
             paid.append(held.X[:, [place.at for place in places.values() if isinstance(place, Place)]])
             for at in range(0, len(kept), RUN):

@@ -48,9 +48,8 @@ def threshold(found: Answer, flat: ThresholdRange) -> Figure:
         for values, name, color in zip(flat.shares, ("recall", "precision", "alarms"), (BLUE, RED, GRAY), strict=True):
             axes.plot(flat.thresholds, values, color=color, linewidth=1.4, label=name)
             if floor is not None and (least := getattr(floor, name)) is not None:
-                axes.axhline(
-                    least, color=color, linestyle="--", label=f"{'limit' if name == 'alarms' else 'floor'}: {least:g}"
-                )
+                kind = "limit" if name == "alarms" else "floor"
+                axes.axhline(least, color=color, linestyle="--", label=f"{kind}: {least:g}")
         axes.set_ylim(0.0, 1.02)
     if flat.shares is not None:
         least = 0.05

@@ -10,7 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, reduce
 from importlib import import_module
 from typing import Any, final
@@ -31,28 +31,14 @@ from setwise.datasets.columns import Category
 from setwise.decisions.task import Task
 from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.base_models import RESPONSE_METHODS, array_pipeline
-from setwise.estimators.selection.choice import Candidate, chosen_of, judge
 from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.floors import FlooredThreshold, NearestThreshold
-from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.strategies import ScoreOrder, SingleThreshold, Strategy
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
-from setwise.losses import LOSSES, as_loss
+from setwise.losses import LOSSES, as_loss, parse_losses
 from setwise.losses.functions import MetricLoss
 from setwise.losses.names import ONE_SIDED, SYNONYMS
 from setwise.losses.row_costs import RowCosts
-
-ORDER_REPLICATES = 200
-"""Draws of the bootstrap; each of them sorts all rows."""
-
-
-def order_of(sources: Mapping[str, OutOfFoldBase], task: Task) -> tuple[tuple[Candidate, ...], tuple[str, str]]:
-    """A candidate for each base model, and the key of the choice: the first, unless one gains above its error."""
-    scores = {(base, ScoreOrder.name): source.response().scores for base, source in sources.items()}
-    candidates, found = judge([Candidate(*key) for key in scores], scores, task, 0, ORDER_REPLICATES)
-    best = list(scores)[chosen_of(found.losses, found.gains, found.gain_errors)]
-    return tuple(replace(one, chosen=one.key == best) for one in candidates), best
-
 
 SCORES: dict[str, str] = {
     "auc": "AUC",
@@ -302,9 +288,8 @@ class CatBoostModel(BaseModel):
     name, title, cost, package = "catboost", "CatBoost", (0.4, 3e-6), "catboost"
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        trees = import_module("catboost").CatBoostClassifier(
-            iterations=200, random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False
-        )
+        quiet = {"verbose": False, "allow_writing_files": False}
+        trees = import_module("catboost").CatBoostClassifier(iterations=200, random_seed=seed, thread_count=1, **quiet)
         return over_numbers(problem, trees, SPARSE)
 
 
@@ -346,6 +331,14 @@ def own_loss(name: str) -> Loss:
     near = difflib.get_close_matches(name.partition(":")[0].lower(), LOSS_NAMES, 1)
     with refused_import("the loss", name, f" The nearest loss is {near[0]}." if near else ""):
         return as_loss(imported(name))
+
+
+def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:
+    """The losses in a text that joins their names by commas; ValueError for a name that does not exist."""
+    parts = [part.strip() for part in text.split(",")]
+    each = list(dict.fromkeys(parts)) if any(map(is_own_loss, parts)) else [text]
+    found = [{one: own_loss(one)} if is_own_loss(one) else parse_losses(one) for one in each]
+    return tuple(NamedLoss(name, loss, average) for losses in found for name, loss in losses.items())
 
 
 @final

@@ -5,7 +5,6 @@ import io
 from argparse import Namespace
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +17,7 @@ from setwise.compare.text import listed, percent, threshold_text
 from setwise.core.checks import Ints, Values
 from setwise.core.files import try_file, written_whole
 from setwise.datasets.columns import Columns, word
-from setwise.datasets.files import (
-    FeatureNames,
-    Names,
-    NewRows,
-    as_names_of_columns,
-    columns_in,
-    load_numbered,
-    rows_of,
-)
+from setwise.datasets.files import FeatureNames, Names, NewRows, as_names_of_columns, columns_in, load_numbered, rows_of
 from setwise.decisions.floors import SLACK
 
 
@@ -53,11 +44,7 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
     if not held.columns and form != (None, None, None):
         raise ValueError(f"--keep, --sep and --encoding are for tables; {model.name} reads features without names.")
     rows, given = rows_for(held, data, group, *form)
-    try:
-        labels, scores = held.decide(given, rows.groups)
-    # What a file holds may not fit together in any way.
-    except Exception as error:
-        raise ValueError(f"{model.name} cannot label {Path(data).name}: {' '.join(str(error).split())}") from None
+    labels, scores = decided(held, model.name, Path(data).name, given, rows.groups)
     text = _table(held, rows, group, labels, scores)
     if held.training is not None:
         places = range(held.first, held.first + rows.X.shape[1])
@@ -97,17 +84,24 @@ def rows_for(
     return rows, frame_of(table, model.columns) if model.fitted_to == "frame" else rows.X
 
 
+def decided(model: SavedModel, name: str, where: str, given: Any, groups: Any) -> tuple[Ints, Values | None]:
+    """What ``model.decide`` gives for the rows of a file; ValueError in one sentence where it cannot label them."""
+    try:
+        return model.decide(given, groups)
+    # What a file holds may not fit together in any way.
+    except Exception as error:
+        raise ValueError(f"{name} cannot label {where}: {' '.join(str(error).split())}") from None
+
+
 def _counted(held: SavedModel, labels: Ints) -> str:
     """How many rows are labelled, and how many of them get each label."""
     n, at = len(labels), held.threshold
     # The positive label is counted, or the first ones of a matrix.
     names = held.classes[:MOST_LABELS] if held.many else held.classes[1:]
-    called = [] if held.training is None else held.training.called.tolist()
+    counts, called = np.atleast_1d(labels.sum(axis=0)).tolist(), held.training and held.training.called.tolist()
     shares = [
         f"{count:,} as {name} ({percent(count / max(n, 1))}{'' if old is None else f'; {percent(old)} in training'})"
-        for count, name, old in zip(
-            np.atleast_1d(labels.sum(axis=0)).tolist(), names, called or repeat(None), strict=False
-        )
+        for count, name, old in zip(counts, names, called or [None] * len(names), strict=False)
     ]
     text = f"{n:,} row{'' if n == 1 else 's'} labelled: {listed(shares)}"
     return f"{text}, at threshold {threshold_text(at)}" if isinstance(at, float) else text

@@ -4,7 +4,6 @@ It comes from files, or is bundled: the synthetic one of LH 6.1, and real data t
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
@@ -18,7 +17,7 @@ from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
 from setwise.core.checks import Ints, as_array, as_labels, as_reals, as_row_weights, shown
 from setwise.datasets import Data, early_detection, load_rows, load_table
-from setwise.datasets.columns import Column, Cost, Word, some, word
+from setwise.datasets.columns import Column, Cost, is_number, some, word
 from setwise.datasets.files import as_names_of_columns
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.sets import as_ids, group
@@ -207,10 +206,8 @@ class Problem:
         if self.columns and self.origin is not None:
             dropped = as_names_of_columns(self.origin.asked.get("drop"), "drop") or ()
             # A reader drops a text, and none of its words alone.
-            texts = {column.name: column.text for column in self.columns if isinstance(column, Word)}
-            part = part._read_with(drop=[*dropped, *dict.fromkeys(texts.get(name, name) for name in names)])
-            assert part.origin is not None
-            return replace(part, origin=replace(part.origin, ids=(*self.origin.ids, *ids)))
+            read = dict.fromkeys(column.source for column in self.columns if column.name in names)
+            return part._read_with(ids, drop=[*dropped, *read])
         out = np.setdiff1d(np.arange(self.X.shape[1]), keep).tolist()
         lines = ("import numpy as np", f"X = np.delete(X, {out}, axis=1)") if self.code else ()
         return replace(part, code=(*self.code, *lines), places=keep if self.places is None else self.places[keep])
@@ -223,10 +220,10 @@ class Problem:
         kinds = {**(self.origin.asked.get("kinds") or {}), **dict.fromkeys(names, "cost")}
         return replace(self._read_with(kinds=kinds), columns=columns)
 
-    def _read_with(self, **asked: Any) -> "Problem":
-        """The problem whose origin and code have other arguments of the reader."""
+    def _read_with(self, ids: Sequence[str] = (), **asked: Any) -> "Problem":
+        """The problem whose origin and code have other arguments of the reader, and further ids."""
         assert self.origin is not None
-        origin = replace(self.origin, asked={**self.origin.asked, **asked})
+        origin = replace(self.origin, ids=(*self.origin.ids, *ids), asked={**self.origin.asked, **asked})
         code = tuple(origin.line if line == self.origin.line else line for line in self.code)
         return replace(self, code=code, origin=origin)
 
@@ -255,11 +252,8 @@ def breast_cancer() -> Problem:
     """The problem of malignant against benign cells: 569 samples of 30 measurements, as one set."""
     held = load_breast_cancer()
     about = "Real measurements of cell nuclei (scikit-learn's breast cancer data): is it malignant?"
-    code = (
-        "from sklearn.datasets import load_breast_cancer",
-        "X, y = load_breast_cancer(return_X_y=True)",
-        "y = 1 - y",
-    )
+    read = "X, y = load_breast_cancer(return_X_y=True)"
+    code = ("from sklearn.datasets import load_breast_cancer", read, "y = 1 - y")
     # scikit-learn codes malignant as 0; what is to be detected is the positive class here.
     return Problem(
         "breast cancer", about, held.data, 1 - held.target, None, ("benign", "malignant"),
@@ -372,7 +366,6 @@ def targets_of(
 
 def _place(text: str, known: Sequence[str]) -> int:
     """The place of a label among those that are known, where a whole number has no point; -1 for another one."""
-    if text not in known and "_" not in text:
-        with suppress(ValueError, OverflowError):
-            text = word(float(text))
+    if text not in known and is_number(text):
+        text = word(float(text))
     return known.index(text) if text in known else -1

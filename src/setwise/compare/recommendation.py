@@ -12,17 +12,7 @@ import numpy as np
 
 from setwise.compare.answer import BaseCurve, Recommendation, ThresholdRange
 from setwise.compare.fits import SEED, BaseResponses, Fits, judged_by
-from setwise.compare.plan import (
-    FIRST,
-    PLAIN,
-    Key,
-    NamedLoss,
-    Plan,
-    base_model,
-    import_of,
-    is_own_loss,
-    order_of,
-)
+from setwise.compare.plan import FIRST, PLAIN, Key, NamedLoss, Plan, base_model, import_of, is_own_loss
 from setwise.compare.problem import Problem
 from setwise.compare.sentences import WAYS
 from setwise.compare.source import source
@@ -38,6 +28,9 @@ from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.selection.problem import SelectionProblem as Rows
 from setwise.estimators.selection.strategies import OwnPrediction, Rule
 from setwise.losses.row_costs import RowCosts
+
+ORDER_REPLICATES = 200
+"""Draws of the bootstrap where the order of scores is judged; each of them sorts all rows."""
 
 Admits = Callable[[str, str], bool]
 """Says by the names of a base model and a strategy whether the strategy is tried."""
@@ -69,10 +62,8 @@ class CandidateChoice:
         The loss is that of the rows.
         """
         # What a model says of the rows is kept for all strategies.
-        known = {
-            source: source.held_out() if new is None else source.fresh(new.X, new.task.groups)
-            for source in map(self.sources.of, self.rules)
-        }
+        sources = list(map(self.sources.of, self.rules))
+        known = {one: one.held_out() if new is None else one.fresh(new.X, new.task.groups) for one in sources}
         return {key: rule.for_rows(loss).labels(known[self.sources.of(key)]) for key, rule in self.rules.items()}
 
 
@@ -95,10 +86,12 @@ def decide(fits: Fits, measured: NamedLoss, plan: Plan, admits: Admits | None = 
     fits.advance(f"{where}: thresholds", 0)
     sources = fits.best(task, reference)
     if measured.orders:
-        candidates, chosen = order_of(sources.tuned, task)
+        scores = {(base, reference.name): source.response().scores for base, source in sources.tuned.items()}
+        figures, beside = judge([Candidate(*key) for key in scores], scores, task, SEED, ORDER_REPLICATES)
+        chosen = list(scores)[chosen_of(beside.losses, beside.gains, beside.gain_errors)]
         fits.advance(f"{where}: order", sum(len(plan.tried(base)) for base in sources.tuned))
-        rules = {candidate.key: reference.tune(sources.of(candidate.key).held_out(), task) for candidate in candidates}
-        scores = {key: sources.of(key).response().scores for key in rules}
+        rules = {key: reference.tune(sources.of(key).held_out(), task) for key in scores}
+        candidates = tuple(replace(one, chosen=one.key == chosen) for one in figures)
         return CandidateChoice(candidates, rules, chosen, scores, sources)
 
     def tell(base: str, strategy: str) -> None:
@@ -169,13 +162,13 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     more = ["from setwise import MeasureClassifier"]
     if problem.blocks is not None:
         more.append("from setwise.estimators.splits import block_folds")
-    if plan.floor is not None:
-        found = [source(one) for one in (plan.floor, *plan.floor.decisions) if one.name in (plan.floor.name, key[1])]
+    floors = () if plan.floor is None else (plan.floor, *plan.floor.decisions)
+    # What no name stands for is made by its own code.
+    unnamed = [one for one in (*floors, CostWeight()) if one.name == key[1] or one is plan.floor]
+    if unnamed:
+        found = [source(one) for one in unnamed]
         strategy = ", ".join(text for text, _ in found)
         more += [line for _, needed in found for line in needed]
-    if key[1] == CostWeight.name:
-        strategy, lines_of = source(CostWeight())
-        more += lines_of
     if is_own_loss(measured.name):
         loss, lines_of = import_of(measured.name)
         more += lines_of

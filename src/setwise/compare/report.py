@@ -66,9 +66,7 @@ def _row(row: CandidateResult, others: OtherRowsReport | None) -> dict[str, Any]
     return {
         "base": row.base,
         "strategy": row.strategy,
-        "out_of_fold_loss": _number(row.loss),
-        "out_of_fold_gain": _number(row.gain),
-        "out_of_fold_gain_error": _number(row.gain_error),
+        **{f"out_of_fold_{name}": _number(getattr(row, name)) for name in ("loss", "gain", "gain_error")},
         "loss_in_folds": [_number(loss) for loss in row.outer.tolist()],
         "loss_on_test_file": _number(row.test),
         "loss_on_other_rows": None if others is None else _number(others.losses.get(row.key)),
@@ -113,9 +111,8 @@ def check_folder(out: Path) -> None:
     known = {PAGE, RESULTS} if (out / RESULTS).is_file() else set()
     foreign = sorted({path.name for path in out.iterdir()} - known) if out.exists() else []
     if foreign:
-        raise ValueError(
-            f"the folder {out} holds {foreign[0]!r}, which is not of an earlier report; name another folder by --out."
-        )
+        what = f"the folder {out} holds {foreign[0]!r}, which is not of an earlier report"
+        raise ValueError(f"{what}; name another folder by --out.")
 
 
 def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float, command: str = "") -> list[Path]:
@@ -165,10 +162,8 @@ def drawn(found: Answer) -> dict[str, bytes]:
 def _section(found: Answer, images: dict[str, bytes]) -> str:
     """One answer as HTML: the verdict, the number and its bar; warnings; pictures; the table; details folded away."""
     more = "".join(f"<h4>{title}</h4>{_paragraphs(told)}" for title, told in words.headline(found).items())
-    shown = [
-        f'<figure><img alt="{name}" src="data:image/png;base64,{base64.b64encode(data).decode()}"></figure>'
-        for name, data in images.items()
-    ]
+    texts = {name: base64.b64encode(data).decode() for name, data in images.items()}
+    shown = [f'<figure><img alt="{name}" src="data:image/png;base64,{text}"></figure>' for name, text in texts.items()]
     details = [*words.details(found), *words.columns(found.problem), *words.refusals(found)]
     (number, before), said = words.number(found), [*words.facts(found), *words.figures(found)]
     return (

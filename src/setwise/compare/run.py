@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from setwise.compare.answer import Answer, CandidateResult, FloorReport, OtherRowsReport, Recommendation
-from setwise.compare.budget import ALWAYS, Clock, Costs, left_out
+from setwise.compare.budget import ALWAYS, Clock, Costs, fewer, left_out
 from setwise.compare.checkpoint import judged, keep_judged, keep_plan, planned
 from setwise.compare.drift import TrainingRows
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
@@ -263,8 +263,7 @@ class _Choice:
         lacking = [base.name for base in plan.models(self._problem) if base.name not in made]
         grid = tuple(c for c in plan.grid if c in made[FIRST])
         self._gone += [(name, "") for name in lacking]
-        if len(grid) < len(plan.grid):
-            self.cut.append(f"{len(plan.grid) - len(grid)} of {len(plan.grid)} values of C")
+        self.cut += fewer(plan.grid, grid)
         self.plan = replace(plan, grid=grid, bases=tuple(base for base in plan.bases if base not in lacking))
 
     def _tell(self, base: str, source: OutOfFoldBase, measures: Sequence[NamedLoss], say: Say) -> None:
@@ -316,9 +315,8 @@ class _MeasureRecord:
         self.decision = decide(fits, measured, plan, admits)
         parts = [(test, judged_by(fits.rows.take(test), measured)) for _, test in fits.folds]
         # The losses of all ways in each fold inside, by models and rules that did not see the fold.
-        self._inside = [
-            {key: part.mean_loss(says[test]) for key, says in self.decision.held_out.items()} for test, part in parts
-        ]
+        held = self.decision.held_out.items()
+        self._inside = [{key: part.mean_loss(says[test]) for key, says in held} for test, part in parts]
 
     def see(self, fits: Fits, test: Rows) -> None:
         """Choose on the training part and judge on the test part of one outer fold."""
@@ -362,13 +360,11 @@ class _MeasureRecord:
         choices = self.chosen if repeated else [decision.chosen] * len(losses)
         unseen = rows_of(test or self.problem, self.measured)
         on_test = {} if test is None else decision.said(unseen.task.loss, unseen)
+        tested = {key: unseen.task.mean_loss(one) for key, one in on_test.items()}
+        outer = {one.key: np.array([found.get(one.key, np.nan) for found in losses]) for one in decision.candidates}
         rows = tuple(
-            CandidateResult(
-                **vars(candidate),
-                outer=np.array([found.get(candidate.key, np.nan) for found in losses]),
-                test=unseen.task.mean_loss(on_test[candidate.key]) if candidate.key in on_test else np.nan,
-            )
-            for candidate in decision.candidates
+            CandidateResult(**vars(one), outer=outer[one.key], test=tested.get(one.key, np.nan))
+            for one in decision.candidates
         )
         found = Answer(
             self.problem, self.measured, self.plan, rows, decision.chosen, tuple(choices),

@@ -139,9 +139,8 @@ class SavedModel:
         for one in self.threshold if isinstance(self.threshold, tuple) else (self.threshold,):
             if one is not None:
                 as_limit(one, "threshold")
-        if self.places is not None and (
-            not isinstance(self.places, np.ndarray) or self.places.ndim != 1 or self.places.dtype != np.int64
-        ):
+        is_array = isinstance(self.places, np.ndarray) and self.places.ndim == 1 and self.places.dtype == np.int64
+        if self.places is not None and not is_array:
             raise TypeError(f"places must be None or an int64 array of shape (k,); got {shown(self.places)}.")
 
     def _check_answer(self, name: str) -> None:
@@ -228,12 +227,7 @@ def _of_ones(probabilities: Scores, classes: NDArray[Any]) -> Scores:
 
 
 def save_model(
-    model: Any,
-    path: str | Path,
-    table: Any = None,
-    *,
-    pos_label: Any = None,
-    labels: Sequence[str] | None = None,
+    model: Any, path: str | Path, table: Any = None, *, pos_label: Any = None, labels: Sequence[str] | None = None
 ) -> Path:
     """Write a model to a ``.skops`` file, which holds data and names of types, and no code.
 
@@ -357,10 +351,8 @@ def _columns_of(model: Any, begin: str, table: Any) -> tuple[Column, ...]:
         return columns_of(table, names.tolist())
     columns, width = columns_of(table, list(getattr(table, "columns", ()))), getattr(model, "n_features_in_", None)
     if len(columns) != width or not all(isinstance(column, Number | Truth) for column in columns):
-        raise ValueError(
-            f"table must have the {width} columns of numbers that the model was fitted to, since the model has no "
-            f"names of its own; it has {some([column.name for column in columns])}."
-        )
+        wanted = f"the {width} columns of numbers that the model was fitted to, since the model has no names of its own"
+        raise ValueError(f"table must have {wanted}; it has {some([column.name for column in columns])}.")
     return columns
 
 

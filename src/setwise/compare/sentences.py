@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from itertools import chain
 from shlex import quote
 from typing import Any
 
@@ -77,11 +76,9 @@ def dates(found: Answer) -> list[str]:
     names = [column.name for column in found.problem.columns if isinstance(column, Date) and not column.clock]
     if not names or not np.isnan(found.rows[0].test) or found.problem.times is not None:
         return []
-    return [
-        f"Dates are features like others here, and folds are random: {listed([repr(name) for name in names])}. If new "
-        f"rows come later, let later rows judge (--time-column {quote(names[0])}), or leave dates out (--drop "
-        f"{quote(','.join(names))})."
-    ]
+    begin = f"Dates are features like others here, and folds are random: {listed(list(map(repr, names)))}."
+    let = f"let later rows judge (--time-column {quote(names[0])})"
+    return [f"{begin} If new rows come later, {let}, or leave dates out (--drop {quote(','.join(names))})."]
 
 
 def data_of(problem: Problem) -> dict[str, Any]:
@@ -176,12 +173,8 @@ def verdict(found: Answer) -> str:
         return f"{stay}, but {'predict no positive' if winner.threshold > 0 else 'predict every row positive'}."
     if moves(found):
         return f"{stay}, but move its threshold to {threshold_text(winner.threshold)}."
-    return f"{stay}. Nothing {'we tried is clearly better' if others(found) else 'else was tried'}."
-
-
-def others(found: Answer) -> bool:
-    """Whether anything but the reference and 0.5 was tried."""
-    return any(row.usable and row.key != PLAIN for row in found.rows[1:])
+    others = any(row.usable and row.key != PLAIN for row in found.rows[1:])
+    return f"{stay}. Nothing {'we tried is clearly better' if others else 'else was tried'}."
 
 
 def moves(found: Answer) -> bool:
@@ -261,15 +254,9 @@ def figures(found: Answer) -> list[str]:
     # Labels keep the columns that are ids.
     ids = (found.problem.origin or Origin()).ids
     keep = f" --keep {quote(','.join(ids))}" if ids else ""
-    told = [f"Saved in {found.saved}. Next: setwise predict {found.saved} new.csv{keep} --out labels.csv"]
-    told = [
-        *ahead(found),
-        *power(found),
-        *(told if found.saved else []),
-        *on_test_file(found)[:1],
-        *on_other_rows(found),
-    ]
-    told += paid
+    following = f"setwise predict {found.saved} new.csv{keep} --out labels.csv"
+    saved = [f"Saved in {found.saved}. Next: {following}"] if found.saved else []
+    told = [*ahead(found), *power(found), *saved, *on_test_file(found)[:1], *on_other_rows(found), *paid]
     if found.floored is not None:
         told += [*expected(found, found.floored), *price(found, found.floored)]
     elif rows is not None and not paid:
@@ -348,10 +335,8 @@ def on_test_file(found: Answer) -> list[str]:
     if found.test_gain is not None:
         mean, low, high = found.test_gain
         gain = f"{amount(mean)} ({between(low, high)})"
-    return [
-        _on_further_rows(found, "On the rows of the test file", loss, gain, reached),
-        *(f"In the test file: {sentence}" for sentence in found.test_differs),
-    ]
+    first = _on_further_rows(found, "On the rows of the test file", loss, gain, reached)
+    return [first, *(f"In the test file: {sentence}" for sentence in found.test_differs)]
 
 
 def how_sure(found: Answer) -> list[str]:
@@ -440,9 +425,8 @@ def table(found: Answer, most: int | None = None) -> str:
 
 def legend(found: Answer) -> str:
     """What the table holds."""
-    held = chain(*ways_by_strategy(found)[1].values())
     kind = "" if found.plan.floor is None else found.plan.floor.kind
-    broken = f"; brackets: breaks the {kind}" if any(breaks(found, row) for row in held) else ""
+    broken = f"; brackets: breaks the {kind}" if any(breaks(found, row) for row in found.rows) else ""
     return f"{found.measured.title}, mean ± standard error of the folds (star: recommended{broken}):"
 
 

@@ -145,10 +145,8 @@ def _lightgbm_tree_fits(tree: Mapping[str, str], width: int) -> bool:
         return False
     if leaves == 1:
         return True
-    feature, kind, left, right = (
-        np.array(tree[name].split(), dtype=np.int64)
-        for name in ("split_feature", "decision_type", "left_child", "right_child")
-    )
+    names = ("split_feature", "decision_type", "left_child", "right_child")
+    feature, kind, left, right = (np.array(tree[name].split(), dtype=np.int64) for name in names)
     threshold = np.array(tree["threshold"].split(), dtype=np.float64)
     if {len(one) for one in (feature, kind, left, right, threshold)} != {leaves - 1}:
         return False
@@ -195,17 +193,12 @@ def _xgboost_tree_fits(tree: Mapping[str, Any], width: int) -> bool:
     is_tree = _children_fit([*left[inner], *right[inner]], n)
     if not is_tree or (right[~inner] != -1).any() or not inside(feature, width):
         return False
-    about_words = ("categories_nodes", "categories_segments", "categories_sizes")
-    nodes, begins, sizes = (np.array(tree[name], dtype=np.int64) for name in about_words)
-    by_words = np.flatnonzero(inner & (kind != 0))
-    ends = np.cumsum(sizes)
-    return bool(
-        np.array_equal(np.sort(nodes), by_words)
-        and np.array_equal(begins, ends - sizes)
-        and (sizes >= 0).all()
-        and len(tree["categories"]) == (ends[-1] if len(ends) else 0)
-        and inside(np.array(tree["categories"], dtype=np.int64), 1 << 24)
-    )
+    about_words = ("categories_nodes", "categories_segments", "categories_sizes", "categories")
+    nodes, begins, sizes, words = (np.array(tree[name], dtype=np.int64) for name in about_words)
+    if not np.array_equal(np.sort(nodes), np.flatnonzero(inner & (kind != 0))) or not inside(words, 1 << 24):
+        return False
+    fits = np.array_equal(begins, np.cumsum(sizes) - sizes) and (sizes >= 0).all()
+    return bool(fits and len(words) == sizes.sum())
 
 
 def _write_catboost(trees: Any) -> str:

@@ -2,7 +2,6 @@
 
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
@@ -11,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from setwise.compare.command import floor_of, usual_loss
+from setwise.compare.command import floor_of, given_costs, row_costs, usual_loss
 from setwise.compare.plan import COSTS, NamedLoss
-from setwise.compare.predict import rows_for, table_in
+from setwise.compare.predict import decided, rows_for, table_in
 from setwise.compare.problem import targets_of
 from setwise.compare.saved_model import SavedModel, as_saved_path, load_model, save_model
 from setwise.compare.text import between, figure, percent, signed, threshold_text, wrap
@@ -23,12 +22,7 @@ from setwise.core.files import try_file
 from setwise.core.loss import Loss
 from setwise.core.pages import TUNE
 from setwise.datasets.columns import optional, some
-from setwise.datasets.files import (
-    TARGET_NAMES,
-    NewRows,
-    as_names_of_columns,
-    load_table,
-)
+from setwise.datasets.files import TARGET_NAMES, NewRows, as_names_of_columns, load_table
 from setwise.decisions.task import compared
 from setwise.estimators.selection.base_models import Response
 from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
@@ -100,8 +94,8 @@ class TunedModel:
 class KnownScores(Evidence):
     """The scores of a fitted model, which no weights change."""
 
-    def __init__(self, scores: Values, probability: bool) -> None:
-        self.groups, self._held = None, Response(np.zeros(scores.shape, np.bool_), scores, probability)
+    def __init__(self, scores: Values) -> None:
+        self.groups, self._held = None, Response(np.zeros(scores.shape, np.bool_), scores, probability=False)
 
     def response(self, weight: Weight = 1.0) -> Response:
         """The scores."""
@@ -187,11 +181,7 @@ def tune(
     if not held.many and min(counts := np.bincount(y, minlength=2).tolist()) < FOLDS:
         held_rows = " and ".join(f"{count:,} of {label}" for count, label in zip(counts, held.classes, strict=True))
         raise Refusal(f"{where} must hold {FOLDS} rows or more of each label; it holds {held_rows}.", TUNE)
-    try:
-        labels, scores = held.decide(given, rows.groups)
-    # What a file holds may not fit together in any way.
-    except Exception as error:
-        raise ValueError(f"{name} cannot label {where}: {' '.join(str(error).split())}") from None
+    labels, scores = decided(held, name, where, given, rows.groups)
     assert scores is not None
     layout: Any = average
     problem = problem_of(
@@ -204,16 +194,15 @@ def tune(
     new = tuple(map(float, at)) if np.ndim(at) else float(at)
     training = None if held.training is None else replace(held.training, called=np.zeros(0))
     alarms = held.alarms if floor is None or floor.alarms is None else floor.alarms
-    (before, around), (after, beside) = (
-        (measured.shown(one), sorted(measured.shown(one + side * sd) for side in (-SURE, SURE)))
+    (low, before, high), (least, after, most) = (
+        sorted(measured.shown(one + side * sd) for side in (-SURE, 0.0, SURE))
         for one, sd in zip(found.losses.tolist(), found.errors.tolist(), strict=True)
     )
     gain, half = float(found.gains[1]), SURE * float(found.gain_errors[1])
     made = TunedModel(
         replace(held, threshold=new, loss=measured.name, training=training, alarms=alarms),
         _old_threshold(held, labels, scores), new, measured.title, before, after,
-        before_interval=(around[0], around[1]), after_interval=(beside[0], beside[1]),
-        gain_interval=(gain - half, gain + half), lines=(),
+        (low, high), (least, most), gain_interval=(gain - half, gain + half), lines=(),
     )  # fmt: skip
     shares = () if floor is None else tuple(floor.reached(problem.task, one) for one in called)
     return replace(made, lines=tuple(_lines(made, held, f"Rows: {n:,} of {where}", what, y, floor, shares)))
@@ -248,19 +237,18 @@ def _chosen(
     problem: SelectionProblem, scores: Values, model: SavedModel, floor: FlooredThreshold | None
 ) -> tuple[Any, Bools]:
     """The threshold, or one for each label, and the labels of each fold at the threshold of the others."""
-    task, probable = problem.task, model.response == "predict_proba"
-    single = not model.many or isinstance(model.threshold, float)
-    strategy: Strategy = floor or (SingleThreshold() if single else ThresholdPerLabel())
+    task, each = problem.task, model.many and not isinstance(model.threshold, float)
+    strategy: Strategy = floor or (ThresholdPerLabel() if each else SingleThreshold())
     why = strategy.refuses_data(task) or (None if task.weights is None else strategy.refuses_weights(task))
     if why is not None:
         raise Refusal(why, TUNE)
     if floor is not None:
         floor.check(task.truth)
     strategy = strategy.bound(task)
-    at = strategy.tune(KnownScores(scores, probable), task).threshold
+    at = strategy.tune(KnownScores(scores), task).threshold
     judged = np.zeros(task.truth.shape, dtype=np.bool_)
     for train, test in problem.folds(FOLDS, 0):
-        rule = strategy.tune(KnownScores(scores[train], probable), task.take(train))
+        rule = strategy.tune(KnownScores(scores[train]), task.take(train))
         judged[test] = scores[test] >= rule.threshold
     return at, judged
 
@@ -284,15 +272,13 @@ def _labelled(
             raise ValueError(f"{Path(data).name} must hold the labels {some(model.classes)}; got {some(held.classes)}.")
         return rows, given, held.y, rows.X
     table = table_in(data, sep, encoding)
-    if asked is None:
-        usual = [name for name in table.names if name.lower() in TARGET_NAMES]
-        asked = model.classes if model.many else tuple(usual) if len(usual) == 1 else None
-    if asked is None:
+    usual = model.classes if model.many else [name for name in table.names if name.lower() in TARGET_NAMES]
+    if asked is None and not model.many and len(usual) != 1:
         raise ValueError(f"target must name the column of the label; the columns are {some(table.names)}.")
-    if set(asked) != set(model.classes) if model.many else len(asked) != 1:
+    names = usual if model.many or asked is None else asked
+    if asked is not None and (set(asked) != set(usual) if model.many else len(asked) != 1):
         wanted = some(model.classes) if model.many else "one column"
         raise ValueError(f"target must name {wanted}, as the model has labels; got {some(asked)}.")
-    names = model.classes if model.many else asked
     rows, given = rows_for(model, table, group, list(names))
     y = targets_of(rows.kept, model.classes, names, table.path.name, model.many)
     pandas = optional("pandas", "to read tables")
@@ -313,11 +299,9 @@ def _new_rows(model: SavedModel, name: str, rows: NewRows, where: str, sure: boo
     same, too_many = found
     if too_many and not sure:
         why = f"{same:,} of {X.shape[0]:,} rows of {where} are equal to rows of the training of {name}"
-        raise Refusal(
-            f"{why}: the threshold would follow what the model has learned by heart. Give other rows, or say by "
-            "new_rows=True (--new-rows) that they only look alike.",
-            TUNE,
-        )
+        why = f"{why}: the threshold would follow what the model has learned by heart"
+        give = "Give other rows, or say by new_rows=True (--new-rows) that they only look alike."
+        raise Refusal(f"{why}. {give}", TUNE)
     return f"{same:,} are equal to training rows" if same else "none is a training row"
 
 
@@ -346,12 +330,10 @@ def _lines(
         return f"{figure(value)} (95 % interval {figure(interval[0])} to {figure(interval[1])})"
 
     if held.many:
-        few = [
-            f"{name} {shown_at(at)}" for name, at in zip(held.classes, np.atleast_1d(made.new).tolist(), strict=False)
-        ]
+        each = list(map(shown_at, made.new)) if isinstance(made.new, tuple) else []
+        few = [f"{name} {at}" for name, at in zip(held.classes, each, strict=False)]
         more = f" and {len(few) - 5} more" if len(few) > 5 else ""
-        new = ", ".join(few[:5]) + more if np.ndim(made.new) else shown_at(made.new)
-        yield f"Thresholds now: {new}."
+        yield f"Thresholds now: {', '.join(few[:5]) + more if few else shown_at(made.new)}."
         yield f"{rows}; {what}."
     else:
         yield f"Threshold: {shown_at(made.old)} before, {shown_at(made.new)} now."
@@ -393,26 +375,16 @@ def tune_command(options: Namespace) -> str:
         raise ValueError(f"--out must not be the data; got {out}.")
     try_file(out)
     held = load_model(options.model)
-    given = {cell: text for cell in ("tp", "fp", "fn", "tn") if (text := getattr(options, f"{cell}_cost")) is not None}
-    cell = next(iter(given), "")
-    if given and (options.loss is not None or held.many):
+    costs = given_costs(options)
+    if costs and (options.loss is not None or held.many):
         why = "is for one label a row; the model has several" if held.many else "and --loss do not go together"
-        raise ValueError(f"--{cell}-cost {why}: costs are the measure.")
+        raise ValueError(f"--{next(iter(costs))}-cost {why}: costs are the measure.")
     if options.alarms_at_most is not None and not 0.0 < options.alarms_at_most < 1.0:
         raise ValueError(f"--alarms-at-most must be a share of the rows; got {options.alarms_at_most:g}.")
-    loss: Any = options.loss or usual_loss(options)
-    if given:
-        loss = RowCosts(**({"fp": 0.0, "fn": 0.0} | {cell: _cost(text) for cell, text in given.items()}))
+    loss = row_costs(costs) if costs else options.loss or usual_loss(options)
     made = tune(
         options.model, options.data, options.target, loss, floor=floor_of(options), group=options.group,
         average=options.average or "samples", new_rows=options.new_rows, sep=options.sep, encoding=options.encoding,
     )  # fmt: skip
     save_model(made.model, out)
     return "\n".join([*map(wrap, made.lines), wrap(f"Saved in {out}; all else of the model is as it was.")])
-
-
-def _cost(text: str) -> float | str:
-    """A cost of a command line: a number, or the name of a column."""
-    with suppress(ValueError):
-        return float(text)
-    return text

@@ -5,7 +5,6 @@ Missing values among labels and ids are refused, since their meaning is unknown.
 
 import mmap
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -137,7 +136,7 @@ def optional(module: str, why: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Column(ABC):
+class Column:
     """One feature of a table: its name, and how its cells become float64 numbers.
 
     Attributes
@@ -168,9 +167,13 @@ class Column(ABC):
         """What its cells must hold, as a sentence says it."""
         return "text"
 
-    @abstractmethod
+    def gaps(self, texts: NDArray[np.object_]) -> NDArray[np.bool_]:
+        """Whether each text is a gap, (k,)."""
+        return np.array([text in WORDS or text in self.missing for text in texts.tolist()], dtype=np.bool_)
+
     def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
-        """The numbers for texts (k,) that are no gaps; NaN for one that does not fit."""
+        """The numbers for texts (k,) that are no gaps; NaN for one that does not fit. Other kinds replace ``codes``."""
+        raise NotImplementedError
 
     def codes(self, cells: Cells, file: str, place: Callable[[int], str] = row_words) -> NDArray[np.float64]:
         """The numbers (n,) for the cells (n,), with NaN for gaps.
@@ -184,8 +187,7 @@ class Column(ABC):
             found = np.where(gap, np.nan, cells.astype(np.float64))
         else:
             texts = as_texts(cells)
-            values, places = texts.values, texts.places
-            gap = np.array([text in WORDS or text in self.missing for text in values.tolist()], dtype=np.bool_)
+            values, places, gap = texts.values, texts.places, self.gaps(texts.values)
             found = np.full(len(values), np.nan)
             found[~gap] = self.of_texts(values[~gap])
         odd = ~gap & ~np.isfinite(found)
@@ -479,10 +481,6 @@ class Word(Column):
         if self.word not in words:
             return np.zeros(len(texts))
         return np.asarray(counts[:, [words[self.word]]].toarray().ravel()[texts.places])
-
-    def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
-        """How often the word is in each text."""
-        return self.codes(Texts(texts, np.arange(len(texts))), "")
 
 
 ABSENT = frozenset(

@@ -51,10 +51,9 @@ def two_labels(
     if values.dtype.kind not in "biufUOmM":
         raise ValueError(f"{what} must hold numbers or text; it holds {values.dtype}.")
     refuse_missing(values, what)
-    kinds = np.unique(values)
+    kinds, first, counts = np.unique(values, return_index=True, return_counts=True)
     words = tuple(word(k) for k in kinds)
     if len(kinds) != 2:
-        _, first, counts = np.unique(values, return_index=True, return_counts=True)
         k = int(np.argmin(counts))
         once = f"; {words[k]!r} is in {place(int(first[k]))} alone" if len(kinds) > 2 and counts[k] == 1 else ""
         raise ValueError(f"{what} must have two values; it has {len(kinds)}: {some(words)}{once}.")
@@ -316,11 +315,10 @@ def of_columns(table: Columns, asked: Request) -> Data:
         raise ValueError(" ".join([f"{path.name} has no column left for features.", *notes]))
     X = table.numbers(names) if X is None else X
     groups = None if asked.group is None else table.ids(asked.group)
-    # Several targets make a label matrix, whose rows are the sets.
     if len(target) > 1:
-        Y = label_matrix(table.numbers(target), target, path.name)
-        return Data(X, Y, None, target, features, columns, notes, target, ids)
-    y, classes = two_labels(table.labels(target[0]), table.what(target[0]), asked.positive, table.place)
+        y, classes = label_matrix(table.numbers(target), target, path.name), target
+    else:
+        y, classes = two_labels(table.labels(target[0]), table.what(target[0]), asked.positive, table.place)
     return Data(X, y, groups, classes, features, columns, notes, target, ids)
 
 

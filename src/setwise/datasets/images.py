@@ -142,9 +142,8 @@ def load_horses(folder: str | Path, size: int = 50) -> LabeledImages:
     ('a',)
     """
     place, size = as_existing(folder, "folder", "folder"), as_count(size, "size")
-    masks, colors = (
-        read_arrays(as_existing(place / name)) for name in ("masks.npz", f"rgb_{'128' if size == 128 else '32_50'}.npz")
-    )
+    file = "rgb_128.npz" if size == 128 else "rgb_32_50.npz"
+    masks, colors = (read_arrays(as_existing(place / name)) for name in ("masks.npz", file))
     if not {"names", f"masks{size}"} <= {*masks} or f"rgb{size}" not in colors:
         raise ValueError(f"size must be one of which {place} holds names, masks{size} and rgb{size}; got {size}.")
     mask, names, rgb = masks[f"masks{size}"], masks["names"], colors[f"rgb{size}"]

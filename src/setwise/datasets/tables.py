@@ -196,9 +196,8 @@ def _columns(form: TextForm, frame: Any) -> Columns:
     # A tag as #sale is a word; a comment has a blank.
     odd = [row for row in marked.index.difference(comments) if re.match(r"#\s", marked.at[row, 0])]
     if 0 < len(odd) <= max(1, FEW * len(frame)):
-        what = (
-            f"{form.place(frame.index.get_loc(odd[0]))} of {form.path.name} begins with {shown(marked.at[odd[0], 0])}"
-        )
+        place, begin = form.place(frame.index.get_loc(odd[0])), shown(marked.at[odd[0], 0])
+        what = f"{place} of {form.path.name} begins with {begin}"
         raise ValueError(f"{what}, as a comment does that holds {form.separator!r}; take such lines out.")
     if not len(frame):
         raise ValueError(f"{form.path.name} must have a line of column names and at least one row.")

@@ -182,6 +182,10 @@ def _add_compare(commands: Any) -> None:
         "--keep-column", action="append", metavar="COLUMN",
         help="a column that is a feature although it numbers rows, gives the label away or is nearly empty; repeatable",
     )  # fmt: skip
+    add.add_argument(
+        "--similar-apart", action="store_const", const=True,
+        help="folds may part rows that are much like each other, though labels are known from such rows alone",
+    )  # fmt: skip
     add.add_argument("--time-column", metavar="COLUMN", help="a date or number: outer folds are judged on later rows")
     add.add_argument(
         "--kind", action="append", metavar="COLUMN=KIND",

@@ -14,7 +14,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from setwise.compare.problem import Finding, Problem
-from setwise.compare.text import percent
+from setwise.compare.similar import similar
+from setwise.compare.text import figure, percent
 from setwise.compare.twins import FEW, Twins, joined, twins
 from setwise.core.checks import Ints, Values
 from setwise.datasets.columns import Column, Cost, Date, Number, Word, some
@@ -115,7 +116,12 @@ def mistakes(counts: Ints) -> int:
 
 
 def audited(
-    problem: Problem, keep: Sequence[str] = (), time: str | None = None, folds: int = 5, costs: Sequence[str] = ()
+    problem: Problem,
+    keep: Sequence[str] = (),
+    time: str | None = None,
+    folds: int = 5,
+    costs: Sequence[str] = (),
+    apart: bool = False,
 ) -> Problem:
     """The problem without columns that would deceive, with the rows that folds keep together, and with its findings.
 
@@ -126,6 +132,7 @@ def audited(
     time : the name of the column by which later rows judge; None where folds are random
     folds : the number of outer folds
     costs : the names of columns that are costs; one that would deceive stays a cost, and is no feature
+    apart : whether rows that are much like others may be in different folds
 
     Raises
     ------
@@ -149,7 +156,8 @@ def audited(
         found = twins(told.X, told.y, told.groups, told.columns)
         blocks, same = _of_same_value(whole, found.blocks)
     told = _with_twins(told, found._replace(blocks=blocks))
-    return replace(told, findings=(*told.findings, *same))
+    told = replace(told, findings=(*told.findings, *same))
+    return told if apart else _with_similar(told)
 
 
 def _columns(problem: Problem) -> tuple[Column, ...]:
@@ -384,6 +392,35 @@ def _of_same_value(problem: Problem, blocks: Ints | None) -> tuple[Ints | None, 
         words = f"{words} customer have. {done}."
         found.append(Finding("twins", (column.name,), several, action, words))
     return blocks, found
+
+
+def _with_similar(problem: Problem) -> Problem:
+    """The problem with the rows that folds keep together because labels are known from similar rows alone."""
+    if problem.many or problem.groups is not None or problem.times is not None or issparse(problem.X):
+        return problem
+    found = similar(problem.X, problem.y.ravel(), problem.blocks, problem.columns)
+    if found is None:
+        return problem
+    areas = f"{figure(found.apart)} instead of {figure(found.mixed)}"
+    words = (
+        f"Rows know their labels from rows that are much like them: without these the AUC of boosted trees is {areas}."
+    )
+    why = "Copies with changes do so, and rows of one customer."
+    if found.blocks is None:
+        said = Finding("similar", (), len(problem.y), "none", f"{words} {why} Name what they share: --group COLUMN.")
+        return replace(problem, findings=(*problem.findings, said))
+    done = "Folds keep such rows together (--group COLUMN names what they share, --similar-apart parts them)."
+    said = Finding("similar", (), len(problem.y), "kept together", f"{words} {why} {done}")
+    code = problem.code
+    if code:
+        known, columns = ("None", "blocks")[problem.blocks is not None], ", data.columns" if problem.columns else ""
+        lines = (
+            "from setwise.compare.similar import similar_blocks",
+            "# Rows that are much like each other are in one block.",
+            f"blocks = similar_blocks(X, y, {known}{columns})",
+        )
+        code = (*code, *lines)
+    return replace(problem, blocks=found.blocks, findings=(*problem.findings, said), code=code)
 
 
 def _of(name: str, kind: str, rows: int, words: str) -> Finding:

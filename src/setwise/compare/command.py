@@ -393,8 +393,8 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
     average = options.average or "samples"
     if options.data is None:
         given = (
-            "target", "group", "positive", "drop", "time_column", "keep_column", "test", "save", "memory", "plan",
-            "kind", "missing", "sep", "encoding", "fp_cost", "fn_cost", "tp_cost", "tn_cost",
+            "target", "group", "positive", "drop", "time_column", "keep_column", "similar_apart", "test", "save",
+            "memory", "plan", "kind", "missing", "sep", "encoding", "fp_cost", "fn_cost", "tp_cost", "tn_cost",
         )  # fmt: skip
         odd = [name for name in given if getattr(options, name) is not None]
         if odd:
@@ -419,7 +419,8 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
     if others is None:
         refuse_gaps(options, problem, costs)
     columns = [cost for cost in costs.values() if isinstance(cost, str)]
-    problem = audited(problem, options.keep_column or (), options.time_column, plan.folds, columns)
+    apart = bool(options.similar_apart)
+    problem = audited(problem, options.keep_column or (), options.time_column, plan.folds, columns, apart)
     decides, unknown = "decision" in plan.strategies, unknown_costs(problem, columns)
     if decides:
         problem = replace(problem, findings=(*problem.findings, *unknown))

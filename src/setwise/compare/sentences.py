@@ -164,6 +164,8 @@ NOT_REPEATED = "There was no time to repeat the choice in outer folds: on new ro
 def verdict(found: Answer) -> str:
     """What to do, in at most twelve words."""
     winner, stay = found.winner, f"Stay with {base_model(found.reference.base).title}"
+    if found.changes and suspicious(found):
+        return f"Check the data first (see below); then change to {base_model(winner.key[0]).title}."
     if found.changes:
         at = winner.threshold
         if winner.key[1] == FlooredThreshold.name and winner.weight == 1.0 and at not in (None, np.inf, -np.inf):
@@ -175,6 +177,18 @@ def verdict(found: Answer) -> str:
         return f"{stay}, but move its threshold to {threshold_text(winner.threshold)}."
     others = any(row.usable and row.key != PLAIN for row in found.rows[1:])
     return f"{stay}. Nothing {'we tried is clearly better' if others else 'else was tried'}."
+
+
+def suspicious(found: Answer) -> bool:
+    """Whether a column may give the label away, or rows are known from similar ones, and nothing was done about it."""
+    told = any(one.kind in ("label", "similar") and one.action == "none" for one in found.problem.findings)
+    return told or _hardly_wrong(found)
+
+
+def _hardly_wrong(found: Answer) -> bool:
+    """Whether nearly all rows are labeled right out of fold, which real data seldom allow."""
+    held = cells(found)
+    return held is not None and bool(held[1:3].sum() <= PERFECT * min(held[[0, 2]].sum(), held[[1, 3]].sum()))
 
 
 def moves(found: Answer) -> bool:
@@ -226,8 +240,7 @@ def warnings(found: Answer) -> list[str]:
     asked = [note.rstrip(".") for note in notes if " write " in note]
     said += [f"{len(asked)} columns may mean something else. {asked[0]}" if asked[1:] else asked[0]] if asked else []
     said += [] if found.floored is None else floor_warnings(found, found.floored)
-    held = cells(found)
-    if held is not None and held[1:3].sum() <= PERFECT * min(held[[0, 2]].sum(), held[[1, 3]].sum()):
+    if _hardly_wrong(found):
         said.append("Hardly a mistake out of fold. Check that no column is known only after the label")
     # What stands in lines that were not read is not in the figures.
     further = [note for note in notes if "Left out to " in note or " lines of " in note]

@@ -1,0 +1,164 @@
+"""Rows that are much like others: whether boosted trees know labels only from the rows nearest to them.
+
+Copies with noise or gaps, texts that are quoted, and the months of one customer look different, but have one label. If
+such rows are in training and in test, any model that remembers rows looks good. So rows are clustered, and boosted
+trees are judged twice: with random folds, and with folds that never split a cluster. On 15 published tables the second
+area under the ROC curve keeps .66 or more of what the first one has above .5; on tables of disguised copies with random
+labels mostly .2 or less.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.cluster import KMeans
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from setwise.core.checks import Ints, Values
+from setwise.datasets.columns import Column
+from setwise.estimators.base import base_threads
+from setwise.estimators.splits import FOLDS, block_folds
+from setwise.estimators.table_encoder import TableEncoder
+
+CLUSTER = 20
+"""The mean number of rows of a cluster."""
+
+ROWS = 5_000
+"""So many rows are judged at most."""
+
+FEWEST, FEWEST_OF_LABEL = 200, 25
+"""Of fewer rows, or rows of a label, two such areas differ by chance."""
+
+KEPT, GAP, ERRORS = 0.5, 0.1, 2.5
+"""Rows know labels from similar ones where less than this share is left, and the loss is so large, and so many errors.
+"""
+
+TRIED, FEW_COLUMNS = 2, 3
+"""Twice so many columns order a large table, and with more than so many numbers rows are scaled to the same length."""
+
+LARGEST = 0.2
+"""Clusters and blocks that are joined hold this share of the rows at most, or folds could not keep them together."""
+
+
+class Similar(NamedTuple):
+    """Rows that are known from similar ones.
+
+    Attributes
+    ----------
+    blocks : (n,) the numbers of the blocks that folds do not split; None where they would be too large
+    mixed, apart : the areas under the ROC curve with random folds, and with folds that do not split a cluster
+    """
+
+    blocks: Ints | None
+    mixed: float
+    apart: float
+
+
+def similar_blocks(X: Any, y: Any, blocks: Ints | None = None, columns: Sequence[Column] = ()) -> Ints | None:
+    """The blocks (n,) of rows, joined where rows are much like each other; unchanged where no label is known by that.
+
+    Parameters
+    ----------
+    X : (n, d) numbers
+    y : (n,) of 0 and 1
+    blocks : (n,) the number of the block of each row, or None
+    columns : the kinds of the columns of X, from ``load_table``; () where they have none
+    """
+    found = similar(X, np.asarray(y).ravel(), blocks, columns)
+    return blocks if found is None or found.blocks is None else found.blocks
+
+
+def similar(X: Values, y: Ints, blocks: Ints | None = None, columns: Sequence[Column] = ()) -> Similar | None:
+    """What is known of rows from similar ones; None where they are too few, or boosted trees know as much without.
+
+    Similar are rows that are near in all columns, or next to each other in one of the four with the most values.
+    Of more than 5,000 rows one part is judged, those next to each other in such a column.
+    """
+    n = len(y)
+    if n < FEWEST or min(y.sum(), n - y.sum()) < FEWEST_OF_LABEL or not X.shape[1]:
+        return None
+    own, told, mixed, small = np.arange(n) if blocks is None else blocks, None, 0.5, n <= ROWS
+    for place, j in enumerate(_telling(X)):
+        order = np.arange(n) if small else np.argsort(X[:, j], kind="stable")
+        parts = np.array_split(order, -(-n // ROWS))
+        rows = max(parts, key=lambda part: min(y[part].sum(), len(part) - y[part].sum()))
+        if not (small and place):
+            mixed = _area(X[rows], y[rows], own[rows], columns)
+        # Near in all columns, or next to each other in one, as rows of one customer are.
+        for ids in (None, _neighbors(X[:, j])):
+            if small and place and ids is None:
+                continue
+            some = _clusters(X[rows], columns) if ids is None else ids[rows]
+            apart = _area(X[rows], y[rows], _union(own[rows], some), columns)
+            if not _falls(mixed, apart, y[rows]):
+                continue
+            if ids is None:
+                ids = np.empty(n, np.int64)
+                for k, part in enumerate(parts):
+                    ids[part] = k * ROWS + (some if part is rows else _clusters(X[part], columns))
+            joined = _union(own, ids)
+            if np.bincount(joined).max() <= LARGEST * n:
+                return Similar(joined, mixed, apart)
+            told = told or Similar(None, mixed, apart)
+    return told
+
+
+def _neighbors(column: Values) -> Ints:
+    """The number of the cluster of each row, (n,): rows with the same value and the next ones, 20 to a cluster."""
+    places = np.unique(column, return_inverse=True, equal_nan=False)[1]
+    sizes = np.bincount(places)
+    before = np.cumsum(sizes) - sizes
+    return before[places] // CLUSTER
+
+
+def _telling(X: Values) -> list[int]:
+    """The columns with the most different values; half of them have each value twice or more, as of one customer."""
+    different = np.array([len(np.unique(column)) for column in X.T])
+    places = np.argsort(-different, kind="stable").tolist()
+    shared = [j for j in places if different[j] <= len(X) / 2][:TRIED]
+    return [*shared, *(j for j in places if j not in shared)][: 2 * TRIED]
+
+
+def _falls(mixed: float, apart: float, y: Ints) -> bool:
+    """Whether the second area is far below the first one; their standard error is largest for .5."""
+    error = np.sqrt((1.0 / max(y.sum(), 1) + 1.0 / max(len(y) - y.sum(), 1)) / 12.0)
+    return bool(mixed - apart > max(GAP, ERRORS * error) and apart - 0.5 < KEPT * (mixed - 0.5))
+
+
+def _clusters(X: Values, columns: Sequence[Column]) -> Ints:
+    """The number of the cluster of each row, (n,), by scaled numbers and indicators of words."""
+    encoder = make_pipeline(TableEncoder(columns), StandardScaler()) if columns else StandardScaler()
+    cells = np.nan_to_num(encoder.fit_transform(X))
+    if cells.shape[1] > FEW_COLUMNS:
+        # Else rare words put a few rows far from all others, which are one large cluster then.
+        cells /= np.maximum(np.linalg.norm(cells, axis=1, keepdims=True), 1e-300)
+    found = KMeans(max(2, len(cells) // CLUSTER), n_init=1, random_state=0).fit(cells)
+    return np.asarray(found.labels_, dtype=np.int64)
+
+
+def _union(blocks: Ints, clusters: Ints) -> Ints:
+    """Blocks of rows that share a block or a cluster, (n,)."""
+    one, two = (np.unique(ids, return_inverse=True)[1] for ids in (blocks, clusters))
+    size = int(one.max()) + 1
+    links = coo_array((np.ones(len(one)), (one, size + two)), (size + int(two.max()) + 1,) * 2)
+    return np.unique(connected_components(links, directed=False)[1][one], return_inverse=True)[1]
+
+
+def _area(X: Values, y: Ints, blocks: Ints, columns: Sequence[Column]) -> float:
+    """The area under the ROC curve of boosted trees out of fold; .5 where folds have one label only."""
+    scores = np.zeros(len(y))
+    if len(np.unique(blocks)) < FOLDS:
+        return 0.5
+    for train, test in block_folds(FOLDS, y, blocks):
+        if len(np.unique(y[train])) < 2:
+            return 0.5
+        trees = HistGradientBoostingClassifier(max_iter=30, random_state=0)
+        model = make_pipeline(TableEncoder(columns, form="trees"), trees) if columns else trees
+        with base_threads(X):
+            scores[test] = model.fit(X[train], y[train]).predict_proba(X[test])[:, 1]
+    return float(roc_auc_score(y, scores))

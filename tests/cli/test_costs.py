@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from setwise.cli import main, options_parser
 from setwise.compare.command import plan_of
+from setwise.compare.saved_model import load_model
 from setwise.datasets import load_rows, load_table
 from setwise.estimators import TableEncoder
 
@@ -80,9 +81,34 @@ def test_new_rows_need_their_costs(compared, capsys):
     (folder / "no.csv").write_text("risk,shop\n0.5,a\n")
     assert run("predict", folder / "m.skops", folder / "no.csv") == 2
     assert "amount" in capsys.readouterr().err
-    (folder / "gap.csv").write_text("risk,amount,shop\n0.5,,a\n")
+    (folder / "gap.csv").write_text("risk,amount,shop\n0.5,3,a\n0.5,,a\n")
     assert run("predict", folder / "m.skops", folder / "gap.csv") == 2
-    assert "fn must be known for each row that is to be decided; got NaN for row 0" in capsys.readouterr().err
+    assert (
+        "column 'amount' of gap.csv holds nothing in row 2 (line 3), and the model decides each row by its own costs; "
+        "--single-threshold decides by the tuned threshold, which needs none."
+    ) in capsys.readouterr().err
+    assert run("predict", folder / "m.skops", folder / "gap.csv", "--single-threshold") == 0
+    assert len(capsys.readouterr().out.split()) == 3
+    (folder / "none.csv").write_text("risk,amount,shop\n")
+    assert run("predict", folder / "m.skops", folder / "none.csv") == 2
+
+
+def test_the_single_threshold_of_a_saved_model_decides_without_costs(compared, tmp_path, capsys):
+    folder, *_ = compared
+    capsys.readouterr()
+    assert run("predict", folder / "m.skops", folder / "new.csv", "--single-threshold") == 0
+    labels = [int(row["label"]) for row in csv.DictReader(capsys.readouterr().out.splitlines())]
+    model, X = (
+        load_model(folder / "m.skops"),
+        load_rows(folder / "new.csv", load_table(folder / "pay.csv", "fraud").columns).X,
+    )
+    assert labels == model.estimator.predict(X, single_threshold=True).tolist()
+    assert labels != model.estimator.predict(X).tolist()
+    words = ("--strategies", "threshold", "--save", tmp_path / "t.skops", "--out", tmp_path / "r")
+    assert run("compare", folder / "pay.csv", *QUICK, "--fp-cost", 5, "--fn-cost", "amount", *words) == 0
+    assert run("predict", tmp_path / "t.skops", folder / "new.csv", "--single-threshold") == 2
+    said = "--single-threshold is for a model that decides each row by its own costs; t.skops does not."
+    assert said in capsys.readouterr().err
 
 
 def test_a_cost_that_is_missing_is_named_with_its_line(tmp_path, capsys):
@@ -175,7 +201,11 @@ def test_a_column_that_is_dropped_is_still_a_cost_and_no_feature(tmp_path, capsy
     decided = next(row for row in found["rows"] if row["strategy"] == "decision")
     assert decided["loss_on_test_file"] == pytest.approx(paid(amount, fraud, labels) / 1.5)
     assert run("predict", tmp_path / "d.skops", new) == 2
-    assert "new.csv has no column 'amount', which the model reads" in capsys.readouterr().err
+    said = "new.csv has no column 'amount', by which the model decides each row unless --single-threshold is given"
+    assert said in capsys.readouterr().err
+    assert run("predict", tmp_path / "d.skops", new, "--single-threshold") == 0
+    one = [int(row["label"]) for row in csv.DictReader(capsys.readouterr().out.splitlines())]
+    assert one == [int(row["label"]) for row in ours]
     space = {}
     exec(found["code"], space)
     rows = csv.DictReader((folder / "new.csv").read_text().splitlines())

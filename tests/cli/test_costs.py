@@ -341,3 +341,9 @@ def test_rows_that_are_decided_by_costs_must_have_them_all(tmp_path, capsys, gap
     assert run("compare", tmp_path / "pay.csv", *costs, option, given) == 2
     wanted = f"{option} decides rows by their own costs, which must all be known; column 'amount' of {gaps_in}.csv"
     assert f"{wanted} holds nothing in 1 of them" in capsys.readouterr().err
+    # A threshold needs none, and is all that is tried beside a floor.
+    assert run("compare", tmp_path / "pay.csv", *QUICK, *costs[2:], option, given, "--strategies", "threshold") == 0
+    if option == "--alarms-at-most":
+        assert run("compare", tmp_path / "pay.csv", *QUICK, *costs[2:], option, 0.6, "--recall-at-least", 0.05) == 0
+    assert {row["strategy"] for row in answers(tmp_path / "r")["rows"]} == {"as_it_is", "threshold"}
+    assert "lacks the cost" not in capsys.readouterr().err

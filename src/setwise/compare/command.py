@@ -57,6 +57,7 @@ from setwise.decisions.row_weights import RowWeighted
 from setwise.estimators import MeasureClassifier
 from setwise.estimators.base import end_with
 from setwise.estimators.selection import STRATEGIES
+from setwise.estimators.selection.choice import BY_COSTS
 from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.splits import block_folds
 from setwise.losses import parse_losses
@@ -441,14 +442,15 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
         refuse_gaps(options, problem, costs)
     columns = [cost for cost in costs.values() if isinstance(cost, str)]
     problem = audited(problem, options.keep_column or (), options.time_column, plan.folds, columns)
-    if "decision" in plan.strategies:
+    by_costs = any(one.name == BY_COSTS for one in plan.tried(FIRST))
+    if by_costs:
         problem = replace(problem, findings=(*problem.findings, *unknown_costs(problem, columns)))
     others = others and replace(others, problem=problem)
     test = None if options.test is None else read_test(options.test, problem, asked_of(options))
     known = not unknown_costs(problem, columns)
-    if options.alarms_at_most is not None:
+    if options.alarms_at_most is not None and by_costs:
         refuse_unknown_costs(problem, columns, problem.name, "--alarms-at-most")
-    if test is not None and known and "decision" in plan.strategies:
+    if test is not None and known and by_costs:
         refuse_unknown_costs(replace(test, features=problem.features), columns, Path(options.test).name, "--test")
     if costs:
         at = {name: Place(name, list(problem.features).index(name)) for name in columns}

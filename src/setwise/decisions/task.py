@@ -152,7 +152,7 @@ class Comparison:
     @cached_property
     def errors(self) -> Values:
         """The standard errors of the losses, (m,)."""
-        return np.asarray(self.drawn.std(axis=0, ddof=1))
+        return _deviations(self.drawn)
 
     @cached_property
     def gains(self) -> Values:
@@ -167,7 +167,13 @@ class Comparison:
     @cached_property
     def gain_errors(self) -> Values:
         """The standard errors of the gains, which are paired, (m,)."""
-        return np.asarray(self.drawn_gains.std(axis=0, ddof=1))
+        return _deviations(self.drawn_gains)
+
+
+def _deviations(drawn: Values) -> Values:
+    """The standard deviations of columns, also of numbers so small that their squares are 0."""
+    scale = float(np.abs(drawn).max()) or 1.0
+    return np.asarray((drawn / scale).std(axis=0, ddof=1) * scale)
 
 
 REPLICATES = 400

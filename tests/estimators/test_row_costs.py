@@ -11,7 +11,15 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_predict, cross_val_score, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -723,8 +731,35 @@ def test_exact_thresholds_come_from_rows_that_were_tested():
     chosen = scores[[1.0, 100.0].index(found.C_)]
     at = best_threshold(y[100:], chosen[100:], known.of_rows(np.arange(100, 400))).threshold
     assert found.estimator_.threshold_ == pytest.approx(at, rel=1e-3, abs=1e-3)
+    alone = [(np.arange(100), np.arange(100, 110)), (np.arange(100), np.arange(110, 120))]
     with pytest.raises(ValueError, match="cv must test rows with both labels before its last fold"):
-        SetClassifierCV(linear, [1.0], [(np.arange(200), np.arange(200, 400))]).fit(X, y)
+        SetClassifierCV(linear, [1.0], alone).fit(X, np.where(np.arange(400) < 110, y, 1))
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_exact_thresholds_count_a_row_once_by_the_first_split_that_tests_it(k):
+    X, y, _ = cases(300, 28)
+    linear = SetClassifier(RowCosts(fp=5.0, fn="amount"), "convex", threshold="exact", tol=1e-7, max_iter=5000)
+    cv = ShuffleSplit(k, test_size=0.4, random_state=0)
+    found = SetClassifierCV(linear, [1.0], cv).fit(X, y)
+    scores, known, seen, parts = np.zeros(300), RowCosts(fp=5.0, fn="amount").read(X), np.zeros(300, bool), []
+    for train, test in cv.split(X):
+        new = test[~seen[test]]
+        seen[new] = True
+        parts.append((train, new))
+        part = clone(linear).set_params(C=1.0, threshold="zero").fit(X.iloc[train], y[train])
+        scores[new] = part.decision_function(X.iloc[new])
+    rows = np.flatnonzero(seen)
+    if k == 1:
+        split = StratifiedKFold(5, shuffle=True, random_state=0).split(rows, y[rows])
+        parts = [(rows[train], rows[test]) for train, test in split]
+    for score, (train, test) in zip(found.scores_[:, 0], parts, strict=True):
+        rest = np.intersect1d(train, rows)
+        at = best_threshold(y[rest], scores[rest], known.of_rows(rest)).threshold
+        assert score == pytest.approx(-cost(X.iloc[test], y[test], scores[test] >= at) / len(test), rel=1e-6)
+    at = best_threshold(y[rows], scores[rows], known.of_rows(rows)).threshold
+    assert found.estimator_.threshold_ == pytest.approx(at, rel=1e-3, abs=1e-3)
+    assert SetClassifierCV(SetClassifier("f1", threshold="exact"), [1.0], cv).fit(X, y).scores_.shape[0] == len(parts)
 
 
 def test_a_pipeline_that_drops_names_is_told_how_to_keep_them():

@@ -282,6 +282,23 @@ def test_what_does_not_fit_is_refused():
     assert fitted.predict(X).shape == (100,)
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_no_rows_are_refused_as_such(named):
+    X, y, _ = cases(100, 9)
+    given = {} if named else {"fn_cost": X["amount"]}
+    none = {} if named else {"fn_cost": []}
+    costs = RowCosts(fp=5.0, fn="amount" if named else 1.0)
+    for one in (MeasureClassifier(LogisticRegression(), costs, ["threshold", "decision"], cv=3), SetClassifier(costs)):
+        with pytest.raises(ValueError, match="X must have one row or more; got none"):
+            clone(one).fit(X[:0], y[:0], **none)
+        one.fit(X, y, **given)
+        with pytest.raises(ValueError, match="X must have one row or more; got none"):
+            one.score(X[:0], y[:0], **none)
+        if isinstance(one, MeasureClassifier):
+            with pytest.raises(ValueError, match="X must have one row or more; got none"):
+                one.predict(X[:0], **none)
+
+
 def test_set_classifier_trains_for_costs_of_rows_as_for_weights_of_mistakes():
     X, y, _ = cases(400, 10)
     amount = X["amount"].to_numpy()

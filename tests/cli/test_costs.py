@@ -69,7 +69,9 @@ def test_the_answer_is_the_money_of_a_thousand_rows_and_the_saved_model_pays_it(
     assert found["verdict"] == "Change to logistic regression decided by the least expected loss."
     words = " ".join(found["details"])
     assert f"On the rows of the test file: cost of 1,000 rows {cost:,.0f}" in words
-    said = re.search(r"Of 1,000 rows, out of fold: .* alarms cost ([\d.]+) and .* misses cost ([\d,.]+)\.", words)
+    said = re.search(
+        r"Of 1,000 rows, with one rule for all folds: .* alarms cost ([\d.]+) and .* misses cost ([\d,.]+)\.", words
+    )
     alarms, misses = (float(one.replace(",", "")) for one in said.groups())
     decided = row["out_of_fold_loss"]
     assert alarms + misses == pytest.approx(decided, rel=0.05)

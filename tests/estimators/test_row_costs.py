@@ -28,7 +28,7 @@ from setwise import MeasureClassifier, SetClassifier, SetClassifierCV
 from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold
 from setwise.decisions.task import Task
-from setwise.estimators.selection import BayesDecision, decision
+from setwise.estimators.selection import BayesDecision, base_models, decision
 from setwise.estimators.selection.base_models import (
     IsotonicCalibration,
     Response,
@@ -264,6 +264,17 @@ def test_searches_and_pipelines_take_named_columns_without_routing_and_arrays_wi
         routed.set_fit_request(fn_cost=True, fp_cost=True).set_score_request(fn_cost=True, fp_cost=True)
         found = GridSearchCV(routed, {"estimator__C": [1e-3, 1.0]}, cv=3).fit(X, y, **costs)
     assert found.cv_results_["mean_test_score"] == pytest.approx(search.cv_results_["mean_test_score"])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_sigmoid_of_many_rows_is_computed_in_blocks(monkeypatch, weighted):
+    rng = np.random.default_rng(0)
+    s = rng.normal(size=1000)
+    y, w = rng.random(1000) < expit(2.0 * s - 1.0), rng.random(1000) if weighted else None
+    whole = sigmoid(s, y, w)
+    monkeypatch.setattr(base_models, "BLOCK", 300)
+    parts = sigmoid(s, y, w)
+    assert (parts.slope, parts.intercept) == pytest.approx((whole.slope, whole.intercept), rel=1e-6)
 
 
 def test_what_does_not_fit_is_refused():

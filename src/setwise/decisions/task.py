@@ -312,7 +312,9 @@ def _of_heaps(
         sums += [np.where(kind, area, 0.0) for kind in kinds]
     table, n = np.hstack(sums), min(len(truth), HEAPS)
     heaps = np.add.reduceat(table[rng.permutation(len(table))], np.arange(n) * len(table) // n)
-    drawn = np.array([rng.multinomial(n, np.full(n, 1.0 / n)) @ heaps for _ in range(replicates)])
+    # A product of matrices would share this little work with other threads, which costs more.
+    even = np.full(n, 1.0 / n)
+    drawn = np.array([np.einsum("i,ij->j", rng.multinomial(n, even), heaps) for _ in range(replicates)])
     m, out = len(predictions), drawn[:, : len(predictions)]
     for k, term in enumerate(counts):
         P, N, fn, fp = np.split(drawn[:, m + k * (2 + 2 * m) :][:, : 2 + 2 * m], [1, 2, 2 + m], axis=1)

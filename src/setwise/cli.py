@@ -147,6 +147,10 @@ def options_parser() -> Parser:
     add.add_argument("--keep", metavar="COLUMN[,COLUMN]", help="columns to write beside the labels, such as ids")
     _add_text_form(add)
     add.add_argument("--out", type=Path, metavar="FILE", help="CSV file for the labels (default: standard output)")
+    add.add_argument(
+        "--single-threshold", action="store_true",
+        help="decide by the tuned threshold, which needs no costs, where the model decides each row by its own costs",
+    )  # fmt: skip
     add.set_defaults(run=_predict)
 
     _add_tune(commands)

@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from setwise.cli import main, options_parser
 from setwise.compare.command import plan_of
+from setwise.compare.saved_model import load_model
 from setwise.datasets import load_rows, load_table
 from setwise.estimators import TableEncoder
 
@@ -68,7 +69,9 @@ def test_the_answer_is_the_money_of_a_thousand_rows_and_the_saved_model_pays_it(
     assert found["verdict"] == "Change to logistic regression decided by the least expected loss."
     words = " ".join(found["details"])
     assert f"On the rows of the test file: cost of 1,000 rows {cost:,.0f}" in words
-    said = re.search(r"Of 1,000 rows, out of fold: .* alarms cost ([\d.]+) and .* misses cost ([\d,.]+)\.", words)
+    said = re.search(
+        r"Of 1,000 rows, with one rule for all folds: .* alarms cost ([\d.]+) and .* misses cost ([\d,.]+)\.", words
+    )
     alarms, misses = (float(one.replace(",", "")) for one in said.groups())
     decided = row["out_of_fold_loss"]
     assert alarms + misses == pytest.approx(decided, rel=0.05)
@@ -80,9 +83,34 @@ def test_new_rows_need_their_costs(compared, capsys):
     (folder / "no.csv").write_text("risk,shop\n0.5,a\n")
     assert run("predict", folder / "m.skops", folder / "no.csv") == 2
     assert "amount" in capsys.readouterr().err
-    (folder / "gap.csv").write_text("risk,amount,shop\n0.5,,a\n")
+    (folder / "gap.csv").write_text("risk,amount,shop\n0.5,3,a\n0.5,,a\n")
     assert run("predict", folder / "m.skops", folder / "gap.csv") == 2
-    assert "fn must be known for each row that is to be decided; got NaN for row 0" in capsys.readouterr().err
+    assert (
+        "column 'amount' of gap.csv holds nothing in row 2 (line 3), and the model decides each row by its own costs; "
+        "--single-threshold decides by the tuned threshold, which needs none."
+    ) in capsys.readouterr().err
+    assert run("predict", folder / "m.skops", folder / "gap.csv", "--single-threshold") == 0
+    assert len(capsys.readouterr().out.split()) == 3
+    (folder / "none.csv").write_text("risk,amount,shop\n")
+    assert run("predict", folder / "m.skops", folder / "none.csv") == 2
+
+
+def test_the_single_threshold_of_a_saved_model_decides_without_costs(compared, tmp_path, capsys):
+    folder, *_ = compared
+    capsys.readouterr()
+    assert run("predict", folder / "m.skops", folder / "new.csv", "--single-threshold") == 0
+    labels = [int(row["label"]) for row in csv.DictReader(capsys.readouterr().out.splitlines())]
+    model, X = (
+        load_model(folder / "m.skops"),
+        load_rows(folder / "new.csv", load_table(folder / "pay.csv", "fraud").columns).X,
+    )
+    assert labels == model.estimator.predict(X, single_threshold=True).tolist()
+    assert labels != model.estimator.predict(X).tolist()
+    words = ("--strategies", "threshold", "--save", tmp_path / "t.skops", "--out", tmp_path / "r")
+    assert run("compare", folder / "pay.csv", *QUICK, "--fp-cost", 5, "--fn-cost", "amount", *words) == 0
+    assert run("predict", tmp_path / "t.skops", folder / "new.csv", "--single-threshold") == 2
+    said = "--single-threshold is for a model that decides each row by its own costs; t.skops does not."
+    assert said in capsys.readouterr().err
 
 
 def test_a_cost_that_is_missing_is_named_with_its_line(tmp_path, capsys):
@@ -175,7 +203,11 @@ def test_a_column_that_is_dropped_is_still_a_cost_and_no_feature(tmp_path, capsy
     decided = next(row for row in found["rows"] if row["strategy"] == "decision")
     assert decided["loss_on_test_file"] == pytest.approx(paid(amount, fraud, labels) / 1.5)
     assert run("predict", tmp_path / "d.skops", new) == 2
-    assert "new.csv has no column 'amount', which the model reads" in capsys.readouterr().err
+    said = "new.csv has no column 'amount', by which the model decides each row unless --single-threshold is given"
+    assert said in capsys.readouterr().err
+    assert run("predict", tmp_path / "d.skops", new, "--single-threshold") == 0
+    one = [int(row["label"]) for row in csv.DictReader(capsys.readouterr().out.splitlines())]
+    assert one == [int(row["label"]) for row in ours]
     space = {}
     exec(found["code"], space)
     rows = csv.DictReader((folder / "new.csv").read_text().splitlines())
@@ -311,3 +343,9 @@ def test_rows_that_are_decided_by_costs_must_have_them_all(tmp_path, capsys, gap
     assert run("compare", tmp_path / "pay.csv", *costs, option, given) == 2
     wanted = f"{option} decides rows by their own costs, which must all be known; column 'amount' of {gaps_in}.csv"
     assert f"{wanted} holds nothing in 1 of them" in capsys.readouterr().err
+    # A threshold needs none, and is all that is tried beside a floor.
+    assert run("compare", tmp_path / "pay.csv", *QUICK, *costs[2:], option, given, "--strategies", "threshold") == 0
+    if option == "--alarms-at-most":
+        assert run("compare", tmp_path / "pay.csv", *QUICK, *costs[2:], option, 0.6, "--recall-at-least", 0.05) == 0
+    assert {row["strategy"] for row in answers(tmp_path / "r")["rows"]} == {"as_it_is", "threshold"}
+    assert "lacks the cost" not in capsys.readouterr().err

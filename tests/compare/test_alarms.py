@@ -116,7 +116,7 @@ def by_costs():
     y = (rng.random(3000) < 1.0 / (1.0 + np.exp(2.0 - 1.5 * X[:, 0]))).astype(int)
     problem = Problem("pay", "Payments.", X, y, code=("import numpy as np",))
     measured = NamedLoss(COSTS, RowCosts(fp=5.0, fn=Place("amount", 1)))
-    plan = replace(FAST, folds=5, grid=(1.0,), floor=FlooredThreshold(alarms=0.03))
+    plan = replace(FAST, folds=5, grid=(1.0,), strategies=("decision",), floor=FlooredThreshold(alarms=0.03))
     return problem, compare(problem, [measured], plan)[0]
 
 

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from compare.answers import PROBLEM, made_up
-from setwise.compare import NamedLoss, Plan, compare
+from setwise.compare import NamedLoss, Plan, Problem, compare
+from setwise.compare.plan import COSTS
 from setwise.compare.problem import bags, breast_cancer
 from setwise.compare.report import check_folder, write_report
 from setwise.compare.sentences import comparison, verdict
-from setwise.losses import EarlyDetection, FBeta
+from setwise.losses import EarlyDetection, FBeta, Hamming, RowCosts
+from setwise.losses.row_costs import Place
 
 NAMES = ("report.html", "results.json")
 SITE = "https://docs.example.org/"
@@ -60,6 +62,30 @@ def test_the_report_holds_everything_inside_and_answers_first(tmp_path):
     assert len(second["curves"]["linear"]["bins"][0]) == 10
     assert second["gain"]["mean"] == cancer.gain.mean
     assert second["coefficients"]["mean radius"] == cancer.winner.coefficients["mean radius"]
+
+
+@pytest.mark.parametrize("measure", ["hamming", COSTS])
+@pytest.mark.parametrize("positive", [False, True])
+def test_advice_to_give_all_rows_one_label_has_a_picture(tmp_path, measure, positive):
+    pytest.importorskip("matplotlib")
+    from setwise.compare.pictures import threshold
+
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=400), rng.exponential(20.0, 400)])
+    y = (rng.random(400) < (0.94 if positive else 0.06)).astype(int)
+    paid = Place("paid", 1)
+    costs = RowCosts(fp=paid, fn=500.0) if positive else RowCosts(fp=500.0, fn=paid)
+    problem, measured = Problem("rows", "", X, y), NamedLoss(measure, costs if measure == COSTS else Hamming())
+    (found,) = compare(problem, [measured], Plan(3, 3, (1.0,), ("linear",), ("threshold",)))
+    at, flat = found.winner.threshold, found.winner.flat
+    assert at == (-np.inf if positive else np.inf)
+    assert flat.thresholds[0 if positive else -1] == (flat.low if positive else flat.high)
+    (axes,) = threshold(found, flat).axes
+    low, high = axes.get_xlim()
+    assert flat.thresholds[0] <= low < high <= flat.thresholds[-1] + 1e-6
+    assert ("below" if positive else "above") + " all scores" in axes.get_title("left")
+    page = write_report(tmp_path, [found], "title", 1.0)[0].read_text(encoding="utf-8")
+    assert '<img alt="threshold"' in page
 
 
 @pytest.mark.slow

@@ -509,3 +509,13 @@ def test_texts_of_thresholds_lists_and_times():
     assert listed(["a"]) == "a"
     assert listed(["a", "b", "c"]) == "a, b and c"
     assert [seconds_text(s) for s in (3, 44, 300)] == ["a few seconds", "about 40 seconds", "about 5 minutes"]
+
+
+@pytest.mark.parametrize(("at", "by"), [(0.27, "threshold"), (None, "rule")])
+def test_costs_of_cells_are_said_to_come_from_one_rule(at, by):
+    rows = replace(PROBLEM, y=np.array([0, 1, 0, 1]))
+    winner = Recommendation(OTHER, None, at, flat=FLAT, code="", labels=np.array([True, True, False, False]))
+    measured = NamedLoss(COSTS, RowCosts(fp=5.0, fn=np.array([1.0, 2.0, 3.0, 4.0])))
+    found = made_up(problem=rows, measured=measured, winner=winner)
+    said = f"Of 1,000 rows, with one {by} for all folds: {figure(250)} alarms cost {figure(1250)} and"
+    assert any(one == f"{said} {figure(250)} misses cost {figure(1000)}." for one in figures(found))

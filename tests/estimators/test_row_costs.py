@@ -11,7 +11,15 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_predict, cross_val_score, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -20,7 +28,7 @@ from setwise import MeasureClassifier, SetClassifier, SetClassifierCV
 from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold
 from setwise.decisions.task import Task
-from setwise.estimators.selection import BayesDecision, decision
+from setwise.estimators.selection import BayesDecision, base_models, decision
 from setwise.estimators.selection.base_models import (
     IsotonicCalibration,
     Response,
@@ -258,6 +266,17 @@ def test_searches_and_pipelines_take_named_columns_without_routing_and_arrays_wi
     assert found.cv_results_["mean_test_score"] == pytest.approx(search.cv_results_["mean_test_score"])
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_sigmoid_of_many_rows_is_computed_in_blocks(monkeypatch, weighted):
+    rng = np.random.default_rng(0)
+    s = rng.normal(size=1000)
+    y, w = rng.random(1000) < expit(2.0 * s - 1.0), rng.random(1000) if weighted else None
+    whole = sigmoid(s, y, w)
+    monkeypatch.setattr(base_models, "BLOCK", 300)
+    parts = sigmoid(s, y, w)
+    assert (parts.slope, parts.intercept) == pytest.approx((whole.slope, whole.intercept), rel=1e-6)
+
+
 def test_what_does_not_fit_is_refused():
     X, y, _ = cases(100, 9)
     usual = MeasureClassifier(LogisticRegression(), cv=3).fit(X, y)
@@ -268,10 +287,27 @@ def test_what_does_not_fit_is_refused():
         model().fit(X, y, fn_cost=[1.0, 2.0])
     # Unknown costs of cells that cannot occur leave the threshold alone.
     amount = np.where(y == 1, X["amount"], np.nan)
-    fitted = MeasureClassifier(LogisticRegression(), RowCosts(fp=5.0, fn=amount), cv=3).fit(X, y)
-    (refused,) = [one.refusal for one in fitted.candidates_ if one.strategy == "decision"]
-    assert "fn must be known for each row that is to be decided; got NaN for row" in refused
+    said = rf"fn is NaN for {(y == 0).sum()} rows, which count as wrongly decided by their own costs, and 'thres"
+    with pytest.warns(RuntimeWarning, match=said):
+        fitted = MeasureClassifier(LogisticRegression(), RowCosts(fp=5.0, fn=amount), cv=3).fit(X, y)
     assert fitted.predict(X).shape == (100,)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_no_rows_are_refused_as_such(named):
+    X, y, _ = cases(100, 9)
+    given = {} if named else {"fn_cost": X["amount"]}
+    none = {} if named else {"fn_cost": []}
+    costs = RowCosts(fp=5.0, fn="amount" if named else 1.0)
+    for one in (MeasureClassifier(LogisticRegression(), costs, ["threshold", "decision"], cv=3), SetClassifier(costs)):
+        with pytest.raises(ValueError, match="X must have one row or more; got none"):
+            clone(one).fit(X[:0], y[:0], **none)
+        one.fit(X, y, **given)
+        with pytest.raises(ValueError, match="X must have one row or more; got none"):
+            one.score(X[:0], y[:0], **none)
+        if isinstance(one, MeasureClassifier):
+            with pytest.raises(ValueError, match="X must have one row or more; got none"):
+                one.predict(X[:0], **none)
 
 
 def test_set_classifier_trains_for_costs_of_rows_as_for_weights_of_mistakes():
@@ -587,10 +623,6 @@ def test_a_missing_cost_is_reported_with_its_row():
         for more in ({}, {"groups": groups}):
             with pytest.raises(ValueError, match=rf"{cell} must be known for each .*; got NaN for row {row}\."):
                 MeasureClassifier(LogisticRegression(), costs, cv=3).fit(X, y, **more)
-        known[row], known[np.flatnonzero(y != wanted)[-5]] = 1.0, np.nan
-        costs = RowCosts(**{cell: known})
-        fitted = MeasureClassifier(LogisticRegression(), costs, ["threshold", "decision"], cv=3).fit(X, y)
-        assert f"got NaN for row {np.flatnonzero(y != wanted)[-5]}." in fitted.candidates_[1].refusal
 
 
 @pytest.mark.parametrize(
@@ -727,8 +759,35 @@ def test_exact_thresholds_come_from_rows_that_were_tested():
     chosen = scores[[1.0, 100.0].index(found.C_)]
     at = best_threshold(y[100:], chosen[100:], known.of_rows(np.arange(100, 400))).threshold
     assert found.estimator_.threshold_ == pytest.approx(at, rel=1e-3, abs=1e-3)
+    alone = [(np.arange(100), np.arange(100, 110)), (np.arange(100), np.arange(110, 120))]
     with pytest.raises(ValueError, match="cv must test rows with both labels before its last fold"):
-        SetClassifierCV(linear, [1.0], [(np.arange(200), np.arange(200, 400))]).fit(X, y)
+        SetClassifierCV(linear, [1.0], alone).fit(X, np.where(np.arange(400) < 110, y, 1))
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_exact_thresholds_count_a_row_once_by_the_first_split_that_tests_it(k):
+    X, y, _ = cases(300, 28)
+    linear = SetClassifier(RowCosts(fp=5.0, fn="amount"), "convex", threshold="exact", tol=1e-7, max_iter=5000)
+    cv = ShuffleSplit(k, test_size=0.4, random_state=0)
+    found = SetClassifierCV(linear, [1.0], cv).fit(X, y)
+    scores, known, seen, parts = np.zeros(300), RowCosts(fp=5.0, fn="amount").read(X), np.zeros(300, bool), []
+    for train, test in cv.split(X):
+        new = test[~seen[test]]
+        seen[new] = True
+        parts.append((train, new))
+        part = clone(linear).set_params(C=1.0, threshold="zero").fit(X.iloc[train], y[train])
+        scores[new] = part.decision_function(X.iloc[new])
+    rows = np.flatnonzero(seen)
+    if k == 1:
+        split = StratifiedKFold(5, shuffle=True, random_state=0).split(rows, y[rows])
+        parts = [(rows[train], rows[test]) for train, test in split]
+    for score, (train, test) in zip(found.scores_[:, 0], parts, strict=True):
+        rest = np.intersect1d(train, rows)
+        at = best_threshold(y[rest], scores[rest], known.of_rows(rest)).threshold
+        assert score == pytest.approx(-cost(X.iloc[test], y[test], scores[test] >= at) / len(test), rel=1e-6)
+    at = best_threshold(y[rows], scores[rows], known.of_rows(rows)).threshold
+    assert found.estimator_.threshold_ == pytest.approx(at, rel=1e-3, abs=1e-3)
+    assert SetClassifierCV(SetClassifier("f1", threshold="exact"), [1.0], cv).fit(X, y).scores_.shape[0] == len(parts)
 
 
 def test_a_pipeline_that_drops_names_is_told_how_to_keep_them():
@@ -742,16 +801,34 @@ def test_a_pipeline_that_drops_names_is_told_how_to_keep_them():
     model.set_output(transform="pandas").fit(X, y)
 
 
-def test_a_cost_that_is_unknown_for_one_negative_leaves_the_decision_out_of_all_folds():
-    """A fold may lack the row with the gap; its test rows cannot be decided all the same."""
-    rng = np.random.default_rng(0)
-    risk, amount = rng.normal(size=300), np.exp(rng.normal(3.0, 1.0, 300))
-    y = rng.random(300) < 1.0 / (1.0 + np.exp(1.0 - 1.5 * risk))
-    amount[np.flatnonzero(~y)[0]] = np.nan
-    model = MeasureClassifier(LogisticRegression(), RowCosts(fp=5.0, fn=amount), outer_cv=3, random_state=0)
-    model.fit(risk[:, None], y)
-    assert "NaN" in {one.strategy: one.refusal for one in model.candidates_}["decision"]
-    assert np.isfinite(model.gain_)
+@pytest.mark.parametrize("scale", [1e-200, 1e-300])
+def test_the_unit_of_costs_changes_no_decision(scale):
+    X, y, _ = cases(1000, 1)
+    amount = X["amount"].to_numpy()
+    usual = MeasureClassifier(LogisticRegression(), RowCosts(), ["decision"], cv=3, random_state=0)
+    one, small = (clone(usual).fit(X, y, fp_cost=5.0 * k, fn_cost=amount * k) for k in (1.0, scale))
+    assert type(one.rule_.calibration) is type(small.rule_.calibration)
+    labels = one.predict(X, fp_cost=5.0, fn_cost=amount), small.predict(X, fp_cost=5.0 * scale, fn_cost=amount * scale)
+    assert labels[0].tolist() == labels[1].tolist()
+
+
+def test_a_cost_that_is_unknown_for_one_negative_counts_it_as_wrongly_decided():
+    X, y, _ = cases(3000, 0)
+    amount = X["amount"].to_numpy().copy()
+    # This row would be called negative, which is right.
+    row = int(np.argmin(np.where(y == 0, amount, np.inf)))
+    amount[row] = np.nan
+    usual = MeasureClassifier(LogisticRegression(), RowCosts(fp=5.0), cv=3, outer_cv=3, random_state=0)
+    full, ours = clone(usual).fit(X, y, fn_cost=X["amount"]), clone(usual).fit(X, y, fn_cost=amount)
+    assert full.best_strategy_ == ours.best_strategy_ == "decision"
+    for one, other in zip(full.candidates_, ours.candidates_, strict=True):
+        assert other.refusal == one.refusal
+        more = 5.0 if one.strategy == "decision" else 0.0
+        assert other.loss == pytest.approx(one.loss + more, nan_ok=True)
+    assert ours.gain_ == pytest.approx(full.gain_ - 5.0)
+    assert (ours.predict(X, fn_cost=X["amount"]) == full.predict(X, fn_cost=X["amount"])).all()
+    with pytest.raises(ValueError, match=f"fn must be known for each row that is to be decided; got NaN for row {row}"):
+        ours.predict(X, fn_cost=amount)
 
 
 def test_costs_by_which_one_label_is_nearly_always_cheaper_leave_folds_nothing_to_learn():

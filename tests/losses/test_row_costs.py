@@ -184,6 +184,22 @@ def test_what_cannot_occur_may_be_missing():
         least_expected_loss([0.5, 0.5, 0.5], costs)
 
 
+@pytest.mark.parametrize("q", [1e-6, 0.5, 1.0 - 1e-6])
+def test_an_unknown_cost_lets_its_row_decide_for_the_costlier_label(q):
+    nan = np.nan
+    truth = np.array([1, 0, 0, 1, 1, 0, 0], dtype=bool)
+    fp = np.array([nan, 5.0, -5.0, nan, 5.0, 5.0, 5.0])
+    costs = RowCosts(tp=[0.0, 0, 0, 9, 0, nan, 0], fp=fp, fn=[7.0, nan, nan, 7, 7, 7, 7], tn=[0.0, 0, 0, nan, 0, 0, 0])
+    found = costs.unknown_as_mistakes(truth)
+    assert least_expected_loss(np.full(7, q), found).labels[[0, 1, 2, 3, 5]].tolist() == [0, 1, 0, 1, 1]
+    known = RowCosts(fp=5.0, fn=[7.0, 7.0])
+    assert (least_expected_loss([q, q], known).labels == least_expected_loss(np.full(7, q), found).labels[[4, 6]]).all()
+    labels = np.arange(7) % 2
+    assert found(truth, labels) == costs(truth, labels)
+    with pytest.raises(ValueError, match=r"tp must be known for each positive; got NaN for row 5\."):
+        costs.unknown_as_mistakes(~truth)
+
+
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [

@@ -39,6 +39,8 @@ def threshold(found: Answer, flat: ThresholdRange) -> Figure:
     """
     at, title, floor = float(found.winner.threshold), _plain(found.measured.title), found.plan.floor
     figure, axes = panel(*SIZE)
+    # A threshold beyond all scores has no place on the axis; the title names it.
+    line = [at] if np.isfinite(at) else []
     # A cost or a gain is no share, and would have axes of its own.
     is_share = found.measured.is_score and not found.measured.is_gain
     if floor is None or (is_share and title not in ("recall", "precision")):
@@ -56,9 +58,10 @@ def threshold(found: Answer, flat: ThresholdRange) -> Figure:
         if floor is not None:
             least = (floor.recall or float(np.interp(at, flat.thresholds, flat.shares[0]))) - 0.2
         near = flat.thresholds[(flat.shares[0] > least) & (flat.shares[0] < 0.995)]
-        axes.set_xlim(min([*near, flat.low, at]), 1e-6 + max([*near, flat.high, at]))
+        axes.set_xlim(min([*near, flat.low, *line]), 1e-6 + max([*near, flat.high, *line]))
     axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0)
-    axes.axvline(at, color=BLACK, linewidth=1.4)
+    for x in line:
+        axes.axvline(x, color=BLACK, linewidth=1.4)
     _finish(axes, f"threshold of the {found.winner.unit}", "", f"{title} at {threshold_text(at)} and other thresholds")
     return figure
 

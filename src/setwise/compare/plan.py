@@ -445,7 +445,7 @@ class Plan:
     seed : the seed of the outer folds and of the trees
     n_jobs : the number of processes; -1 takes all processors
     skipped : pairs of base model and strategy that do not fit into the budget
-    floor : the threshold that keeps floors, which no other strategy does; None without floors
+    floor : the threshold that keeps floors, which of other strategies ``"decision"`` alone may do; None without floors
     outer : how many of the outer folds are run; None runs all
 
     Raises
@@ -504,7 +504,7 @@ class Plan:
     def tried(self, base: str) -> tuple[Strategy, ...]:
         """The strategies that are tried over a base model; as it is and with a tuned threshold each model is tried."""
         if self.floor is not None:
-            return NearestThreshold(self.floor), *self.floor.decisions
+            return NearestThreshold(self.floor), *(one for one in self.floor.decisions if one.name in self.strategies)
         names = dict.fromkeys(("as_it_is", "threshold", *self.strategies))
         return tuple(TRIED[name]() for name in names if (base, name) not in self.skipped)
 

@@ -16,8 +16,16 @@ from setwise.compare.sentences import MOST_LABELS
 from setwise.compare.text import listed, percent, threshold_text
 from setwise.core.checks import Ints, Values
 from setwise.core.files import try_file, written_whole
-from setwise.datasets.columns import Columns, word
-from setwise.datasets.files import FeatureNames, Names, NewRows, as_names_of_columns, columns_in, load_numbered, rows_of
+from setwise.datasets.columns import Columns, Cost, word
+from setwise.datasets.files import (
+    FeatureNames,
+    Names,
+    NewRows,
+    as_names_of_columns,
+    columns_in,
+    load_numbered,
+    rows_of,
+)
 from setwise.decisions.floors import SLACK
 
 
@@ -43,7 +51,14 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
     group = options.group or (held.group if held.joint else None)
     if not held.columns and form != (None, None, None):
         raise ValueError(f"--keep, --sep and --encoding are for tables; {model.name} reads features without names.")
+    if options.single_threshold:
+        if not held.paid:
+            raise ValueError(
+                f"--single-threshold is for a model that decides each row by its own costs; {model.name} does not."
+            )
+        held = held.with_single_threshold()
     rows, given = rows_for(held, data, group, *form)
+    _refuse_gaps(held, rows, Path(data), *form[1:])
     labels, scores = decided(held, model.name, Path(data).name, given, rows.groups)
     text = _table(held, rows, group, labels, scores)
     if held.training is not None:
@@ -62,6 +77,18 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
     return text, notes, f"{_counted(held, labels)}{where}"
 
 
+def _refuse_gaps(held: SavedModel, rows: NewRows, path: Path, sep: str | None, code: str | None) -> None:
+    """Raise ValueError for a row that lacks a cost by which it is decided, with its line in the file."""
+    for j in held.paid:
+        gaps = np.isnan(rows.X[:, j])
+        if gaps.any():
+            place = table_in(path, sep, code).place(int(gaps.argmax()))
+            raise ValueError(
+                f"column {held.columns[j].name!r} of {path.name} holds nothing in {place}, and the model decides each "
+                "row by its own costs; --single-threshold decides by the tuned threshold, which needs none."
+            )
+
+
 def table_in(data: Any, sep: str | None = None, code: str | None = None) -> Columns:
     """The columns of a file, or of a data frame."""
     return columns_in(data, sep, code) if isinstance(data, str | Path) else table_of(data)
@@ -75,6 +102,9 @@ def rows_for(
         rows = load_numbered(data, model.n_features, group, model.first)
         return rows, rows.X
     table = data if isinstance(data, Columns) else table_in(data, sep, code)
+    # What is a cost and no feature is not needed without the costs of each row.
+    costs = [column.source for column in model.columns if isinstance(column, Cost)] if model.paid else []
+    table.require(costs, ", by which the model decides each row unless --single-threshold is given")
     read = [column for column, unread in zip(model.columns, model.unread, strict=True) if not unread]
     rows = rows_of(table, read, group, as_names_of_columns(keep, "keep") or ())
     if len(read) < len(model.columns):

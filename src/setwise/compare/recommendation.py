@@ -233,7 +233,8 @@ def flat_range(
     thresholds, losses = np.asarray(thresholds[finite][::-1]), np.asarray(losses[finite][::-1])
     if not len(thresholds):
         return ThresholdRange(np.array([at]), np.array([np.nan]), at, at, 0.0)
-    place = int(np.argmin(np.abs(thresholds - at)))
+    # The cut point next to an infinite threshold is the outermost one.
+    place = int(np.argmin(np.abs(thresholds - np.clip(at, thresholds[0], thresholds[-1]))))
     tolerance = NEARLY * (1.0 if measured.is_score and not measured.is_gain else float(np.ptp(losses)))
     worse = losses > losses[place] + tolerance + 1e-12
     if floor is not None:

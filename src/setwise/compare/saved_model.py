@@ -4,6 +4,7 @@ import json
 import sys
 import warnings
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from importlib import import_module
 from io import BytesIO
@@ -38,6 +39,7 @@ from setwise.datasets.columns import Column, Cost, Number, Truth, optional, some
 from setwise.datasets.files import as_path
 from setwise.estimators.base import warn_of_version
 from setwise.estimators.selection.decision import RowCostRule
+from setwise.losses.row_costs import Place
 
 RESPONSES = ("predict_proba", "decision_function", "predict")
 
@@ -167,10 +169,25 @@ class SavedModel:
             raise Refusal(f"{name} cannot be saved: {why}; {way_out}.", OWN_MODEL) from None
 
     @property
+    def paid(self) -> list[int]:
+        """The places of the columns that are the costs by which each row is decided."""
+        rule = None if self.threshold is not None else getattr(_last(self.estimator), "rule_", None)
+        costs = rule.costs.columns.values() if isinstance(rule, RowCostRule) else ()
+        names = [cost.name if isinstance(cost, Place) else cost for cost in costs]
+        return [j for j, column in enumerate(self.columns) if column.name in names]
+
+    @property
     def unread(self) -> list[bool]:
         """For each column whether it is not read: a cost, unless each row is decided by its own costs."""
-        by_costs = self.response == "predict" and isinstance(getattr(self.estimator, "rule_", None), RowCostRule)
-        return [isinstance(column, Cost) and not by_costs for column in self.columns]
+        return [isinstance(column, Cost) and j not in self.paid for j, column in enumerate(self.columns)]
+
+    def with_single_threshold(self) -> "SavedModel":
+        """The same model with the tuned threshold, which needs no costs, in place of the costs of each row."""
+        estimator = deepcopy(self.estimator)
+        last = _last(estimator)
+        last.rule_ = last._reference
+        training = self.training and replace(self.training, called=np.zeros(0))
+        return replace(self, estimator=estimator, training=training)
 
     def decide(self, X: Any, groups: NDArray[Any] | None = None) -> tuple[Labels, Scores | None]:
         """The labels 0 and 1 of the rows of X, (n,) or (n, p), and the scores of label 1 in the same shape, or None.

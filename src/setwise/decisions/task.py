@@ -152,7 +152,7 @@ class Comparison:
     @cached_property
     def errors(self) -> Values:
         """The standard errors of the losses, (m,)."""
-        return np.asarray(self.drawn.std(axis=0, ddof=1))
+        return _deviations(self.drawn)
 
     @cached_property
     def gains(self) -> Values:
@@ -167,7 +167,13 @@ class Comparison:
     @cached_property
     def gain_errors(self) -> Values:
         """The standard errors of the gains, which are paired, (m,)."""
-        return np.asarray(self.drawn_gains.std(axis=0, ddof=1))
+        return _deviations(self.drawn_gains)
+
+
+def _deviations(drawn: Values) -> Values:
+    """The standard deviations of columns, also of numbers so small that their squares are 0."""
+    scale = float(np.abs(drawn).max()) or 1.0
+    return np.asarray((drawn / scale).std(axis=0, ddof=1) * scale)
 
 
 REPLICATES = 400
@@ -306,7 +312,9 @@ def _of_heaps(
         sums += [np.where(kind, area, 0.0) for kind in kinds]
     table, n = np.hstack(sums), min(len(truth), HEAPS)
     heaps = np.add.reduceat(table[rng.permutation(len(table))], np.arange(n) * len(table) // n)
-    drawn = np.array([rng.multinomial(n, np.full(n, 1.0 / n)) @ heaps for _ in range(replicates)])
+    # A product of matrices would share this little work with other threads, which costs more.
+    even = np.full(n, 1.0 / n)
+    drawn = np.array([np.einsum("i,ij->j", rng.multinomial(n, even), heaps) for _ in range(replicates)])
     m, out = len(predictions), drawn[:, : len(predictions)]
     for k, term in enumerate(counts):
         P, N, fn, fp = np.split(drawn[:, m + k * (2 + 2 * m) :][:, : 2 + 2 * m], [1, 2, 2 + m], axis=1)

@@ -233,6 +233,8 @@ def with_costs(loss: Loss, X: Any, costs: Mapping[str, Any], method: str, told: 
     """
     given = {cell: costs[cell] for cell in given_costs(costs)}
     if isinstance(loss, RowCosts):
+        if _num_samples(X) == 0:
+            raise ValueError("X must have one row or more; got none.")
         known = [] if method == "fit" else [cell for cell in (*loss.arrays, *told) if cell not in given]
         try:
             if known:

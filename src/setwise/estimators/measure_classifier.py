@@ -21,7 +21,7 @@ from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
 from setwise.core.checks import as_limit, as_row_weights
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
-from setwise.core.pages import FLOORS, MEASURE_COST
+from setwise.core.pages import FLOORS, MEASURE_COST, ROW_COSTS
 from setwise.decisions import threshold_curve
 from setwise.decisions.task import Task
 from setwise.estimators.base import (
@@ -38,7 +38,7 @@ from setwise.estimators.base import (
 from setwise.estimators.checkpoints import UNROUTED
 from setwise.estimators.selection import STRATEGIES, Strategy, as_strategies
 from setwise.estimators.selection.base_models import base_has, check_prefit, default_classifier, is_prefit
-from setwise.estimators.selection.choice import Choice, choose, repeated_choice
+from setwise.estimators.selection.choice import BY_COSTS, Choice, choose, repeated_choice
 from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.decision import BayesDecision, RowCostRule
 from setwise.estimators.selection.out_of_fold import NewRowsEvidence, OutOfFoldBase, open_for_choice
@@ -200,7 +200,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         sample_weight : (n,) weights of rows in the fits of the estimator, and for y (n,) in the loss. A strategy that
             cannot use weights is refused
         tp_cost, fp_cost, fn_cost, tn_cost : (n,) costs of these rows, or numbers, in place of those of a loss
-            ``RowCosts``
+            ``RowCosts``. A row that lacks one, which may be NaN where its cell cannot occur, counts as wrongly decided
+            by its own costs
         checkpoint : the path of a file that keeps what the estimator says of the rows that were held out, as plain
             arrays, so that no such fit is made twice; or a :class:`setwise.learners.Checkpoint`. Fits on all rows are
             made anew, since a model is no plain array
@@ -400,6 +401,12 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             check_prefit(self.estimator, None if problem.task.is_matrix else problem.classes)
         strategies = as_strategies(self.strategies)
         by_row = isinstance(loss, RowCosts) and loss.by_class is None
+        gaps = dict[str, int]()
+        if isinstance(loss, RowCosts) and not problem.task.is_matrix:
+            counts = {cell: int(np.isnan(cost).sum()) for cell, cost in loss.arrays.items()}
+            gaps = {cell: count for cell, count in counts.items() if count}
+            settled = loss.unknown_as_mistakes(problem.task.truth)
+            problem = replace(problem, task=replace(problem.task, loss=settled)) if gaps else problem
         if by_row and isinstance(self.strategies, str) and self.strategies == "auto":
             strategies = (*strategies, CostWeight())
         threads(self.n_jobs)
@@ -409,10 +416,15 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             bases = self._bases(problem, prefit, folds, kept)
             choice = self._decide(bases, problem.task, strategies, seed)
             self._keep(problem, bases[OWN], choice, plain, given_costs(costs))
+            if gaps and BY_COSTS in {one.name for one in strategies} and self.best_strategy_ != BY_COSTS:
+                cell, count = next(iter(gaps.items()))
+                warnings.warn(
+                    f"{cell} is NaN for {count:,} rows, which count as wrongly decided by their own costs, and "
+                    f"{self.best_strategy_!r} was chosen." + ROW_COSTS.see,
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
             if self.outer_cv is not None and not choice.interrupted:
-                # What does not fit all rows, as a decision by costs that some rows lack, may fit a part of them.
-                refused = {one.strategy for one in choice.candidates if one.refusal}
-                strategies = tuple(one for one in strategies if one.name not in refused)
                 found = repeated_choice(
                     problem,
                     problem.outer_folds(self.outer_cv, self.cv, folds, seed),

@@ -33,7 +33,7 @@ from setwise.estimators.set_training import (
     refuse_without_threshold,
     thresholds,
 )
-from setwise.estimators.splits import Split, as_splits, folds, refuse_unless_once
+from setwise.estimators.splits import Split, as_splits, folds, tested_once
 from setwise.losses.row_costs import RowCosts
 from setwise.surrogates import Ramp
 
@@ -73,9 +73,11 @@ def tuned_start(model: SetClassifier, problem: SetProblem, splits: list[Split]) 
     """Logistic regression whose scores of held-out rows lose least with their best thresholds.
 
     Its C is one of ``CS``, its classes are weighted equally or ``"balanced"``. Of equal losses the first one wins, the
-    smallest C with equal weights. Each row must be held out once.
+    smallest C with equal weights. Rows that are never held out do not count.
     """
-    loss, grouping = problem.loss, problem.grouping
+    rows = np.unique(np.concatenate([test for _, test in splits]))
+    loss, grouping = problem.loss_of(problem.loss, rows), problem.sets_of(rows)
+    weights = None if problem.weights is None or len(grouping.batch) == 1 else np.asarray(problem.row_weights)[rows]
     columns = problem.X.shape[1]
     models = [plain_logistic(columns, C=C, class_weight=w) for w in (None, "balanced") for C in CS]
     held_out = np.zeros((len(models), *problem.shape))
@@ -83,8 +85,8 @@ def tuned_start(model: SetClassifier, problem: SetProblem, splits: list[Split]) 
         part = problem_of(problem.model_of(model, train), *problem.given(train), model._intercept)
         for one, scores in zip(models, held_out, strict=True):
             scores[test] = replace(part, start=one).regression.scores(problem.X[test])
-    moved = [scores - thresholds(loss, grouping, scores) for scores in held_out]
-    losses = [float(problem.omega @ grouping.losses(loss, grouping.flat(scores))) for scores in moved]
+    moved = [scores - thresholds(loss, grouping, scores) for scores in held_out[:, rows]]
+    losses = [grouping.mean_loss(loss, scores, weights) for scores in moved]
     # Losses that differ by rounding are equal.
     return models[int(np.argmin(np.round(losses, 12)))]
 
@@ -147,7 +149,9 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
     ----------
     estimator : a SetClassifier, whose C is not used and whose learner is a name; None is ``SetClassifier()``. With
         ``threshold="exact"`` each C is judged with the best thresholds of the other folds' held-out scores, and the
-        final ones are those of all folds: no more fits are needed, but ``cv`` must hold no row out twice
+        final ones are those of all folds: no more fits are needed. A row that several splits of ``cv`` test, as of
+        ``ShuffleSplit(3)``, counts once, by the first of them. The test rows of one split alone are divided into 5
+        folds, whose scores are then those of ``scores_``
     Cs : (m,) values of C, above 0; None is 1, 10, ..., 1e6, times the loss of all decisions wrong where only the ramp
         is tried and costs differ by row. The mean is over sets, so C does not grow with the number of rows: see
         :class:`SetClassifier`
@@ -256,7 +260,7 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
             Cs = Cs * (problem.unit or 1.0)
         if model.threshold == "exact":
             refuse_without_threshold(problem)
-            refuse_unless_once(splits, len(problem.target))
+            splits = list(tested_once(splits, len(problem.target), self.cv))
         candidates = tried(model, problem, Cs, splits)
         scores, shifts = _judge(candidates, problem, splits)
         left = candidates[0][1][0] > 0 or beats_first(scores)

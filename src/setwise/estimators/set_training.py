@@ -534,10 +534,15 @@ def cross_fitted_scores(problem: SetProblem, held_out: Values, splits: list[Spli
     It is one minus the mean loss over the sets of the fold, with the thresholds that are best on the other folds: on
     the rows they were chosen on, thresholds look better than they are. Where folds leave rows out, thresholds come from
     training rows that were tested in others, and a fold whose training rows have none, or one label only there, has no
-    score.
+    score. The test rows of a single fold are divided into folds.
     """
     n, found = len(problem.target), []
     tested = among(np.concatenate([test for _, test in splits]), n)
+    if len(splits) == 1:
+        rows = np.flatnonzero(tested)
+        ids = None if problem.ids is None else problem.ids[rows]
+        parts = folds(problem.target[rows], ids, FOLDS, "SetClassifierCV")
+        splits = [(rows[train], rows[test]) for train, test in parts]
     for train, test in splits:
         rest = ~among(test, n) if tested.all() else tested & among(train, n) & ~among(test, n)
         if len(np.unique(problem.target[rest])) < 2:

@@ -104,18 +104,6 @@ def as_splits(given: Any, n: int) -> list[Split]:
     return pairs
 
 
-def refuse_unless_once(splits: list[Split], n: int) -> None:
-    """Refusal if a row is held out in several splits."""
-    times = np.bincount(np.concatenate([test for _, test in splits]), minlength=n)
-    if (times > 1).any():
-        row = int(np.argmax(times > 1))
-        raise Refusal(
-            f"threshold='exact' refuses a cv that holds row {row} out {times[row]} times: hold each row out at most "
-            "once, as KFold and TimeSeriesSplit do, or use threshold='zero'.",
-            EXACT_THRESHOLD,
-        )
-
-
 MANY_GROUPS = 5000
 """Beyond as many groups stratification takes seconds, and folds of whole groups are alike without it."""
 
@@ -207,10 +195,10 @@ def folds_of(
                 f"cv={shown(cv)} leaves a fold without two classes to learn from: the label is the same in all its "
                 f"{len(train)} training rows. Use fewer folds, or more rows of each class."
             )
-    return _tested_once(folds, n, cv)
+    return tested_once(folds, n, cv)
 
 
-def _tested_once(folds: Folds, n: int, cv: Any) -> Folds:
+def tested_once(folds: Iterable[tuple[Ints, Ints]], n: int, cv: Any) -> Folds:
     """The folds, whose test rows are those that no fold before has tested; ValueError where there are none."""
     seen, found = np.zeros(n, dtype=np.bool_), []
     for i, (train, test) in enumerate(folds):

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from setwise import MeasureClassifier
 from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold
-from setwise.decisions.task import Task, formula_of, replicated_losses
+from setwise.decisions.task import Comparison, Task, formula_of, replicated_losses
 from setwise.estimators.base import base_threads
 from setwise.estimators.selection import STRATEGIES, as_strategies
 from setwise.estimators.selection.base_models import LabelwiseClassifier
@@ -143,6 +143,16 @@ def test_the_reference_is_left_only_for_a_gain_above_its_error():
     assert chosen_of(losses, gains, np.array([0.0, 0.05, 0.04, 0.1])) == 3
     # Rounding is no gain.
     assert chosen_of(losses, np.full(4, 1e-17), np.zeros(4)) == 0
+
+
+def test_small_losses_are_chosen_as_large_ones_are():
+    drawn = np.random.default_rng(0).normal([0.5, 0.4, 0.45], 0.01, (50, 3))
+    usual = Comparison(drawn.mean(axis=0), drawn)
+    for scale in (1e-20, 1e-200, 1e-300):
+        small = Comparison(usual.losses * scale, drawn * scale)
+        assert small.errors == pytest.approx(usual.errors * scale, rel=1e-9, abs=0.0)
+        assert small.gain_errors == pytest.approx(usual.gain_errors * scale, rel=1e-9, abs=0.0)
+        assert chosen_of(small.losses, small.gains, small.gain_errors) == 1
 
 
 def test_the_error_grows_with_the_number_of_different_candidates():

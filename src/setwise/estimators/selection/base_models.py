@@ -332,6 +332,10 @@ class IsotonicCalibration:
         return np.interp(scores, self.at, self.values)
 
 
+BLOCK = 16_384
+"""Rows of which a sigmoid computes the loss at a time."""
+
+
 def sigmoid(scores: Values, truth: Bools, weights: Values | None = None) -> SigmoidCalibration:
     """The sigmoid of least log loss, with the targets of Platt, that never are 0 or 1 (Platt 1999, section 2.2).
 
@@ -348,18 +352,23 @@ def sigmoid(scores: Values, truth: Bools, weights: Values | None = None) -> Sigm
     z = (scores - center) / scale
     one = np.full(len(z), 1.0 / len(z)) if w is None else w / w.sum()
     wz = one * z
-    known, margin, out = np.array([target @ wz, target @ one]), np.empty(len(z)), np.empty(len(z))
+    # Sums of products are too little work to share it with other threads.
+    with base_threads(scores[:1]):
+        known = np.array([target @ wz, target @ one])
+    # Fresh arrays of a million numbers cost more than what is computed; those of a block stay in the cache.
+    blocks = [(z[at : at + BLOCK], one[at : at + BLOCK], wz[at : at + BLOCK]) for at in range(0, len(z), BLOCK)]
 
     def objective(line: Values) -> tuple[float, Values]:
-        # Fresh arrays of a million numbers cost more than what is computed.
-        np.add(np.multiply(z, line[0], out=margin), line[1], out=margin)
-        np.exp(-np.abs(margin, out=out), out=out)
-        value = (np.log1p(out) + np.maximum(margin, 0.0)) @ one - line @ known
-        q = np.where(margin > 0.0, 1.0, out) / (1.0 + out)
-        return float(value), np.array([q @ wz, q @ one]) - known
+        value, slope = -float(line @ known), -known
+        for z, one, wz in blocks:
+            margin = z * line[0] + line[1]
+            out = np.exp(-np.abs(margin))
+            value += float((np.log1p(out) + np.maximum(margin, 0.0)) @ one)
+            q = np.where(margin > 0.0, 1.0, out) / (1.0 + out)
+            slope = slope + np.array([q @ wz, q @ one])
+        return value, slope
 
     start = np.array([1.0, np.log((P + 1) / (N + 1))])
-    # Sums of products are too little work to share it with other threads.
     with base_threads(scores[:1]):
         found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None), (None, None)]).x
     return SigmoidCalibration(float(found[0] / scale), float(found[1] - found[0] * center / scale))
@@ -368,10 +377,9 @@ def sigmoid(scores: Values, truth: Bools, weights: Values | None = None) -> Sigm
 def isotonic(scores: Values, truth: Bools, weights: Values | None = None) -> IsotonicCalibration:
     """The function that rises with the scores and has the least squared error, by weights (n,) of rows if given."""
     # The estimator of scikit-learn sorts ten times as long.
-    w = np.ones(len(scores)) if weights is None else weights
     order = np.argsort(scores)
-    order = order[w[order] > 0]
-    s, w = scores[order], w[order]
+    order = order if weights is None else order[weights[order] > 0]
+    s, w = scores[order], np.ones(len(order)) if weights is None else weights[order]
     first = np.flatnonzero(np.append(True, s[1:] != s[:-1]))
     at, total = s[first], np.add.reduceat(w, first)
     q = isotonic_regression(np.add.reduceat(w * truth[order], first) / total, sample_weight=total, y_min=0.0, y_max=1.0)

@@ -267,7 +267,7 @@ def errors_needed(gains: Values, drawn_gains: Values, gain_errors: Values) -> Va
 def chosen_of(losses: Values, gains: Values, gain_errors: Values, usual: int = 0) -> int:
     """The least loss among the candidates whose gain over the usual one is above its standard error, or else that."""
     # A gain of rounding errors, where nothing differs, is no gain.
-    able = (gains > gain_errors) & (gains > 1e-12)
+    able = (gains > gain_errors) & (gains > 1e-12 * np.abs(losses).max())
     return int(np.argmin(np.where(able, losses, np.inf))) if able.any() else usual
 
 

@@ -156,6 +156,8 @@ class BayesDecision(Strategy):
             lost.append(np.array([counted * np.where(rule.of_scores(scores[held]), one, zero) for rule in rules]))
         each = np.hstack(lost) if lost else np.zeros((1, 1))
         more = each - each[np.argmin(each.sum(axis=1))]
+        # Squares of very small costs are 0.
+        more /= np.abs(more).max() or 1.0
         clearly = more.sum(axis=1) > CLEARLY * more.std(axis=1) * np.sqrt(more.shape[1])
         kept = [way(scores, truth, weights) for way, worse in zip(ways, clearly, strict=True) if not worse]
         return RowCostRule(costs, kept[0] if len(kept) == 1 else MeanCalibration(tuple(kept), least), least)

@@ -213,13 +213,17 @@ class OutOfFoldBase(Base):
         self.outputs = None if self.truth.ndim == 1 else self.truth.shape[1]
         self.name = type(self.estimator).__name__
         self.weighable = self.weight_name is not None and self.truth.ndim == 1 and not self.prefit
-        self.numbers = as_numbers(self.X, codes_of(self.estimator))
         self.seconds = 0.0
         self._responses: dict[Weight, Response] = {}
         self._without: tuple[Response, ...] = ()
         # The responses of a model that was fitted before cost one prediction.
         self._kept = KeptResponses(None if self.prefit or kept is None else kept.part(self._text()), self.truth.shape)
         self._fitted: dict[Weight, Any] = {1.0: self.estimator} if self.prefit else {}
+
+    @cached_property
+    def numbers(self) -> Values | None:
+        """The numbers of the rows as :func:`as_numbers` gives them, which few strategies ask for."""
+        return as_numbers(self.X, codes_of(self.estimator))
 
     @cached_property
     def tested(self) -> Ints:

@@ -159,3 +159,16 @@ def test_the_race_leaves_a_minimum_that_reads_the_frequency():
     model = fitted(X, groups, labels, method="auto", C=1.0)
     assert model.method_ != "count_likelihood"
     assert of_bags(model, *drawn(false_frequency, False)) > 0.95
+
+
+@pytest.mark.slow
+def test_features_of_bags_are_misled_and_rows_are_not():
+    # Poison makes bags of the training negative and those of the test positive, and held-out bags are of the training.
+    X, groups, labels = drawn(one_concept, True)
+    new, new_groups, truth = drawn(one_concept, False)
+    model = fitted(X, groups, labels, method="auto", C=1.0)
+    assert model.bag_method_ == "bag_features"
+    assert of_bags(model, new, new_groups, truth) < 0.05
+    alone = fitted(X, groups, labels, method=model.method_, C=1.0)
+    np.testing.assert_array_equal(model.decision_function(new), alone.decision_function(new))
+    assert of_bags(alone, new, new_groups, truth) > 0.8

@@ -379,8 +379,8 @@ def test_the_race_takes_what_makes_held_out_bags_likely():
     best = next(one for one in model.candidates_ if (one.method, one.C) == (model.method_, model.C_))
     values = [one.likelihood for one in model.candidates_]
     assert values == sorted(values, reverse=True)
-    assert len(values) == 17
-    assert {one.method for one in model.candidates_} == {"constant", *LinearFamily.methods}
+    assert len(values) == 18
+    assert {one.method for one in model.candidates_} == {"constant", "bag_features", *LinearFamily.methods}
     runner_up = next(one for one in model.candidates_ if one.method not in (best.method, "constant"))
     assert (model.doubt_.method, model.doubt_.C) == (runner_up.method, runner_up.C)
     np.testing.assert_allclose(model.doubt_.difference, best.likelihood - runner_up.likelihood)
@@ -389,10 +389,10 @@ def test_the_race_takes_what_makes_held_out_bags_likely():
     assert best is next(one for one in model.candidates_ if one.method == "count_likelihood") or best is first
     assert best is first or model.doubt_.difference >= -model.doubt_.error
     two = np.flatnonzero(np.isin(groups, [counts.argmin(), counts.argmax()]))
-    # One method with several C, or one C with several methods, are races too.
+    # One method with several C, or one C with several methods, are races too; bag_features is refused in the second.
     assert len(WeakSetClassifier(method="proportion_loss").fit(X, groups=groups, counts=counts).candidates_) == 5
-    assert len(WeakSetClassifier(C=1.0).fit(X, groups=groups, counts=counts).candidates_) == 5
-    assert len(WeakSetClassifier(C=1.0).fit(X[two], groups=groups[two], counts=[0, 8]).candidates_) == 5
+    assert len(WeakSetClassifier(C=1.0).fit(X, groups=groups, counts=counts).candidates_) == 6
+    assert len(WeakSetClassifier(C=1.0).fit(X[two], groups=groups[two], counts=[0, 8]).candidates_) == 6
 
 
 @pytest.mark.slow
@@ -476,7 +476,9 @@ def test_nystroem_and_bags_in_a_pipeline():
 
 def test_margin_rescaling_is_for_linear_models():
     X, _, groups, counts = drawn()
-    named = "'auto', 'count_likelihood', 'proportion_loss' or 'alternation' where estimator is given.*; got 'margin'"
+    named = (
+        "'auto', 'count_likelihood', 'proportion_loss', 'alternation' or 'bag_features' where estimator.*; got 'margin'"
+    )
     with pytest.raises(ValueError, match=f"method must be {named}"):
         WeakSetClassifier(LogisticRegression(), "margin").fit(X, groups=groups, counts=counts)
 

@@ -37,18 +37,20 @@ class BagPredictions(NamedTuple):
     at_least_one: Values
 
 
-def predicted(bags: Bagging, scores: Values) -> BagPredictions:
-    """The predictions for log-odds (n,), or (n, k)."""
-    order = np.argsort(bags.owners, kind="stable")
-    offsets = np.concatenate(([0], np.cumsum(bags.sizes))).astype(np.int64)
-    columns = [_of_class(np.ascontiguousarray(s), offsets) for s in scores[order].reshape(len(order), -1).T]
+def predicted(bags: Bagging, scores: Values, of_bags: Values | None = None) -> BagPredictions:
+    """The predictions for log-odds (n,), or (n, k); ``of_bags`` (bags,) are those of one or more, if a model has them.
+
+    The number of positives is then, if there are any, that of independent decisions with one or more.
+    """
+    order, offsets = bags.order, bags.offsets
+    columns = [_of_class(np.ascontiguousarray(s), offsets, of_bags) for s in scores[order].reshape(len(order), -1).T]
     mean, count, some = (np.column_stack(parts) for parts in zip(*columns, strict=True))
     if scores.ndim == 1:
         mean, count, some = mean[:, 0], count[:, 0], some[:, 0]
     return BagPredictions(bags.ids, bags.sizes, mean, count, some)
 
 
-def _of_class(scores: Values, offsets: Ints) -> tuple[Values, Ints, Values]:
+def _of_class(scores: Values, offsets: Ints, of_bags: Values | None) -> tuple[Values, Ints, Values]:
     """Mean, mode and probability of one or more, (bags,) each."""
     mean = segment_sums(expit(scores), offsets)
     some = -np.expm1(segment_sums(log_expit(-scores), offsets))
@@ -57,7 +59,20 @@ def _of_class(scores: Values, offsets: Ints) -> tuple[Values, Ints, Values]:
     below = np.minimum(np.floor(mean).astype(np.int64), sets.sizes)
     above = np.minimum(below + 1, sets.sizes)
     costs = [CountLikelihood(CountRange(count, count)).on(sets)(scores).values for count in (below, above)]
-    return mean, np.where(costs[1] < costs[0], above, below), some
+    most_probable = np.where(costs[1] < costs[0], above, below)
+    if of_bags is None:
+        return mean, most_probable, some
+    # The probabilities of numbers rise up to the mode and fall behind it.
+    count = np.maximum(most_probable, 1)
+    positive = of_bags + _log_some(scores, sets, count, count) > 0.0
+    mean = expit(of_bags) * np.maximum(np.divide(mean, some, out=np.ones_like(mean), where=some > 0.0), 1.0)
+    return mean, np.where(positive, count, 0), expit(of_bags)
+
+
+def _log_some(scores: Values, sets: Sets, low: Ints, high: Ints) -> Values:
+    """``log Pr(low to high positives | one or more)`` of independent decisions in each bag, for low >= 1."""
+    each = [CountLikelihood(CountRange(*ends)).on(sets)(scores).values for ends in ((low, high), (1, sets.sizes))]
+    return np.asarray(each[1] - each[0])
 
 
 def share_right(right: Bools, known: Bools, sample_weight: Any) -> float:
@@ -71,8 +86,8 @@ def share_right(right: Bools, known: Bools, sample_weight: Any) -> float:
     return float(np.average(right[known], weights=weight[known] / weight[known].max()))
 
 
-def mean_log_likelihood(bags: Bagging, ranges: Ranges, scores: Values) -> float:
-    """The mean over bags, and over classes, of ``log Pr(what is known)``, for log-odds (n,), or (n, k).
+def mean_log_likelihood(bags: Bagging, ranges: Ranges, scores: Values, of_bags: Values | None = None) -> float:
+    """The mean over bags, and over classes, of ``log Pr(what is known)``, as :func:`predicted` has it.
 
     It is over bags and classes of which something is known; ValueError says that there are none.
     """
@@ -81,6 +96,12 @@ def mean_log_likelihood(bags: Bagging, ranges: Ranges, scores: Values) -> float:
     for column, s in enumerate(columns, start=1 if scores.ndim == 1 else 0):
         low, high = ranges.of_class(column, k)
         if ((low == 0) & (high == bags.sizes)).all():
+            continue
+        if of_bags is not None:
+            sets = Sets(np.full(len(s), -1, dtype=np.int8), bags.offsets)
+            one = _log_some(s[bags.order], sets, np.maximum(low, 1), np.maximum(high, 1)) + log_expit(of_bags)
+            both = np.logaddexp(np.where(low == 0, log_expit(-of_bags), -np.inf), np.where(high > 0, one, -np.inf))
+            values.append(both[(low > 0) | (high < bags.sizes)].mean())
             continue
         held = Knowledge.of(bags, np.full(len(s), -1, dtype=np.int8), low, high)
         values.append(-held.likelihood(s[held.order]).values.mean())

@@ -46,6 +46,16 @@ class Bagging:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def order(self) -> Ints:
+        """(n,) the rows, bag by bag, in their own order inside of a bag."""
+        return np.argsort(self.owners, kind="stable")
+
+    @property
+    def offsets(self) -> Ints:
+        """(bags + 1,) where each bag begins in that order, and n."""
+        return np.concatenate(([0], np.cumsum(self.sizes))).astype(np.int64)
+
     def name(self, b: int) -> str:
         """The id of a bag, for a sentence."""
         return repr([self.ids[b], *_plain(self.ids[b])][-1])

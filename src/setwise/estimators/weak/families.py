@@ -1,4 +1,7 @@
-"""The models that methods for bags are fitted for: linear ones, and any classifier of scikit-learn, on soft labels."""
+"""The models that methods for bags are fitted for: linear ones, and any classifier of scikit-learn.
+
+A classifier is fitted to rows with soft labels, or to the features of whole bags.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -10,13 +13,17 @@ import numpy as np
 from scipy.special import logit
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from setwise.core.batch import Sets
 from setwise.core.checks import Ints, Values, shown
 from setwise.core.surrogate import Surrogate
 from setwise.estimators.weak import methods
-from setwise.estimators.weak.knowledge import Posterior
+from setwise.estimators.weak.bag_features import BagFeatureModel, bag_features, log_odds, refusal
+from setwise.estimators.weak.knowledge import Knowledge, Posterior
 from setwise.estimators.weak.methods import LINEAR, loss_of
 from setwise.estimators.weak.problem import (
     BagProblem,
@@ -182,6 +189,62 @@ class ClassifierFamily(Family):
         return _trained(model, taken(problem.X, places), labels, **{name: weights})
 
 
+BAG_FEATURES = "bag_features"
+"""The name of the method that judges whole bags by their features."""
+
+TREES = 300
+"""The trees of the forest that judges bags by default."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BagFeatureFamily(Family):
+    """A classifier of bags, fitted to their features and to whether they have a positive row.
+
+    Log-odds of the forest are scaled to the greatest likelihood of bags that its trees did not see; the probabilities
+    of another classifier are taken as they are.
+
+    Parameters
+    ----------
+    estimator : the classifier, which is cloned; None is a random forest of 300 trees
+    """
+
+    estimator: Any = None
+
+    methods = (BAG_FEATURES,)
+    regularized = False
+
+    def start(self, problem: BagProblem, before: Model | None, settings: FitSettings) -> Model:
+        """The fitted classifier; ValueError where features of bags do not teach what is known."""
+        why = refusal(problem)
+        if why:
+            raise ValueError(f"method must be another one here: {why}")
+        return self.fitted(problem, settings)
+
+    def fit(self, method: str, problem: BagProblem, start: Model, settings: FitSettings) -> Model:
+        """The start."""
+        return start
+
+    def fitted(self, problem: BagProblem, settings: FitSettings) -> BagFeatureModel:
+        """The classifier, or the share of the bags where all are of one kind, as those outside of a fold may be."""
+        known = problem.knowledge
+        labels, bags = (known.low > 0).astype(np.int64), len(known)
+        if labels.min() == labels.max():
+            model = DummyClassifier()
+        elif self.estimator is None:
+            model = RandomForestClassifier(TREES, oob_score=True, n_jobs=settings.n_jobs, random_state=settings.seed)
+        else:
+            model = clone(self.estimator)
+        fitted = _trained(model, bag_features(problem.X, known.sets.offsets), labels).estimator
+        found = BagFeatureModel(fitted, bags, message="a classifier was fitted to features of bags", n_iter=1)
+        if isinstance(model, RandomForestClassifier) and self.estimator is None:
+            each = Sets(labels.astype(np.int8), np.arange(bags + 1))
+            scores = log_odds(fitted.oob_decision_function_[:, 1], bags)
+            slope, shift = calibrated(Knowledge(np.arange(bags), each, labels, labels), scores)
+            found = replace(found, slope=slope, shift=shift)
+        return replace(found, objective=float(found.losses(problem).sum()))
+
+
 def _trained(estimator: Any, X: Any, labels: Ints, **weights: Values) -> ClassifierModel:
     """The model of a classifier that is fitted to hard labels with weights of rows.
 
@@ -204,6 +267,8 @@ def _weight_name(estimator: Any) -> str | None:
 
 def family_of(estimator: Any, method: str | Surrogate) -> tuple[Family, str]:
     """The family, and the name of its method or ``"auto"``: a surrogate is the only method of its own family."""
+    if method == BAG_FEATURES:
+        return BagFeatureFamily(estimator), "auto"
     if estimator is None:
         if not isinstance(method, Surrogate):
             return LinearFamily(), method
@@ -211,7 +276,7 @@ def family_of(estimator: Any, method: str | Surrogate) -> tuple[Family, str]:
         return LinearFamily(method), "auto"
     family = ClassifierFamily(estimator)
     if isinstance(method, Surrogate) or method not in ("auto", *family.methods):
-        *names, last = (repr(name) for name in ("auto", *family.methods))
+        *names, last = (repr(name) for name in ("auto", *family.methods, BAG_FEATURES))
         raise ValueError(
             f"method must be {', '.join(names)} or {last} where estimator is given, since all others are for linear "
             f"models; got {shown(method)}."

@@ -142,6 +142,10 @@ class Model(ABC):
     def scores(self, X: Any) -> Values:
         """The log-odds of each row, (n,), for X as that of its problem."""
 
+    def losses(self, problem: BagProblem) -> Values:
+        """``-log Pr(what is known)`` of each bag of a problem, (bags,)."""
+        return np.asarray(problem.knowledge.likelihood(self.scores(problem.X)).values)
+
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,8 @@ from scipy.stats import chi2, t
 from setwise.core.checks import Ints, Values
 from setwise.decisions.task import standard_error
 from setwise.estimators.base import base_threads
-from setwise.estimators.weak.families import Family
+from setwise.estimators.weak.bag_features import BagFeatureModel, refusal
+from setwise.estimators.weak.families import BAG_FEATURES, BagFeatureFamily, Family
 from setwise.estimators.weak.knowledge import Knowledge
 from setwise.estimators.weak.problem import BagProblem, ConstantModel, FitProgress, FitSettings, Model
 
@@ -29,8 +30,14 @@ ROWS, BAGS = 30_000, 50
 CONSTANT = ("constant", 0.0)
 """The name and C of the reference: without a weight of the bags all features have the weight 0."""
 
+OF_BAGS = (BAG_FEATURES, 0.0)
+"""The name and C of the classifier of bags."""
+
 DIGITS = 9
 """Log-likelihoods are compared to so many digits behind the point, for rounding decides nothing."""
+
+DROP = 1.92
+"""So much may the log-likelihood drop in an interval of 95 %."""
 
 FAR = 50.0
 """Log-odds farther away are infinite."""
@@ -47,13 +54,16 @@ class WeakCandidate:
     Attributes
     ----------
     method, C : what was fitted; ``"constant"`` is the mean share as the probability of all rows, for comparison
-    likelihood, error : the mean over held-out bags of ``log Pr(what is known of the bag)``, and its standard error
+    likelihood, error : the mean over held-out bags of ``log Pr(what is known of the bag)``, and its standard error;
+        -inf and 0 if the method was refused
+    refusal : why the method does not fit what is known, in a sentence; empty if it does
     """
 
     method: str
     C: float
     likelihood: float
     error: float
+    refusal: str = ""
 
 
 @final
@@ -83,16 +93,22 @@ class RaceOutcome:
     ----------
     candidates : all of them, the best first; the constant is among them
     best : the choice
+    takes_bag_features : whether features of bags are better than the choice by more than a standard error, and by more
+        than 1.92 over all bags
     doubt : the best of the others
-    signal : how much better the choice is than the constant, in mean log-likelihood of a bag, and its standard error
+    signal : how much better what judges bags is than the constant, in mean log-likelihood of a bag, and its standard
+        error
     chance : the p-value of that, by a t test over bags against "no better"
+    of_bags : the same as ``signal``, for features of bags beside the choice; None if they were not compared
     """
 
     candidates: tuple[WeakCandidate, ...]
     best: WeakCandidate
+    takes_bag_features: bool
     doubt: ChoiceMargin
     signal: tuple[float, float]
     chance: float
+    of_bags: tuple[float, float] | None = None
 
 
 def likeliest_constant(knowledge: Knowledge) -> ConstantModel:
@@ -138,7 +154,8 @@ def _ranked(values: dict[tuple[str, float], Values], trusted: str) -> RaceOutcom
     """The outcome, from the log-likelihoods of each bag under each candidate."""
     order = sorted(values, key=lambda key: (-values[key].mean(), key[0] == "constant", key[1]))
     found = tuple(WeakCandidate(*key, *_mean_and_error(values[key])) for key in order)
-    real = [key for key in order if key != CONSTANT]
+    # Features of bags do not judge rows, so they are compared with what does.
+    real = [key for key in order if key not in (CONSTANT, OF_BAGS)]
     # The best candidate of the trusted method stays, unless that of another is better by more than a standard error.
     usual = next(key for key in real if key[0] == trusted)
     gain, error = _mean_and_error(values[real[0]] - values[usual])
@@ -146,9 +163,13 @@ def _ranked(values: dict[tuple[str, float], Values], trusted: str) -> RaceOutcom
     others = [key for key in real if key[0] != best[0]] or [key for key in real if key != best] or [CONSTANT]
     doubt = ChoiceMargin(*others[0], *_mean_and_error(values[best] - values[others[0]]))
     chosen = found[order.index(best)]
-    gain, error = _mean_and_error(values[best] - values[CONSTANT])
+    of_bags = _mean_and_error(values[OF_BAGS] - values[best]) if OF_BAGS in values else None
+    # They may be misled by what a row model cannot see, so that a trifle is not enough for them.
+    better = of_bags is not None and of_bags[0] > max(of_bags[1], DROP / len(values[best]))
+    judge = OF_BAGS if better else best
+    gain, error = _mean_and_error(values[judge] - values[CONSTANT])
     chance = float(t.sf(gain / max(error, np.finfo(np.float64).tiny), len(values[best]) - 1))
-    return RaceOutcome(found, chosen, doubt, (gain, error), chance)
+    return RaceOutcome(found, chosen, better, doubt, (gain, error), chance, of_bags)
 
 
 def _mean_and_error(values: Values) -> tuple[float, float]:
@@ -160,9 +181,6 @@ CHANCE = 0.01
 """What a test finds is chance where its p-value is above this."""
 
 REMEDY = "Know the labels y of some rows, or form bags whose shares differ."
-
-DROP = 1.92
-"""So much may the log-likelihood drop in an interval of 95 %."""
 
 
 @final
@@ -266,6 +284,7 @@ class SelectedModel:
     advice : a sentence on what bags without signal cannot teach, or None
     interval : how far the intercept is decided, or None after Ctrl-C
     interrupted : whether Ctrl-C has ended the fit
+    of_bags : the model of whole bags, or None where the model of rows judges them
     """
 
     model: Model
@@ -276,6 +295,7 @@ class SelectedModel:
     advice: str | None = None
     interval: Interval | None = None
     interrupted: bool = True
+    of_bags: BagFeatureModel | None = None
 
 
 @final
@@ -285,12 +305,13 @@ class SelectionPlan:
 
     Attributes
     ----------
-    family : linear models, or a classifier
+    family : linear models, or a classifier of rows or of bags
     methods : the names of the methods that are tried
     Cs : the values of C that are tried
     settings : how each is fitted, C aside
     cv : the number of folds of a race
     seed : the seed of the folds
+    bags : what is compared for whole bags too, or None
     """
 
     family: Family
@@ -299,13 +320,23 @@ class SelectionPlan:
     settings: FitSettings
     cv: int
     seed: int
+    bags: BagFeatureFamily | None = None
 
     @classmethod
-    def of(cls, family: Family, method: str, C: float | str, settings: FitSettings, cv: int, seed: int) -> Self:
+    def of(
+        cls,
+        family: Family,
+        method: str,
+        C: float | str,
+        settings: FitSettings,
+        cv: int,
+        seed: int,
+        bags: BagFeatureFamily | None = None,
+    ) -> Self:
         """The plan for a method and a C, each of which may be ``"auto"``."""
         methods = family.methods if method == "auto" else (method,)
         Cs = CS if C == "auto" and family.regularized else (USUAL if isinstance(C, str) else C,)
-        return cls(family, methods, Cs, settings, cv, seed)
+        return cls(family, methods, Cs, settings, cv, seed, bags)
 
     @property
     def open(self) -> bool:
@@ -319,16 +350,24 @@ class SelectionPlan:
         """
         rng = np.random.default_rng(self.seed)
         parts = _some_bags(problem, rng)
-        values = {key: np.full(len(parts), np.nan) for key in (CONSTANT, *product(self.methods, self.Cs))}
+        why = "" if self.bags is None else refusal(problem)
+        bags = None if why else self.bags
+        keys = (CONSTANT, *product(self.methods, self.Cs), *([] if bags is None else [OF_BAGS]))
+        values = {key: np.full(len(parts), np.nan) for key in keys}
         for held_out, train in _folds(parts, self.cv, rng):
             judged = problem.take(parts[held_out])
-            for key, model in self._models(problem.take(train)):
-                values[key][held_out] = -judged.knowledge.likelihood(model.scores(judged.X)).values
-        return _ranked({key: np.round(each, DIGITS) for key, each in values.items()}, self.methods[0])
+            for key, model in self._models(problem.take(train), bags):
+                values[key][held_out] = -model.losses(judged)
+        found = _ranked({key: np.round(each, DIGITS) for key, each in values.items()}, self.methods[0])
+        refused = (WeakCandidate(*OF_BAGS, -np.inf, 0.0, why),) if why else ()
+        return replace(found, candidates=(*found.candidates, *refused))
 
-    def _models(self, problem: BagProblem) -> Iterator[tuple[tuple[str, float], Model]]:
+    def _models(self, problem: BagProblem, bags: BagFeatureFamily | None) -> Iterator[tuple[tuple[str, float], Model]]:
         """All candidates, fitted to a problem."""
         yield CONSTANT, likeliest_constant(problem.knowledge)
+        if bags is not None:
+            self.settings.watch.note(f"compared: {BAG_FEATURES}")
+            yield OF_BAGS, bags.fitted(problem, self.settings)
         start = None
         for C in self.Cs:
             quiet = replace(self.settings, C=C, tol=max(self.settings.tol, ROUGH), watch=FitProgress())
@@ -373,13 +412,18 @@ class SelectionPlan:
             return replace(chosen, model=_stopped(start, INTERRUPTED), method="soft_labels")
         if model.status == "interrupted":
             return replace(chosen, model=model)
+        advice = words_on_signal(problem.knowledge, chosen.race)
+        if isinstance(model, BagFeatureModel):
+            return replace(chosen, model=model, advice=advice, interrupted=False, of_bags=model)
+        of_bags = None
         try:
             interval = interval_of(problem.knowledge, model.scores(problem.X))
+            if self.bags is not None and chosen.race is not None and chosen.race.takes_bag_features:
+                of_bags = self.bags.fitted(problem, self.settings)
         except KeyboardInterrupt:
-            words = "interrupted after the fit of the weights, while the interval of the intercept was looked for"
+            words = "interrupted after the fit of the weights, before the interval of the intercept or a model of bags"
             return replace(chosen, model=_stopped(model, words))
-        advice = words_on_signal(problem.knowledge, chosen.race)
-        return replace(chosen, model=model, interval=interval, advice=advice, interrupted=False)
+        return replace(chosen, model=model, interval=interval, advice=advice, interrupted=False, of_bags=of_bags)
 
     def _words(self, method: str, C: float, outcome: RaceOutcome | None) -> str:
         """The choice and its doubt."""
@@ -390,14 +434,20 @@ class SelectionPlan:
             return f"{what}, without a comparison, which needs two bags or more"
         doubt = outcome.doubt
         if doubt.difference < 0.0:
-            return (
+            words = (
                 f"{what}: {self._named(doubt.method, doubt.C)} makes held-out bags more likely, but only by "
                 f"{-doubt.difference:.3g} ± {doubt.error:.2g} (log-likelihood of a bag, ± its standard error)"
             )
-        return (
-            f"{what}: held-out bags are more likely by {doubt.difference:.3g} ± {doubt.error:.2g} (log-likelihood of a "
-            f"bag, ± its standard error) than under {self._named(doubt.method, doubt.C)}"
-        )
+        else:
+            words = (
+                f"{what}: held-out bags are more likely by {doubt.difference:.3g} ± {doubt.error:.2g} (log-likelihood "
+                f"of a bag, ± its standard error) than under {self._named(doubt.method, doubt.C)}"
+            )
+        if outcome.of_bags is None:
+            return words
+        gain, error = outcome.of_bags
+        judge = f"{BAG_FEATURES} judges" if outcome.takes_bag_features else f"{method} also judges"
+        return f"{words}; {judge} whole bags, which are more likely by {gain:.3g} ± {error:.2g} under {BAG_FEATURES}"
 
     def _named(self, method: str, C: float) -> str:
         return f"{method} with C = {C:g}" if self.family.regularized and method != "constant" else method

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.special import expit, logit
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -38,7 +39,7 @@ from setwise.estimators.weak.bag_scores import (
     threshold_for,
 )
 from setwise.estimators.weak.bags import Bagging, Ranges
-from setwise.estimators.weak.families import ClassifierModel, family_of
+from setwise.estimators.weak.families import BAG_FEATURES, BagFeatureFamily, ClassifierModel, family_of
 from setwise.estimators.weak.knowledge import Knowledge, PartLabels, refuse_one_class
 from setwise.estimators.weak.methods import LINEAR, check
 from setwise.estimators.weak.problem import BagProblem, FeatureScaling, FitProgress, FitSettings, LinearModel, taken
@@ -55,6 +56,9 @@ def keep(model: Any, trained: Sequence[SelectedModel], classes: NDArray[Any], sc
     """Store the models of all classes in the attributes of ``model``, and warn of what went wrong."""
     models = [one.model for one in trained]
     model.classes_, model._models, model.estimators_ = classes, [], []
+    # Two classes have one model of bags.
+    model._bag_model, model._bag_scaling = trained[0].of_bags, scaling
+    model.bag_estimator_ = None if model._bag_model is None else model._bag_model.estimator
     if scaling is not None:
         pairs = [scaling.given(one.w) for one in models if isinstance(one, LinearModel)]
         model.coef_, model.intercept_ = (np.array(parts) for parts in zip(*pairs, strict=True))
@@ -66,6 +70,7 @@ def keep(model: Any, trained: Sequence[SelectedModel], classes: NDArray[Any], sc
     races = [one.race for one in trained]
     of_classes: dict[str, list[Any]] = {
         "method_": [one.method for one in trained],
+        "bag_method_": [one.method if one.of_bags is None else BAG_FEATURES for one in trained],
         "C_": [one.C for one in trained],
         "candidates_": [() if race is None else race.candidates for race in races],
         "doubt_": [None if race is None else race.doubt for race in races],
@@ -117,10 +122,16 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
       bound to the labels 1, 0 and -1 as it is, its values of bags in the sorted order of the ids of all bags. What
       ``fit`` is told is then for the start, the log-odds and the choice of C. Where a loss ranks, the boundary is that
       of greatest likelihood.
+    - ``"bag_features"``, where it is known of each bag whether it has a positive row, and nothing else: a classifier of
+      bags is fitted to the mean, the least, the quartiles and the greatest of each feature. It is ``estimator``, or a
+      random forest of 300 trees. A row is judged as a bag of one row. X is dense and finite.
     - ``"auto"``: the count likelihood, or another one under which bags that were held out are more likely by more than
-      a standard error. No label of a row needs to be known.
+      a standard error. No label of a row needs to be known. Features of bags are compared too. Where they make held-out
+      bags more likely than that choice by more than a standard error, and by 1.92 in all, they judge whole bags, in
+      :meth:`predict_bags` and in the likelihood of :meth:`score`, and the choice judges rows.
 
-    None of these is convex; all begin at logistic regression in which each row has the share of its bag as its label.
+    None of the methods for rows is convex; all begin at logistic regression in which each row has the share of its bag
+    as its label.
 
     With ``estimator=None`` the log-odds are linear, and ``0.5 |w|^2 + C sum over bags`` is minimized for features that
     are scaled to a variance of 1; the intercept is hardly regularized. Any other classifier is fitted to soft labels
@@ -135,8 +146,8 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
     Parameters
     ----------
     estimator : None, or a classifier with ``predict_proba``, to which X goes untouched
-    method : ``"auto"``, ``"count_likelihood"``, ``"proportion_loss"``, ``"alternation"``, ``"margin"``, ``"ramp"``, or
-        an object of :mod:`setwise.surrogates`
+    method : ``"auto"``, ``"count_likelihood"``, ``"proportion_loss"``, ``"alternation"``, ``"margin"``, ``"ramp"``,
+        ``"bag_features"``, or an object of :mod:`setwise.surrogates`
     C : the weight of the sum over bags, for linear models; that of ``LogisticRegression`` where all labels are known.
         ``"auto"`` tries .01, .1, 1 and 10 on held-out bags. It is 1 where there is one bag
     loss : what ``predict`` decides for. None takes the more probable label of each row. A loss of labels, or its name,
@@ -160,17 +171,21 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
     ----------
     classes_ : the labels; the second one of two is positive
     coef_, intercept_ : (1, d) and (1,), or (k, d) and (k,) for k classes; for linear models
+    bag_estimator_ : the classifier of features of bags, or None where it judges no bags
     estimators_ : a list with the fitted classifier, or one for each of k classes against the rest; else empty
     threshold_ : the log-odds above which a row is predicted positive, 0 unless ``loss`` is given
     method_, C_ : what was chosen, a surrogate as its text; lists for k > 2 classes, and so are all of the following
+    bag_method_ : what judges whole bags: ``"bag_features"``, or the same as ``method_``
     candidates_ : a tuple of ``WeakCandidate``, the best first, with the mean log-likelihood of held-out bags and its
-        standard error; empty without a comparison. ``"constant"`` is the mean share as the probability of all rows
+        standard error; empty without a comparison. ``"constant"`` is the mean share as the probability of all rows.
+        One that does not fit what is known has the likelihood -inf, and its ``refusal`` says why
     doubt_ : the runner-up of another method, by how much the choice is better, and the standard error; None without
         a comparison
     choice_ : the choice and its doubt in a sentence
     interval_ : an object with the numbers ``low``, ``high`` and ``undecided``: constants from low to high may be added
         to all log-odds with a drop of the log-likelihood of at most 1.92, an interval of 95 %; and undecided is the
-        share of the training rows of which something is known whose label depends on it. None after Ctrl-C
+        share of the training rows of which something is known whose label depends on it. None after Ctrl-C,
+        and for ``"bag_features"``
     objective_ : what was minimized, at the model; the negative log-likelihood of all bags for other classifiers
     n_iter_, status_, stop_reason_ : the number of steps, and why they ended, in a word and in a sentence
     n_features_in_, feature_names_in_ : the number of features, and their names if X has any
@@ -196,7 +211,7 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
-        "method": [Names({"auto", *LINEAR}), Surrogate],
+        "method": [Names({"auto", BAG_FEATURES, *LINEAR}), Surrogate],
         "C": [Interval(Real, 0, None, closed="neither"), Names({"auto"})],
         "loss": [str, Loss, callable, None],
         "classes": ["array-like", None],
@@ -292,10 +307,11 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
         NotFittedError : before ``fit``
         """
         check_is_fitted(self)
-        if self.estimator is None:
-            scores = linear_scores(as_matrix(self, X, reset=False), self.coef_, self.intercept_)
+        rows = self._read(X)
+        if self._models:
+            scores = np.column_stack([model.scores(rows) for model in self._models])
         else:
-            scores = np.column_stack([model.scores(X) for model in self._models])
+            scores = linear_scores(rows, self.coef_, self.intercept_)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -343,7 +359,9 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
     def predict_bags(self, X: Any, groups: Any = None) -> BagPredictions:
         """The ids of the bags, their sizes, mean and most probable numbers of positives, and Pr(one or more).
 
-        With independent decisions the last is ``1 - prod (1 - p_i)``, so a bag is positive if one of its rows is.
+        With independent decisions the last is ``1 - prod (1 - p_i)``, so a bag is positive if one of its rows is. Where
+        ``bag_method_`` is ``"bag_features"`` it is the probability of that model, and the numbers are those of
+        independent decisions that have one positive or more, mixed with 0 by it.
 
         Parameters
         ----------
@@ -363,7 +381,8 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
         NotFittedError : before ``fit``
         """
         scores = self._log_odds(X)
-        return predicted(Bagging.of(groups, len(scores)), scores)
+        bags = Bagging.of(groups, len(scores))
+        return predicted(bags, scores, self._of_bags(X, bags))
 
     def score(
         self,
@@ -419,12 +438,11 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
                 "sample_weight must be None where score is given no known label in y: it weights rows with known "
                 "labels, but the log-likelihood is that of whole bags."
             )
-        return mean_log_likelihood(bags, ranges, scores)
+        return mean_log_likelihood(bags, ranges, scores, self._of_bags(X, bags))
 
     def _fit(self, X: Any, y: Any, groups: Any, values: tuple[Any, Any, Any, Any]) -> bool:
         """Train and store everything; returns whether Ctrl-C ended it."""
-        linear = self.estimator is None
-        rows = as_matrix(self, X) if linear else indexable(X)[0]
+        rows = as_matrix(self, X) if self._reads_matrix else indexable(X)[0]
         n = _num_samples(rows)
         bags = Bagging.of(groups, n)
         given = PartLabels.of(y, n, self.classes)
@@ -438,8 +456,12 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
         if loss is not None:
             # It refuses losses without a threshold of n rows that can be found, before anything is trained.
             rule_of_cuts(loss, n)
-        scaling = FeatureScaling.of(rows) if linear else None
-        plan, trained = self._plan(), []
+        if self.method == BAG_FEATURES and len(classes) > 2:
+            raise ValueError(
+                f"method must be another one than 'bag_features', which is for two classes; got {len(classes)} classes."
+            )
+        scaling = FeatureScaling.of(rows) if self.estimator is None and self.method != BAG_FEATURES else None
+        plan, trained = self._plan(len(classes)), []
         for k in range(1, 2) if len(classes) == 2 else range(len(classes)):
             labels = np.where(codes < 0, -1, codes == k).astype(np.int8)
             what = "any bag" if len(classes) == 2 else f"class {classes.tolist()[k]!r} in any bag"
@@ -465,7 +487,7 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
             return True
         return interrupted
 
-    def _plan(self) -> SelectionPlan:
+    def _plan(self, classes: int) -> SelectionPlan:
         """What is fitted, by the parameters."""
         family, method = family_of(self.estimator, self.method)
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -473,7 +495,26 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
         C, tol = self.C if isinstance(self.C, str) else as_factor(self.C, "C"), as_number(self.tol, "tol", low=0.0)
         steps = family.steps if self.max_iter is None else int(self.max_iter)
         settings = FitSettings(USUAL, tol, steps, threads(self.n_jobs), watch, seed)
-        return SelectionPlan.of(family, method, C, settings, int(self.cv), seed)
+        bags = BagFeatureFamily(self.estimator) if self.method == "auto" and classes == 2 else None
+        return SelectionPlan.of(family, method, C, settings, int(self.cv), seed, bags)
+
+    @property
+    def _reads_matrix(self) -> bool:
+        """Whether X is a matrix of numbers, and not whatever the estimator takes."""
+        return self.estimator is None or self.method == BAG_FEATURES
+
+    def _read(self, X: Any) -> Any:
+        """New rows, checked where the estimator does not see them as they are."""
+        return as_matrix(self, X, reset=False) if self._reads_matrix else X
+
+    def _of_bags(self, X: Any, bags: Bagging) -> Values | None:
+        """The log-odds that each bag has a positive row, (bags,), if features of bags judge it."""
+        if self._bag_model is None:
+            return None
+        rows = taken(self._read(X), bags.order)
+        rows = rows.toarray() if issparse(rows) else rows
+        scaled = rows if self._bag_scaling is None else self._bag_scaling.inside(rows)
+        return np.asarray(self._bag_model.of_bags(scaled, bags.offsets))
 
     def _log_odds(self, X: Any) -> Values:
         """The log-odds of the probabilities, (n,), or (n, k)."""
@@ -482,6 +523,7 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.estimator is None or get_tags(self.estimator).input_tags.sparse
+        reads = self.estimator is None or get_tags(self.estimator).input_tags.sparse
+        tags.input_tags.sparse = reads and self.method != BAG_FEATURES
         tags.target_tags.required = False
         return tags

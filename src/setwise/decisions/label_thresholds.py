@@ -32,6 +32,7 @@ from setwise.core.loss import Loss
 from setwise.core.pages import RARE_LABELS, THRESHOLDS_REFUSE
 from setwise.decisions.label_columns import AMOUNTS, LabelColumns, of_counts
 from setwise.decisions.thresholds import SortedDecisions, bound, counted, sweep_all, sweep_each
+from setwise.kernels.jit import outside
 from setwise.kernels.segments import running_sums
 from setwise.kernels.thresholds import EQUAL
 from setwise.losses import as_loss
@@ -489,7 +490,7 @@ def label_thresholds(
     else:
         known = ScoredLabelMatrix.of(Y.toarray() if issparse(Y) else Y, scores, sample_weight)
     if average == "macro":
-        _warn_of_few(known if isinstance(known, LabelColumns) else known.columns)
+        warn_of_few((known if isinstance(known, LabelColumns) else known.columns).n_positives)
     return thresholds_of(known, loss, average, shrinkage, seed)
 
 
@@ -543,12 +544,14 @@ def _sparse_columns(Y: Any, scores: Any, loss: Loss, average: str, sample_weight
     return LabelColumns.of_sparse(Y, scores, sample_weight)
 
 
-def _warn_of_few(columns: LabelColumns) -> None:
-    """Warn of labels with few positives."""
-    few = int((columns.n_positives < FEW).sum())
+def warn_of_few(positives: Ints) -> None:
+    """Warn of labels with few positives, of numbers (p,) of them."""
+    few = int((positives < FEW).sum())
     if few:
-        words = f"{few} of {len(columns.n_positives)} labels have fewer than {FEW} positives, so that their thresholds "
-        warnings.warn(words + "are mostly luck." + RARE_LABELS.see, UserWarning, stacklevel=3)
+        words = (
+            f"{few} of {len(positives)} labels have fewer than {FEW} positives, so that their thresholds are mostly "
+        )
+        warnings.warn(words + "luck." + RARE_LABELS.see, UserWarning, stacklevel=outside())
 
 
 def _of_columns(columns: ScoredLabelMatrix, loss: Loss) -> tuple[Values, float, bool]:

@@ -31,7 +31,7 @@ def main(sizes: list[int]) -> None:
             "one set, F1": lambda y=y, s=scores: best_threshold(y, s, "f1"),
             "one set, MCC": lambda y=y, s=scores: best_threshold(y, s, "mcc"),
             "sets of ten, F1": lambda y=sets, s=scores: best_threshold(y, s, "f1"),
-            "columns, macro F1": lambda y=Y, s=S: label_thresholds(y, s, "f1", "macro"),
+            "columns, macro F1": lambda y=Y, s=S: label_thresholds(y, s, "f1", "macro", shrinkage=0.0),
             "columns, micro F1": lambda y=Y, s=S: label_thresholds(y, s, "f1", "micro"),
             "columns, F1 of rows": lambda y=Y, s=S: label_thresholds(y, s, "f1", "samples"),
             "resample": lambda y=y, s=scores: bootstrap_threshold(y, s, "f1", RESAMPLES, random_state=0),

@@ -114,7 +114,7 @@ def _references(
     """
     scores = [model.response().scores for model in models]
     one = [best_threshold(Sets.rows(part.Y), s.ravel(), loss) for s in scores]
-    each = [label_thresholds(part.Y, s, loss, average="macro").thresholds for s in scores]
+    each = [label_thresholds(part.Y, s, loss, average="macro", shrinkage=0.0).thresholds for s in scores]
     by_one = int(np.argmin(np.round([t.loss for t in one], 12)))
     by_each = int(np.argmin(np.round([_mean(loss, part.Y, s >= t) for s, t in zip(scores, each, strict=True)], 12)))
     with_one = models[by_one].fresh(held.X).response().scores >= one[by_one].threshold

@@ -322,6 +322,18 @@ def test_averages_of_a_label_matrix(average, many):
     assert list(clone(model).fit(X, named).classes_) == list("abcd")
 
 
+def test_labels_with_few_positives_are_warned_of_where_each_has_its_threshold():
+    rng = np.random.default_rng(0)
+    Y = np.column_stack([rng.random((600, 2)) < [0.6, 0.04], np.arange(600) % 100 == 0])
+    X = Y + 0.6 * rng.standard_normal(Y.shape)
+    model = MeasureClassifier(average="macro", strategies=["label_thresholds"], random_state=0)
+    with pytest.warns(UserWarning, match="1 of 3 labels have fewer than 10 positives") as told:
+        model.fit(X, Y)
+    assert model.best_strategy_ == "label_thresholds"
+    assert told[0].filename == __file__
+    model.set_params(average="micro").fit(X, Y)
+
+
 def test_constant_labels_of_a_matrix(many):
     X, Y = many
     Y = np.column_stack([Y, np.zeros(len(Y), int), np.ones(len(Y), int)])

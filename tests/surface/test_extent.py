@@ -102,7 +102,15 @@ ABSTRACT = {
     "Space",
     "Surrogate",
 }
-RESULTS = {"BootstrapThreshold", "Decision", "LabelThresholds", "OperatingPoint", "Threshold", "UnmetFloor"}
+RESULTS = {
+    "BootstrapThreshold",
+    "Decision",
+    "LabelThresholds",
+    "OperatingPoint",
+    "Threshold",
+    "TopLabels",
+    "UnmetFloor",
+}
 RESULTS |= {"DecisionInPieces"}
 RESULTS |= {
     "Answer",

@@ -10,7 +10,16 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import RepeatedKFold
 
 from setwise import MeasureClassifier
-from setwise.estimators.selection import GFM, STRATEGIES, BayesDecision, ClassWeight, RampStack, Stack, as_strategies
+from setwise.estimators.selection import (
+    GFM,
+    STRATEGIES,
+    BayesDecision,
+    ClassWeight,
+    RampStack,
+    Stack,
+    ThresholdPerLabel,
+    as_strategies,
+)
 from setwise.losses import Jaccard, RocArea
 from setwise.plotting import CandidatesDisplay
 from surface.refusals import (
@@ -105,6 +114,7 @@ def of_strategies():
     for kind in (GFM, RampStack, Stack):
         yield Parameter(f"{kind.__name__}(C)", kind, positive)
     yield Parameter("BayesDecision(calibration)", BayesDecision, without(NAMES, "None"))
+    yield Parameter("ThresholdPerLabel(shrinkage)", ThresholdPerLabel, NUMBERS | {"below": -0.1, "another": "all"})
     weights = without(numbers(3), "None", "short", "long", "huge", "all huge", "set", "generator")
     yield Parameter("ClassWeight(weights)", ClassWeight, weights | {"zero": (0.0,)})
 
@@ -161,7 +171,7 @@ def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
 
 
 def test_every_strategy_is_tried():
-    without_parameters = {"as_it_is", "threshold", "label_thresholds"}
+    without_parameters = {"as_it_is", "threshold"}
     assert set(STRATEGIES) - without_parameters == {
-        kind.name for kind in (ClassWeight, BayesDecision, GFM, RampStack, Stack)
+        kind.name for kind in (ClassWeight, BayesDecision, GFM, RampStack, Stack, ThresholdPerLabel)
     }

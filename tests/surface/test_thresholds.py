@@ -18,6 +18,7 @@ from setwise.decisions import (
     recall_at_false_positive_rate,
     recall_at_precision,
     threshold_curve,
+    top_k_labels,
 )
 from setwise.losses import LOSSES
 from setwise.plotting import ThresholdDisplay
@@ -100,8 +101,21 @@ def of_matrices():
     )
     weigh, wrong = partial(label_thresholds, MATRIX, scores, "f1"), without(numbers(2), "None")
     yield Parameter("label_thresholds(sample_weight)", lambda v: weigh(sample_weight=v), wrong)
+    ask = partial(label_thresholds, MATRIX, scores, "f1")
+    amounts = without(NUMBERS, "half") | {"below": -0.1, "another": "all"}
+    yield Parameter("label_thresholds(shrinkage)", lambda v: ask(shrinkage=v), amounts)
+    yield Parameter("label_thresholds(random_state)", lambda v: ask(random_state=v), SEEDS)
     averages = OBJECTS | {"another": "weighted", "empty": "", "capital": "Macro"}
     yield Parameter("label_thresholds(average)", partial(label_thresholds, MATRIX, scores, "f1"), averages)
+
+
+def of_top_labels():
+    wrong = matrices(numbers(P, negative=False)) | {"above": [[0.5, 1.5]], "flat": [0.5, 0.5]}
+    wrong = without(wrong, "None", "two short", "two long")
+    yield Parameter("top_k_labels(probabilities)", lambda v: top_k_labels(v, 1), wrong)
+    yield Parameter("top_k_labels(k)", lambda v: top_k_labels([[0.5, 0.5]], v), COUNTS | {"zero": 0, "many": 3})
+    measures = OBJECTS | {"another": "f1", "empty": "", "capital": "Precision"}
+    yield Parameter("top_k_labels(measure)", lambda v: top_k_labels([[0.5, 0.5]], 1, v), measures)
 
 
 class Classifier:
@@ -139,7 +153,7 @@ def of_pictures():
     yield Parameter("ThresholdDisplay(y, pos_label)", lambda v: guess(v, S, pos_label=1), wrong)
 
 
-PARAMETERS = [*calls(), *of_intervals(), *of_matrices(), *of_pictures()]
+PARAMETERS = [*calls(), *of_intervals(), *of_matrices(), *of_top_labels(), *of_pictures()]
 
 
 @pytest.mark.parametrize("parameter", PARAMETERS, ids=lambda parameter: parameter.where)

@@ -119,6 +119,7 @@ OWN_MODEL = Page("A model of your own", "guide/saved_models#a-model-of-your-own"
 PLACES_REFUSE = Page("Limits of rows in several places", "guide/cluster#limits-of-rows-in-several-places")
 PROMISES = Page("Promises", "guide/own_loss#promises")
 QUANTIFICATION = Page("Quantification", "guide/quantification")
+RARE_LABELS = Page("Rare labels", "guide/rare_labels")
 QUOTIENTS = Page(
     "Quotients and other functions of the counts", "guide/losses#quotients-and-other-functions-of-the-counts"
 )

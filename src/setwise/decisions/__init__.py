@@ -16,6 +16,7 @@ from setwise.decisions.operating_point import (
 from setwise.decisions.resampling import BootstrapThreshold, bagged_threshold, bootstrap_threshold
 from setwise.decisions.samples import least_expected_loss_of_samples
 from setwise.decisions.thresholds import Threshold, best_threshold, threshold_curve
+from setwise.decisions.top_k import TopLabels, top_k_labels
 
 __all__ = [
     "BootstrapThreshold",
@@ -25,6 +26,7 @@ __all__ = [
     "LabelThresholds",
     "OperatingPoint",
     "Threshold",
+    "TopLabels",
     "UnmetFloor",
     "bagged_threshold",
     "best_threshold",
@@ -41,4 +43,5 @@ __all__ = [
     "recall_at_false_positive_rate",
     "recall_at_precision",
     "threshold_curve",
+    "top_k_labels",
 ]

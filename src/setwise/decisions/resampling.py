@@ -136,7 +136,7 @@ def _of_sets(bound_loss: BoundLoss, order: SortedDecisions, n: int, rng: np.rand
         yield Resample(Sweep(order, along, np.array([weights @ start])), weights[owners] > 0)
 
 
-def counts_of(loss: Loss, P: Ints, N: Ints) -> Counts:
+def counts_of(loss: Loss, P: Ints | Values, N: Ints | Values) -> Counts:
     """The loss as a function of counts of sets with P positives and N negatives, (n,) each, without their decisions."""
     try:
         counts = loss.bind(Sets.pieces(P, N)).counts

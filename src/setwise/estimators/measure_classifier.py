@@ -23,6 +23,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import FLOORS, MEASURE_COST, ROW_COSTS
 from setwise.decisions import threshold_curve
+from setwise.decisions.label_thresholds import warn_of_few
 from setwise.decisions.task import Task
 from setwise.estimators.base import (
     Names,
@@ -43,7 +44,7 @@ from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.decision import BayesDecision, RowCostRule
 from setwise.estimators.selection.out_of_fold import NewRowsEvidence, OutOfFoldBase, open_for_choice
 from setwise.estimators.selection.problem import SelectionProblem, problem_of
-from setwise.estimators.selection.strategies import ThresholdRule
+from setwise.estimators.selection.strategies import ThresholdPerLabel, ThresholdRule
 from setwise.estimators.sets import as_ids, as_known
 from setwise.estimators.splits import Folds, check_outer
 from setwise.losses import as_loss
@@ -424,6 +425,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
                     RuntimeWarning,
                     stacklevel=3,
                 )
+            if problem.task.layout == "macro" and self.best_strategy_ == ThresholdPerLabel.name:
+                warn_of_few(problem.task.truth.sum(axis=0))
             if self.outer_cv is not None and not choice.interrupted:
                 found = repeated_choice(
                     problem,

@@ -25,7 +25,8 @@ from setwise.core.pages import EXACT_THRESHOLD, FUNCTION_OF_LABELS
 from setwise.core.risk import Features
 from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
-from setwise.decisions import best_threshold, label_thresholds
+from setwise.decisions import best_threshold
+from setwise.decisions.label_thresholds import ScoredLabelMatrix, thresholds_of
 from setwise.estimators.base import NO_COSTS, as_matrix, largest_number, threads, way_from_constant, with_costs
 from setwise.estimators.checkpoints import described
 from setwise.estimators.linear_training import (
@@ -228,7 +229,8 @@ def thresholds(loss: Loss, grouping: Grouping, scores: NDArray[np.float64]) -> V
         found = np.array([best_threshold(grouping.batch, grouping.flat(scores), loss).threshold])
     else:
         labels = grouping.batch.truth.reshape(scores.T.shape).T if grouping.layout == "macro" else grouping.batch.truth
-        found = label_thresholds(labels.reshape(scores.shape), scores, loss, grouping.layout).thresholds
+        known = ScoredLabelMatrix.of(labels.reshape(scores.shape), scores)
+        found = thresholds_of(known, loss, grouping.layout, 0.0).thresholds
     low, high = (np.atleast_1d(end) for end in (scores.min(axis=0), scores.max(axis=0)))
     finite = near_scores(found, low, high)
     return finite if grouping.is_matrix else float(finite[0])

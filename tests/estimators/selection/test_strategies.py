@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from rounds import rounds
 from setwise import MeasureClassifier
 from setwise.core.exceptions import Refusal
-from setwise.decisions import bagged_threshold, best_threshold, gfm
+from setwise.decisions import bagged_threshold, best_threshold, gfm, label_thresholds
 from setwise.decisions.task import Task
 from setwise.estimators.selection import (
     GFM,
@@ -170,13 +170,18 @@ def test_of_many_rows_fewer_resamples_are_drawn(monkeypatch):
         assert found == bagged_threshold(truth, scores, FBeta(), drawn).threshold
 
 
+@pytest.mark.filterwarnings("ignore:.*fewer than 10 positives")
 def test_label_thresholds_of_columns_are_theirs():
     rng = np.random.default_rng(5)
     Q, Y = rng.random((50, 3)), rng.random((50, 3)) < 0.4
-    rule = ThresholdPerLabel().tune(FixedEvidence(Q), Task(Y, FBeta(), None, "macro"))
+    task = Task(Y, FBeta(), None, "macro")
+    rule = ThresholdPerLabel(0.0).tune(FixedEvidence(Q), task)
     for j in range(3):
         assert rule.threshold[j] == best_threshold(Y[:, j], Q[:, j], FBeta()).threshold
     np.testing.assert_array_equal(rule.labels(FixedEvidence(Q)), rule.threshold <= Q)
+    shrunk = ThresholdPerLabel().tune(FixedEvidence(Q), task).threshold
+    np.testing.assert_array_equal(shrunk, label_thresholds(Y, Q, FBeta()).thresholds)
+    assert (shrunk != rule.threshold).any()
 
 
 def test_class_weights_run_from_equal_to_balanced():

@@ -6,14 +6,15 @@ of scores.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, final
 
 from setwise.core import pages
 from setwise.core.checks import Bools, Floats, Ints, Values, as_count, as_reals, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import Page
-from setwise.decisions import bagged_threshold, best_threshold, label_thresholds
+from setwise.decisions import bagged_threshold, best_threshold
+from setwise.decisions.label_thresholds import ScoredLabelMatrix, as_amounts, thresholds_of
 from setwise.decisions.task import Task
 from setwise.estimators.selection.base_models import Response
 from setwise.losses.row_costs import RowCosts
@@ -303,10 +304,20 @@ class ThresholdRule(Rule):
 class ThresholdPerLabel(Strategy):
     """``[score_j >= t_j]`` with a threshold for each label j of a label matrix, by out-of-fold scores.
 
-    Labels that are rare or that the base model ranks badly get thresholds of their own. For means over rows they are
-    lowered one after another, which need not reach the least loss.
+    Labels that are rare or that the base model ranks badly get thresholds of their own. For means over labels they are
+    bagged and shrunk, by default as far as held-out rows say. For means over rows they are lowered one after another,
+    which need not reach the least loss.
 
     Source: own; the thresholds are those of :func:`setwise.decisions.label_thresholds`.
+
+    Parameters
+    ----------
+    shrinkage : for means over labels, the weight of the micro loss, from 0 on; 0.0 takes the best thresholds, "auto"
+        chooses by held-out rows
+
+    Raises
+    ------
+    ValueError, TypeError : for another amount
 
     Examples
     --------
@@ -321,18 +332,26 @@ class ThresholdPerLabel(Strategy):
     ['threshold', 'label_thresholds']
     """
 
+    shrinkage: Literal["auto"] | float = "auto"
+
     name: ClassVar[str] = "label_thresholds"
     title = "threshold for each label"
     phrase = "with a tuned threshold for each label"
     explanation = "such a threshold for each label by itself"
     page = pages.LABEL_THRESHOLDS
 
+    def __post_init__(self) -> None:
+        as_amounts(self.shrinkage)
+
     def refuses_data(self, task: Task) -> str | None:
         return None if task.is_matrix else "label_thresholds refuses y of shape (n,): there is one label only."
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         scores = evidence.response().scores
-        return ThresholdRule(label_thresholds(task.truth, scores, task.loss, task.average).thresholds)
+        shrinkage = self.shrinkage if task.average == "macro" else 0.0
+        return ThresholdRule(
+            thresholds_of(ScoredLabelMatrix.of(task.truth, scores), task.loss, task.average, shrinkage).thresholds
+        )
 
 
 @final

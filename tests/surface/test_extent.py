@@ -102,7 +102,15 @@ ABSTRACT = {
     "Space",
     "Surrogate",
 }
-RESULTS = {"BootstrapThreshold", "Decision", "LabelThresholds", "OperatingPoint", "Threshold", "UnmetFloor"}
+RESULTS = {
+    "BootstrapThreshold",
+    "ClassOffsets",
+    "Decision",
+    "LabelThresholds",
+    "OperatingPoint",
+    "Threshold",
+    "UnmetFloor",
+}
 RESULTS |= {"DecisionInPieces"}
 RESULTS |= {
     "Answer",

@@ -56,11 +56,11 @@ for (name, found), color in zip(rows.items(), ("#d1495b", "#2a7fb8"), strict=Tru
     print(f"{name:13} {alarms.mean():.0f} alarms a day, {saved.mean():,.0f} saved")
 axes.axvline(DAY * LIMIT, color="#888888", linewidth=1)
 axes.set(xlabel="alarms of a day (line: limit)", ylabel="money saved, compared with no alarm")
-axes.set_title(f"The right fifty alarms save {means['save most'] / means['most probable']:.1f} times as much")
+axes.set_title(f"Ranked by saving, alarms save {means['save most'] / means['most probable']:.1f} times as much")
 axes.legend()
 fig.set_label(
     "Twenty new days by their alarms and the money saved. Alarms that are ranked by expected saving save more than the "
-    "most probable ones, with about as many alarms."
+    "most probable ones, with the same limit of fifty alarms a day on average."
 )
 plt.show()
 

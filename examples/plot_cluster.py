@@ -4,7 +4,7 @@ One set over many machines
 
 The F1 of a data set is not the mean of the F1 of its parts. ``setwise.dask`` trains for the F1 of all rows, however
 they are spread over workers. The left picture compares its weights, and the mean of models of the parts, with those of
-one process. The right one shows how the time of an iteration grows with the number of partitions.
+one process. The right one shows the time of an iteration by the number of partitions.
 """
 
 # %%
@@ -79,7 +79,7 @@ panels[0].legend(loc="center right", bbox_to_anchor=(1.0, 0.65))
 panels[1].semilogx(counts, 1e3 * np.array(times), "o-", color="#2a7fb8")
 panels[1].set_ylim(bottom=0.0)
 panels[1].set_ylabel("milliseconds for an iteration")
-panels[1].set_title("Time grows slowly (two workers)")
+panels[1].set_title("Time of an iteration (two workers)")
 for panel in panels:
     panel.set_xticks(counts, counts)
     panel.minorticks_off()

@@ -121,7 +121,7 @@ for (name, waited), color, dash in zip(
     axes.plot(minutes, share, color=color, linestyle=dash, linewidth=2, label=name)
 axes.set(xlabel="minutes since the fault began", ylabel="share of faults with an alarm", ylim=(0, 1.02))
 axes.legend(loc="lower right")
-axes.set_title("Early detection reports faults sooner")
+axes.set_title("Early detection reports more faults in the first minutes")
 fig.set_label(
     "The share of faults with an alarm rises with the minutes. In the first minutes the curves of early detection and "
     "of falling weights, which lie on each other, are above logistic regression and boosted trees."

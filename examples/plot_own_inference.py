@@ -153,7 +153,7 @@ for panel in panels:
 panels[0].set_ylabel("milliseconds for a record")
 panels[1].set_ylabel("best labels missed, percent")
 panels[0].set_title("Time")
-panels[1].set_title("Auto misses the best labels of long records")
+panels[1].set_title("Auto misses, ByRuns does not")
 panels[0].legend()
 fig.set_label(
     "Time and misses over the length of a record. The time of Auto grows fast at first; from 32 on "

@@ -157,7 +157,7 @@ axes.set_title("More cuts shrink the certified gap of each image")
 axes.legend()
 fig.set_label(
     "The certified gap of twelve images over the number of cuts allowed, on log scales: it falls "
-    "from about 1 after one cut to .002 or less after fifty, and some images are solved exactly."
+    "from about 1 after one cut to less than .003 after fifty, and some images are solved exactly."
 )
 
 # %%

@@ -81,7 +81,7 @@ axes.set_xscale("log", base=2)
 axes.set_xticks(sizes, sizes)
 axes.set(xlabel="rows in a bag", ylabel="new rows that are wrong, percent", ylim=(0, None))
 axes.legend(loc="upper left")
-axes.set_title("Counts of bags are nearly as good as labels")
+axes.set_title("Counts of bags of up to 32 are nearly as good as labels")
 fig.set_label(
     "Percent of wrong rows over the size of bags, as means of ten splits with standard errors. The curve of "
     "WeakSetClassifier stays near that of known labels up to bags of 32; shares as labels rise far above both."

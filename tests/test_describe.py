@@ -226,7 +226,7 @@ def test_losses_of_a_ranking_have_one_surrogate():
 def test_a_given_number_of_predicted_positives_has_margin_rescaling():
     text = describe(PrecisionAtK(2), LARGE)
     assert "margin  convex; tractable: CountSearch" in text
-    assert "slack   refused: the truth is none of the labelings it takes" in text
+    assert "slack   refused: the truth is not one of the labelings it takes" in text
     assert "slack   convex; tractable: CountSearch" in describe(BreakEven(), LARGE)
 
 

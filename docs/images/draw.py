@@ -13,11 +13,11 @@ import figures  # noqa: E402  (an extension of the site)
 
 
 def draw(folder: Path) -> tuple[Path, Path]:
-    """Write the first figure of the example of early detection, for light and for dark pages."""
+    """Write the figure of the example of a tuned threshold, for light and for dark pages."""
     matplotlib.use("agg")
     figures.plain_style(None, None)
-    example = runpy.run_path(str(HERE.parents[1] / "examples" / "plot_early_detection.py"))
-    return figures.save_both(example["figure"], folder / "early_detection.png")
+    example = runpy.run_path(str(HERE.parents[1] / "examples" / "plot_table_f1.py"))
+    return figures.save_both(example["fig"], folder / "table_f1.png")
 
 
 if __name__ == "__main__":

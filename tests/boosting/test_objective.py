@@ -301,7 +301,7 @@ def test_a_maximum_that_is_not_certain_is_said():
     y, scores, _ = rows(11)
     # Only bounds of this maximum are known for 30 rows; nothing is promised of the function.
     loss = SetFunctionLoss(lambda mistakes, truth: float(np.sqrt(mistakes.sum()) * (1 + (mistakes & truth).sum() % 3)))
-    with pytest.warns(UserWarning, match=r"^1 of 1 sets have a maximum of MarginRescaling.* that is not certain"):
+    with pytest.warns(UserWarning, match=r"^the maximum of MarginRescaling.* is not certain for 1 of 1 sets"):
         objective(loss, surrogate="margin")(y, scores)
 
 

@@ -103,7 +103,7 @@ def test_what_was_written_is_found_again(path):
         ({"C": "2.0"}, r"fit: C is 1.0 there and 2.0 here. Take another file for this fit"),
         ({"loss": "FBeta()", "C": "2.0"}, r"loss is Jaccard\(\) there and FBeta\(\) here; C is 1.0 there and 2.0 here"),
         ({"loss": "x" * 99}, "fit: loss differs"),
-        ({"learner": "'nrbm'"}, "learner is not said there and 'nrbm' here"),
+        ({"learner": "'nrbm'"}, "learner is not given there and 'nrbm' here"),
     ],
 )
 def test_a_file_of_another_fit_is_refused(path, changes, sentence):
@@ -116,7 +116,7 @@ def test_a_file_of_another_fit_is_refused(path, changes, sentence):
 
 def test_a_file_of_a_fit_that_says_more_is_refused(path):
     written(path)
-    with pytest.raises(ValueError, match="X differs; loss is .* there and not said here"):
+    with pytest.raises(ValueError, match="X differs; loss is .* there and not given here"):
         Checkpoint(path).open(resume=True)
 
 

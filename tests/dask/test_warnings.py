@@ -34,7 +34,7 @@ def test_a_bound_that_says_nothing_is_said(client):
 @pytest.mark.filterwarnings("ignore::setwise.VacuousBoundWarning")
 def test_the_scale_of_features_is_said(client):
     model = SetClassifier("f1", "margin", max_iter=30)
-    with pytest.warns(ConvergenceWarning, match=r"; scale X, whose rows are up to \de\+18 long\."):
+    with pytest.warns(ConvergenceWarning, match=r"; scale X, whose rows have norms of up to \de\+18\."):
         model.fit(spread(1e18 * X), spread(CLEAR))
     with pytest.warns(VacuousBoundWarning, match=r"scale X up, whose numbers are at most \de-150"):
         model.fit(spread(1e-150 * X), spread(CLEAR))

@@ -303,7 +303,7 @@ def test_rounded_sums_of_weights_do_not_break_ties():
 
 def test_a_floor_with_a_confidence_refuses_weights():
     y, scores, sure = [1, 0, 1], [0.9, 0.8, 0.7], {"confidence": 0.9, "sample_weight": np.ones(3)}
-    words = "a floor with a confidence refuses weights of rows: it is sure for rows that are equally likely"
+    words = "a floor with a confidence refuses weights of rows: the confidence holds only for equally likely rows"
     for ask in (precision_at_recall, recall_at_precision, recall_at_false_positive_rate, recall_at_alarm_rate):
         with pytest.raises(Refusal, match=words):
             ask(y, scores, 0.1, **sure)

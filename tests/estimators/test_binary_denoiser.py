@@ -233,7 +233,7 @@ def test_what_is_refused():
         ({"decode": "median"}, TRAIN, "decode"),
         ({}, (noisy, clean[:3]), "y must be images of the same shapes"),
         ({}, (noisy + 2, clean), "X must hold 0 and 1, or -1"),
-        ({}, (noisy, clean + 1), "y must hold 0 and 1, or -1 for unknown pixels; got others"),
+        ({}, (noisy, clean + 1), "y must hold 0 and 1, or -1 for unknown pixels; got "),
         ({}, (noisy, np.full(clean.shape, -1)), "noise='known' refuses images without a pixel that is both seen"),
         ({"noise": 0.1, "observation": "learned"}, (noisy, np.where(clean == 1, 1, -1)), "use noise='learned'"),
         ({"noise": np.full((3, 3), 0.1)}, TRAIN, r"noise must be a number, or an array .* got shape \(3, 3\)"),

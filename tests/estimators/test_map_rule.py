@@ -222,7 +222,7 @@ def test_probabilities_where_logits_are_wanted_are_told():
     logits, y = maps(1, n=20)
     q = softmax(logits, axis=1)
     with pytest.warns(
-        UserWarning, match=r"all numbers of logits\[0\] are in \[0, 1\], like probabilities, and MapRule"
+        UserWarning, match=r"all numbers of logits\[0\] are in \[0, 1\], like probabilities, but MapRule"
     ):
         MapRule("dataset", random_state=0).fit(q, y)
     MapRule("dataset", from_logits=False, random_state=0).fit(q, y)

@@ -350,7 +350,7 @@ def test_weights_reach_the_estimator(rare):
         model = MeasureClassifier(base, strategies=FAST).fit(X, y, sample_weight=weight)
         expected = inner.fit(X, y, sample_weight=weight).predict_proba(X)
         np.testing.assert_allclose(model.predict_proba(X), expected)
-    with pytest.raises(Refusal, match="sample_weight refuses KNeighborsClassifier"):
+    with pytest.raises(Refusal, match="sample_weight cannot be given to KNeighborsClassifier"):
         MeasureClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=weight)
     with pytest.raises(ValueError, match="sample_weight must be finite, not negative"):
         MeasureClassifier().fit(X, y, sample_weight=-weight)
@@ -372,9 +372,11 @@ def test_metadata_routing(rare):
             LogisticRegression(),
             make_pipeline(LogisticRegression().set_fit_request(sample_weight=False)),
         ):
-            with pytest.raises(Refusal, match=f"refuses {type(base).__name__}, which does not request it: with metad"):
+            with pytest.raises(Refusal, match=f"cannot be given to {type(base).__name__}, which does not request it: "):
                 MeasureClassifier(base, strategies=FAST).fit(X, y, sample_weight=weight)
-        with pytest.raises(Refusal, match="refuses KNeighborsClassifier, whose fit takes no weights of rows. Leave it"):
+        with pytest.raises(
+            Refusal, match="cannot be given to KNeighborsClassifier, whose fit takes no weights. Leave it"
+        ):
             MeasureClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=weight)
     plain = MeasureClassifier(LogisticRegression(), strategies=FAST)
     with pytest.warns(UserWarning, match=r"do not reach MeasureClassifier\.(fit|score)"):

@@ -58,6 +58,7 @@ def test_zeros_and_huge_features():
         ({"groups": [1, "1", 2, 2]}, "groups must be ids of one type; got text and whole numbers"),
         ({"groups": [2**53, 0.5, 2**53 + 1, 0.5]}, "groups must be ids of one type; got numbers and whole numbers"),
         ({"groups": np.array(["a", 1, 1, "a"], dtype=object)}, "groups must be ids of one type"),
+        ({"y": np.array(["a", 1, 1, "a"], dtype=object)}, "y must hold labels of one type; got text and whole numbers"),
         ({"groups": np.array(["2020-01-01", "NaT"] * 2, dtype="M8[D]")}, "groups must not hold NaT"),
         ({"sample_weight": ["a", 1, 1, 1]}, "sample_weight must hold real numbers"),
         ({"sample_weight": [1, -1, 1, 1]}, "sample_weight must be finite, not negative"),
@@ -139,7 +140,7 @@ def test_constants_and_scores_beyond_float64():
 def test_features_of_other_scales_are_told(bags):
     X, y, groups = bags
     model = SetClassifier("jaccard", "lovasz", max_iter=5)
-    with pytest.warns(ConvergenceWarning, match=r"; scale X, whose rows are up to \de\+09 long\."):
+    with pytest.warns(ConvergenceWarning, match=r"; scale X, whose rows have norms of up to \de\+09\."):
         model.fit(1e9 * X, y, groups=groups)
     with pytest.warns(ConvergenceWarning, match=r"; raise max_iter or tol\."):
         model.fit(X, y, groups=groups)
@@ -193,7 +194,9 @@ LINEAR = {
 @pytest.mark.parametrize("size", [1e9, 1e18])
 @pytest.mark.parametrize("fit", LINEAR.values(), ids=LINEAR)
 def test_every_linear_estimator_says_that_features_are_too_large(fit, size, bags, tmp_path):
-    with pytest.warns(ConvergenceWarning, match=rf"; scale X, whose rows are up to \de\+{f'{size:.0e}'[-2:]} long\."):
+    with pytest.warns(
+        ConvergenceWarning, match=rf"; scale X, whose rows have norms of up to \de\+{f'{size:.0e}'[-2:]}\."
+    ):
         fit(size, bags, tmp_path)
 
 

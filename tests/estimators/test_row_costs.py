@@ -736,7 +736,7 @@ def test_a_pipeline_that_drops_names_is_told_how_to_keep_them():
     steps = make_column_transformer(("passthrough", ["a", "amount"]), verbose_feature_names_out=False)
     model = make_pipeline(steps, MeasureClassifier(LogisticRegression(), RowCosts(fp=5.0, fn="amount"), ["threshold"]))
     with pytest.raises(
-        ValueError, match=r'which has no names; got \'amount\'. In a pipeline, set_output\(transform="p'
+        ValueError, match=r'which has no column names; got \'amount\'. In a pipeline, set_output\(transform="p'
     ):
         model.fit(X, y)
     model.set_output(transform="pandas").fit(X, y)

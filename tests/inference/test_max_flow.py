@@ -149,7 +149,7 @@ def test_no_edge_joins_two_blocks():
 def test_what_is_no_cut_is_refused():
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
     bound_loss = Hamming().bind(graphs)
-    with pytest.raises(ValueError, match=r"^MaxFlow needs nonnegative scores of edges; got -0\.5\. Bound the weights"):
+    with pytest.raises(ValueError, match=r"^MaxFlow needs nonnegative scores of edges; got -0\.5\. Keep the weights"):
         MaxFlow().prepare(bound_loss).maximize(np.array([1.0, 1.0, -0.5]))
     found = MaxFlow().prepare(bound_loss).maximize(np.array([2.0, -3.0, -1e-13]))
     assert found.exact.all()

@@ -79,7 +79,7 @@ def test_margin_rescaling_compares_with_the_mean_of_the_best_labelings(make):
         other = rng.standard_normal(p)
         assert MarginRescaling(loss)(y, other).value >= found.value + found.gradient @ (other - s) - 1e-9
         if k != P:
-            with pytest.raises(Refusal, match="the truth is none of the labelings it takes"):
+            with pytest.raises(Refusal, match="the truth is not one of the labelings it takes"):
                 SlackRescaling(loss)(y, s)
 
 

@@ -243,7 +243,7 @@ BROKEN = {
     "a gain as a cost": (f1_score_of, r"MetricLoss\(f, greater_is_better=True\)"),
     "other labels are better": (
         alarms,
-        r"f must be best for the true labels; MetricLoss\(alarms\) has 1 for others and 2 for",
+        r"f must be best for the true labels; MetricLoss\(alarms\) is 1 for other labels and 2 for the true",
     ),
 }
 
@@ -255,7 +255,7 @@ def test_functions_that_are_no_losses_are_refused_in_a_sentence(f, says):
 
 
 def test_a_cost_as_a_gain_is_refused():
-    with pytest.raises(ValueError, match="Where less is better, give f, as a cost"):
+    with pytest.raises(ValueError, match="If less is better, give f, as a cost"):
         best_threshold([1, 1, 0, 0], [0.4, 0.3, 0.2, 0.1], make_scorer(hamming_like))
 
 

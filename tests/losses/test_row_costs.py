@@ -164,7 +164,7 @@ def test_columns_are_read_from_a_table_and_given_costs_come_first():
     for name, words in (("none", "the columns amount, fee, word; got 'none'"), ("word", "must hold numbers")):
         with pytest.raises(ValueError, match=words):
             RowCosts(fn=name).read(X)
-    with pytest.raises(ValueError, match="X, which has no names; got 'fee'"):
+    with pytest.raises(ValueError, match="X, which has no column names; got 'fee'"):
         costs.read(X[["amount", "fee"]].to_numpy())
     with pytest.raises(ValueError, match="fn must have one cost for each row of X, 3; got 2"):
         RowCosts().read(X, fn=[1.0, 2.0])
@@ -238,5 +238,7 @@ def test_savings_count_weights_as_so_many_rows():
         found = savings_score(y, h, costs, sample_weight=weights)
         assert found == pytest.approx(savings_score(y[often], h[often], costs.of_rows(often)))
     for wrong in (np.ones(29), -np.ones(30), np.zeros(30), np.ones((30, 1))):
-        with pytest.raises(ValueError, match="sample_weight must be one number of each of the 30 rows"):
+        with pytest.raises(
+            ValueError, match="sample_weight must be a number for each of the 30 rows, at least 0 and not all 0; got "
+        ):
             savings_score(y, h, RowCosts(fn=fn), sample_weight=wrong)

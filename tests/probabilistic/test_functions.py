@@ -129,7 +129,7 @@ def test_what_is_refused():
         ConcaveSizeFunction([0.0, 0.0, 1.0])
     with pytest.raises(Refusal, match="LogSupermodularDistribution refuses weights below 0"):
         LogSupermodularDistribution([Cut(2, [[0, 1]])], weights=[-0.1])
-    with pytest.raises(ValueError, match="edges must join different labels of 0..1"):
+    with pytest.raises(ValueError, match=r"edges must join different labels of 0\.\.1; got \["):
         Cut(2, [[0, 2]])
     with pytest.raises(ValueError, match="edges must be whole numbers of shape"):
         Cut(2, [[0.5, 1.0]])

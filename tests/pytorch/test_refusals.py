@@ -143,7 +143,7 @@ def test_losses_are_checked_where_they_are_passed(make, sentence):
         (
             {"mode": "multiclass"},
             (Z, Y, T[:1] > 0),
-            "mask must have the shape (2, 4, 5) or (2, 1, 4, 5) or (2, 3, 4, 5) for these logits; got (1, 4, 5).",
+            "mask must have the shape (2, 4, 5), (2, 1, 4, 5) or (2, 3, 4, 5) for these logits; got (1, 4, 5).",
         ),
         ({"mode": "multilabel"}, (Z[:, :0], Z[:, :0]), "logits must have a channel or more in multilabel mode; got 0."),
         ({}, (B.to_sparse(), T), "logits must be a dense tensor with values; got one of the layout torch.sparse_coo."),

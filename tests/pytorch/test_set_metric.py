@@ -318,11 +318,11 @@ def test_probabilities_where_logits_are_wanted_are_told_once():
     chances, target = torch.rand(3, 8, generator=torch.Generator().manual_seed(0)), torch.zeros(3, 8, dtype=torch.long)
     for made in (SetMetric, LovaszHingeLoss, LovaszSoftmaxLoss):
         module = made(mode="binary")
-        with pytest.warns(UserWarning, match=rf"in \[0, 1\], like probabilities, and {made.__name__}"):
+        with pytest.warns(UserWarning, match=rf"in \[0, 1\], like probabilities, but {made.__name__}"):
             module(chances, target)
         module(chances, target)
     with pytest.warns(
-        UserWarning, match=r"like probabilities, and decide reads them as logits: give from_logits=False"
+        UserWarning, match=r"like probabilities, but decide reads them as logits: give from_logits=False"
     ) as told:
         decide(chances)
     # The line of the caller, and not that of a decorator.

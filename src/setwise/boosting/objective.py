@@ -24,7 +24,7 @@ SCALE = 0.1
 def objective(
     loss: Loss | str, groups: Any = None, surrogate: str = "lovasz", scale: float | None = None
 ) -> "Objective":
-    """``n / k`` times the sum of a surrogate over k sets of n rows, as an objective of XGBoost and LightGBM.
+    """``n / k`` times the sum of a surrogate over k sets, n rows in all, as an objective for XGBoost and LightGBM.
 
     The result is called by the booster and returns the gradient and second derivatives, (n,) each; see
     :class:`Objective`.
@@ -129,8 +129,8 @@ class Objective:
         found = evaluator(scores)
         if not found.exact.all():
             warnings.warn(
-                f"{int((~found.exact).sum())} of {len(bound.batch)} sets have a maximum of {self.surrogate!r} that is "
-                f"not certain; their gradient is that of a lower bound.{EXACT_OR_BOUNDED.see}",
+                f"the maximum of {self.surrogate!r} is not certain for {int((~found.exact).sum())} of "
+                f"{len(bound.batch)} sets, where the gradient is that of a lower bound.{EXACT_OR_BOUNDED.see}",
                 UserWarning,
                 stacklevel=2,
             )
@@ -175,7 +175,7 @@ def _surrogate(loss: Loss, name: str, scale: float | str | None) -> Surrogate:
 
 
 def metric(loss: Loss | str, groups: Any = None, *, booster: str, threshold: float | None = None) -> "Metric":
-    """The mean loss over sets of what scores decide, as a metric of XGBoost or LightGBM; lower is better.
+    """The mean loss over sets of the labels that scores predict, as a metric for XGBoost and LightGBM; lower is better.
 
     Source: this library; the losses name theirs.
 

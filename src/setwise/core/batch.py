@@ -83,7 +83,7 @@ class Batch(ABC):
         return self.n_labels - 1
 
     def methods(self, auto: Any) -> Sequence[Any]:
-        """The methods of inference that know this kind of batch alone; ``auto`` maximizes in the problems they make."""
+        """The methods of inference for this kind of batch alone, which solve their smaller problems by ``auto``."""
         return ()
 
     @property

@@ -271,7 +271,7 @@ def _difference(name: str, held: str, wanted: str) -> str:
     """How a text differs; nobody wants to read fingerprints and texts that are long."""
     if FINGERPRINT.fullmatch(held) or max(len(held), len(wanted)) > LONG:
         return f"{name} differs"
-    return f"{name} is {held or 'not said'} there and {wanted or 'not said'} here"
+    return f"{name} is {held or 'not given'} there and {wanted or 'not given'} here"
 
 
 @final

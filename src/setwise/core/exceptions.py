@@ -33,7 +33,7 @@ class Refusal(ValueError):  # noqa: N818  (the word of the field)
 
     @property
     def sentence(self) -> str:
-        """The message without the name of the page, for those who quote it or word it anew."""
+        """The message without the name of the page, to be quoted in other messages."""
         return str(self) if self.page is None else str(self).removesuffix(self.page.see)
 
 

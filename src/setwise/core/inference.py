@@ -162,7 +162,7 @@ class Takes:
         elif sets is not None and sets.known is not None and not self.unknown:
             why = "unknown labels. Use Auto or Enumeration."
         elif slack and sets is not None and sets.compared is not None and not self.whole:
-            why = "slack rescaling of {loss!r}: the truth is none of the labelings it takes."
+            why = "slack rescaling of {loss!r}: the truth is not one of the labelings it takes."
         elif slack and self.slack:
             why = "slack rescaling" + self.slack
         elif not all(isinstance(term, self.terms) for term in terms) or (self.single and len(terms) > 1):

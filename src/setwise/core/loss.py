@@ -348,7 +348,7 @@ class CountLoss(Loss):
 
     @property
     def ceiling(self) -> Ceiling | None:
-        """A bound on f over ranges of fn and fp, for losses that do not increase; None: unknown.
+        """An upper bound of f over ranges of fn and fp, for losses that do not increase; None: unknown.
 
         It takes the first and the last fn, the first and the last fp, P and N, which broadcast. With it large tables of
         counts are pruned, as those of increasing losses are.

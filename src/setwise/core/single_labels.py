@@ -209,7 +209,7 @@ class FlipCosts(Term):
 @final
 @dataclass(frozen=True)
 class EqualCosts(FlipCosts):
-    """1 for every label, so that the max loss is whether the whole set is right.
+    """1 for every label, so that the max loss is 0 if the whole set is right, and otherwise 1.
 
     ``MaxLoss()`` means the same.
 

@@ -123,8 +123,8 @@ def _refuse_confidence(floors: tuple[FloorRequest, ...]) -> None:
     """Refuse floors with a confidence where rows have weights."""
     if any(asked.floor.confidence is not None for asked in floors):
         raise Refusal(
-            "a floor with a confidence refuses weights of rows: it is sure for rows that are equally likely. Leave out "
-            "confidence or sample_weight.",
+            "a floor with a confidence refuses weights of rows: the confidence holds only for equally likely rows. "
+            "Leave out confidence or sample_weight.",
             FLOORS,
         )
 

@@ -56,7 +56,7 @@ def warn_of_end(name: str, fit: Fit, certified: bool, longest: float = 0.0) -> N
 
     ``longest`` is the length of the longest row of features: where rows are too long, more iterations do not help.
     """
-    scale = f"scale X, whose rows are up to {longest:.0e} long" if longest >= LONG else ""
+    scale = f"scale X, whose rows have norms of up to {longest:.0e}" if longest >= LONG else ""
     page = CERTIFIED_GAP if certified else NOT_CONVEX
     endings = {
         "max_iter": (f"{name} {fit.message}; {scale or 'raise max_iter or tol'}.", ConvergenceWarning, page),

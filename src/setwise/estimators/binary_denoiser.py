@@ -275,7 +275,7 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
         return self
 
     def predict_marginals(self, X: Any) -> list[Values]:
-        """The probability of label 1 of each pixel: the share of the drawn images that have it.
+        """The probability of label 1 of each pixel: the share of drawn labelings in which the pixel is 1.
 
         Parameters
         ----------
@@ -318,7 +318,7 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
         return np.stack(out) if isinstance(X, np.ndarray) else out
 
     def log_likelihood(self, X: Any, y: Any = None) -> LogLikelihood:
-        """The mean log-likelihood per pixel, as :meth:`fit` maximizes it: an estimate and a certain interval.
+        """The mean log-likelihood per pixel that :meth:`fit` maximizes: an estimate, and an interval sure to hold it.
 
         Where all of y is known it is ``log p(y | x)``, and a lower bound of it is estimated. Else it is that of x and
         of what is known of y, by the noise that belongs to c. Pixels that are not seen or not known count as pixels.
@@ -358,9 +358,9 @@ class BinaryDenoiser(TransformerMixin, VersionedEstimator):
             return estimated(parts, wanted, self._seed, sum(x.size for x in noisy))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The share of known pixels that are restored right, over all images; without y the estimate for X.
+        """The share of known pixels that are restored correctly, over all images; without y the log-likelihood of X.
 
-        That is the value of :meth:`log_likelihood` of the noisy images alone.
+        The log-likelihood is the estimate of :meth:`log_likelihood` for the noisy images alone.
 
         Parameters
         ----------

@@ -52,7 +52,7 @@ def as_images(images: Any, name: str, unknown: bool = False) -> Images:
             raise ValueError(f"{name} must be images of shape (h, w), none of them empty; got shape {one.shape}.")
         if one.dtype.kind not in "biuf" or not np.isin(one, allowed).all():
             also = ", or -1 for unknown pixels" if unknown else ""
-            raise ValueError(f"{name} must hold 0 and 1{also}; got others.")
+            raise ValueError(f"{name} must hold 0 and 1{also}; got {shown(one.tolist())}.")
         out.append(one.astype(np.int8))
     return out
 
@@ -61,7 +61,8 @@ def as_pair(X: Any, y: Any) -> tuple[Images, Images]:
     """Check noisy images and clean ones of the same shapes; -1 stands for unknown pixels of both."""
     noisy, clean = as_images(X, "X", unknown=True), as_images(y, "y", unknown=True)
     if [one.shape for one in clean] != [one.shape for one in noisy]:
-        raise ValueError("y must be images of the same shapes as those of X.")
+        got = shown([one.shape for one in clean])
+        raise ValueError(f"y must be images of the same shapes as those of X; got shapes {got}.")
     return noisy, clean
 
 
@@ -321,7 +322,7 @@ class LogSupermodularModel(DensityMixin, VersionedEstimator):
         return self
 
     def log_likelihood(self, Y: Any) -> LogLikelihood:
-        """The mean log-likelihood of Y per label: an estimate of a lower bound, and a certain interval.
+        """The mean log-likelihood of Y per label: an estimate of a lower bound, and an interval sure to hold it.
 
         Parameters
         ----------
@@ -348,7 +349,7 @@ class LogSupermodularModel(DensityMixin, VersionedEstimator):
         return mean_of([mean], [(-1.0, found)], rows.shape[1])
 
     def score(self, Y: Any, y: None = None) -> float:
-        """The value of :meth:`log_likelihood`, an estimate, whose error stands there.
+        """The mean log-likelihood of Y per label, estimated; :meth:`log_likelihood` returns its standard error too.
 
         Parameters
         ----------
@@ -367,7 +368,7 @@ class LogSupermodularModel(DensityMixin, VersionedEstimator):
         return self.log_likelihood(Y).value
 
     def predict_marginals(self) -> Values:
-        """The probability of label 1 of each label: the share of perturbed labelings that have it.
+        """The probability of label 1 of each label: the share of perturbed labelings in which it is 1.
 
         Returns
         -------

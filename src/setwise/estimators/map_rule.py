@@ -230,7 +230,7 @@ class MapRule(BaseEstimator):
         return sys.modules["torch"].from_numpy(whole).to(logits.device) if tensor else whole
 
     def shift(self, logits: Any) -> float:
-        """How well maps are told from those of the fit without their labels: the AUC of a held-out logistic regression.
+        """The held-out AUC of a logistic regression that tells these maps from those of the fit, without labels.
 
         It reads the mean probability of each class, the mean of the largest one, and the mean entropy of each map.
         About .5: alike. Near 1: another source, whose gain is not that of the fit.
@@ -337,7 +337,7 @@ class MapRule(BaseEstimator):
             q, shape = self._probabilities(logits[i], i)
             if i == 0 and self.from_logits and _in_unit(_as_array(logits[i])):
                 warnings.warn(
-                    "all numbers of logits[0] are in [0, 1], like probabilities, and MapRule reads them as logits: "
+                    "all numbers of logits[0] are in [0, 1], like probabilities, but MapRule reads them as logits: "
                     f"give from_logits=False for probabilities.{MAP_RULES.see}",
                     UserWarning,
                     stacklevel=3,

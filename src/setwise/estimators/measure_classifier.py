@@ -56,7 +56,7 @@ OWN = "estimator"
 @final
 @with_parameters
 class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator):
-    """A classifier with the threshold, or the other way to decide, of least out-of-fold loss of whole sets.
+    """A classifier with the threshold, or another decision rule, of the least out-of-fold loss of whole sets.
 
     The reference is ``estimator`` with a tuned threshold; for :class:`~setwise.losses.RowCosts` it is the decision of
     each row by its own costs. It is left only for a candidate whose gain over it, on

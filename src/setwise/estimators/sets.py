@@ -39,14 +39,15 @@ def as_target(y: Any, name: str = "y") -> NDArray[Any]:
         raise ValueError(f"Complex data not supported: {name} must hold numbers, text or dates.")
     if array.dtype.kind not in KINDS:
         raise ValueError(f"{name} must hold numbers, text or dates; got dtype {array.dtype}.")
-    if array.dtype.kind in "US" and isinstance(y, list | tuple):
-        # NumPy turns numbers into text if they are in one list with text.
+    array = _plain(array, name) if array.dtype.kind == "O" else array
+    # NumPy turns numbers into text if they are in one list with text.
+    if array.dtype.kind == "O" or (array.dtype.kind in "US" and isinstance(y, list | tuple)):
         kinds = {_kind(value) for value in np.asarray(y, dtype=object).ravel().tolist()}
-        if len(kinds) > 1:
+        if "text" in kinds and len(kinds) > 1:
             raise ValueError(f"{name} must hold labels of one type; got {' and '.join(sorted(kinds))}.")
     if array.dtype.kind in "mM" and np.isnat(array).any():
         raise ValueError(f"{name} must not hold NaT.")
-    return _plain(array, name) if array.dtype.kind == "O" else array
+    return array
 
 
 def as_target_like(y: Any, shape: tuple[int, ...]) -> NDArray[Any]:

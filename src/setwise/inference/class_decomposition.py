@@ -48,8 +48,8 @@ class ClassDecomposition(Reduction):
     ------
     TypeError : for an ``inner`` that is no inference, and a ``max_iter`` that is no whole number
     ValueError : for a ``max_iter`` below 1
-    Refusal : from :meth:`prepare`, for batches other than ``ClassGraphs``, losses that are no sum over single classes,
-        slack rescaling, and where ``inner`` refuses the network or a class
+    Refusal : from :meth:`prepare`, for batches other than ``ClassGraphs``, losses that are not a sum over single
+        classes, slack rescaling, and where ``inner`` refuses the network or a class
 
     Examples
     --------
@@ -198,8 +198,8 @@ class ByClass(Reduction):
     ------
     TypeError : for an ``inner`` that is no inference, and a ``max_iter`` that is no whole number
     ValueError : for a ``max_iter`` below 1
-    Refusal : from :meth:`prepare`, for losses that are no sum over single classes, slack rescaling, and where ``inner``
-        refuses the problem of a class
+    Refusal : from :meth:`prepare`, for losses that are not a sum over single classes, slack rescaling, and where
+        ``inner`` refuses the problem of a class
 
     Examples
     --------

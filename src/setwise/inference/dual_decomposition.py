@@ -315,7 +315,7 @@ LOSSES: tuple[Inference, ...] = (CountSearch(), ByCardinality(), ByArea())
 @final
 @dataclass(frozen=True)
 class DualDecomposition(Inference):
-    """``max_y l(y) + <s, phi(y)>`` on networks of two labels, for losses that are no sum over nodes.
+    """``max_y l(y) + <s, phi(y)>`` on networks of two labels, for losses that are not a sum over nodes.
 
     For any multipliers m, one for each node of known label, ``max_y [<s, phi(y)> + <m, y>] + max_y [l(y) - <m, y>]`` is
     an upper bound (DD section 3): the first maximum is a minimum cut, where the scores of edges are 0 or above, and the

@@ -94,7 +94,7 @@ class ModularMaximum(Inference):
 
     Raises
     ------
-    Refusal : from :meth:`prepare`, for losses that are no sum of one cost for each decision, and slack rescaling
+    Refusal : from :meth:`prepare`, for losses that are not a sum of one cost for each decision, and slack rescaling
 
     Examples
     --------
@@ -278,8 +278,8 @@ class ByRegions(Inference):
 
     Raises
     ------
-    Refusal : from :meth:`prepare`, for losses that are no sum of functions of the counts of regions, regions that share
-        decisions, and slack rescaling
+    Refusal : from :meth:`prepare`, for losses that are not a sum of functions of the counts of regions, regions that
+        share decisions, and slack rescaling
 
     Examples
     --------

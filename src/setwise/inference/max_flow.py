@@ -177,7 +177,7 @@ def attracting(scores: Floats, edges: Floats, method: str = "MaxFlow", instead: 
     """
     least = edges.min() if edges.size else 0.0
     if least < -ROUNDING * max(scores.max(initial=0.0), -scores.min(initial=0.0)):
-        words = f"{method} needs nonnegative scores of edges; got {least:.4g}. Bound the weights of edges by 0"
+        words = f"{method} needs nonnegative scores of edges; got {least:.4g}. Keep the weights of edges at 0 or above"
         if instead is None:
             raise ValueError(f"{words}.")
         raise Refusal(f"{words}, {instead}", NETWORKS_REFUSE)

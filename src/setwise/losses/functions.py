@@ -420,8 +420,9 @@ class MetricLoss(Loss):
             sign = 1.0 if self.greater_is_better else -1.0
             other = "f, as a cost" if self.greater_is_better else "MetricLoss(f, greater_is_better=True)"
             raise ValueError(
-                f"f must be best for the true labels; {self!r} has {sign * value:g} for others and {sign * best:g} for "
-                f"these. Where {'less' if self.greater_is_better else 'more'} is better, give {other}."
+                f"f must be best for the true labels; {self!r} is {sign * value:g} for other labels and "
+                f"{sign * best:g} for the true ones. If {'less' if self.greater_is_better else 'more'} is better, give "
+                f"{other}."
             )
         return max(best - value, 0.0) if self.from_best else -value
 

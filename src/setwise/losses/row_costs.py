@@ -162,8 +162,10 @@ class RowCosts(Loss):
         """All costs, which must be numbers or arrays, times the weights (n,) of rows, as if each occurred so often."""
         each = as_reals(weights, "sample_weight")
         if each.ndim != 1 or (each < 0).any() or not each.any() or self.n_rows not in (None, len(each)):
-            rows = "of each row" if self.n_rows is None else f"of each of the {self.n_rows} rows"
-            raise ValueError(f"sample_weight must be one number {rows}, not negative and not all zero.")
+            rows = "row" if self.n_rows is None else f"of the {self.n_rows} rows"
+            raise ValueError(
+                f"sample_weight must be a number for each {rows}, at least 0 and not all 0; got {shown(each)}."
+            )
         return self._with(1.0, **{cell: cost * each for cell, cost in self._costs().items()})
 
     def _with(self, factor: float, **costs: Any) -> "RowCosts":
@@ -291,7 +293,7 @@ def _column(X: Any, name: str | Place, cell: str) -> NDArray[Any]:
         found = X[name]
     except (KeyError, IndexError, TypeError, ValueError):
         known = list(map(str, getattr(X, "columns", ())))
-        have = f"the columns {', '.join(known[:9])}" if known else "no names"
+        have = f"the columns {', '.join(known[:9])}" if known else "no column names"
         keep = "" if known else ' In a pipeline, set_output(transform="pandas") keeps the names.'
         raise ValueError(f"{cell} must name a column of X, which has {have}; got {name!r}.{keep}") from None
     values = found.to_numpy() if hasattr(found, "to_numpy") else np.asarray(found)

@@ -112,7 +112,7 @@ class JointLabels(Features):
 
 @final
 class ModelWithConstant(Features):
-    """The scores of ``inner``, and behind those of each set the score ``constant * c``, whose weight c comes last in w.
+    """The scores of ``inner``, and after those of each set the score ``constant * c``, whose weight c comes last in w.
 
     Batches of single labels, as :class:`setwise.spaces.sequences.Sequences`, have such a score: the threshold above
     which a label is predicted.

@@ -186,7 +186,7 @@ RESPONSES: dict[str, tuple[str, ...]] = {
 
 @dataclass(eq=False, repr=False)
 class ThresholdDisplay:
-    """The loss over all thresholds, the best threshold with the range of the same loss, and how sure it is.
+    """The loss at all thresholds, the best threshold, the range with the same loss, and bootstrap intervals.
 
     Make one with :meth:`from_estimator` or :meth:`from_predictions`.
 

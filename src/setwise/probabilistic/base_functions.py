@@ -69,12 +69,12 @@ class BaseFunction(ABC):
         return np.diff(self.values(rows))
 
     def turns(self, labels: Bools) -> Values:
-        """What f gains where each label is turned alone, ``f(y ^ e_i) - f(y)`` at y = ``labels`` (p,), (p,)."""
+        """What f gains if each label is flipped alone, ``f(y ^ e_i) - f(y)`` at y = ``labels`` (p,), (p,)."""
         return self.values(labels ^ np.eye(self.total, dtype=bool)) - self.values(labels[None])
 
     @property
     def largest(self) -> float:
-        """A number that is not below the sum of the absolute numbers that a value of f is summed up of."""
+        """An upper bound of the sum of the absolute values of the terms of f, for all labelings."""
         return float(np.abs(self.gains(np.arange(self.total))).sum())
 
     @abstractmethod
@@ -173,8 +173,11 @@ class Cut(BaseFunction):
         if edges.dtype.kind not in "iu" or edges.ndim != 2 or edges.shape[1] != 2:
             raise ValueError(f"edges must be whole numbers of shape (m, 2); got {edges.dtype} of shape {edges.shape}.")
         edges = edges.astype(np.int64)
-        if edges.size and (edges.min() < 0 or edges.max() >= self.total or (edges[:, 0] == edges[:, 1]).any()):
-            raise ValueError(f"edges must join different labels of 0..{self.total - 1}; got others.")
+        odd = ((edges < 0) | (edges >= self.total)).any(axis=1) | (edges[:, 0] == edges[:, 1])
+        if odd.any():
+            raise ValueError(
+                f"edges must join different labels of 0..{self.total - 1}; got {shown(edges[odd][0].tolist())}."
+            )
         weights = np.ones(len(edges)) if self.weights is None else as_sizes(self.weights, len(edges), "weights")
         if (weights < 0).any():
             raise Refusal(
@@ -438,7 +441,7 @@ def as_rows(labels: ArrayLike, total: int, name: str = "labels") -> Bools:
     if rows.ndim != 2 or rows.shape[1] != total:
         raise ValueError(f"{name} must have shape (n, {total}) or ({total},); got shape {given.shape}.")
     if rows.dtype != bool and (rows.dtype.kind not in "iuf" or not np.isin(rows, (0, 1)).all()):
-        raise ValueError(f"{name} must be 0 and 1; got others.")
+        raise ValueError(f"{name} must be 0 and 1; got {shown(given.tolist())}.")
     return np.asarray(rows == 1)
 
 

@@ -68,7 +68,7 @@ class PerturbedPartition(Evaluator):
 
 @dataclass(frozen=True, eq=False)
 class PerturbedLikelihood(Surrogate):
-    """``A_logistic(s) - <s, phi(y)>``, the negative log-likelihood by perturb-and-MAP, with frozen noise (LSM Eq. 5).
+    """``A_logistic(s) - <s, phi(y)>``, an upper bound of ``-log p(y)`` in expectation, with frozen noise (LSM Eq. 5).
 
     Over all noise it is not below the negative log-likelihood (LSM Prop. 1). With frozen noise it is a function, of
     which learners certify the minimum; with few samples training overfits the noise, and the value is too low.

@@ -228,7 +228,7 @@ class LogSupermodularDistribution:
         return -self.minimizer.forced(self.scores, 1.0 + np.maximum(np.abs(first), np.abs(last)))
 
     def turns(self, labels: Bools) -> Values:
-        """What f gains where each label is turned alone, ``f(y ^ e_i) - f(y)`` at y = ``labels`` (p,) of bool, (p,)."""
+        """What f gains if each label is flipped alone, ``f(y ^ e_i) - f(y)`` at y = ``labels`` (p,) of bool, (p,)."""
         out = np.where(labels, self.unary, -self.unary)
         for weight, term in zip(self.weights, self.terms, strict=True):
             out = out + weight * term.turns(labels)
@@ -236,12 +236,12 @@ class LogSupermodularDistribution:
 
     @property
     def largest(self) -> float:
-        """A number that is not below the sum of the absolute numbers that a value of f is summed up of."""
+        """An upper bound of the sum of the absolute values of the terms of f, for all labelings."""
         parts = [weight * term.largest for weight, term in zip(self.weights, self.terms, strict=True)]
         return float(np.abs(self.scores).sum()) + float(sum(parts))
 
     def oracle(self) -> Oracle:
-        """F by its gains."""
+        """The function f by what each label adds to it."""
         return Oracle(self.gains, *self.singles)
 
     @cached_property

@@ -25,7 +25,7 @@ Kind = Literal["upper", "lower", "exact", "estimate"]
 @final
 @dataclass(frozen=True, eq=False)
 class LogPartition:
-    """A number beside ``A(f) = log sum_y exp(-f(y))``, and the probabilities of label 1 that belong to it.
+    """A bound or an estimate of ``A(f) = log sum_y exp(-f(y))``, or A(f) itself, with probabilities of label 1.
 
     Attributes
     ----------
@@ -259,7 +259,7 @@ CLOSE = 1e-13
 def mean_field(
     model: LogSupermodularDistribution, start: ArrayLike | None = None, max_iter: int = 1000
 ) -> LogPartition:
-    """``max_q H(q) - E_q f``, the lower bound by independent labels of probabilities q, climbed label by label.
+    """``max_q H(q) - E_q f``, a lower bound by independent labels of probabilities q, by coordinate ascent.
 
     It begins at the independent labels of :func:`superdifferential`, and is never below that bound. A sweep sets each
     ``q_j = 1 / (1 + exp(E f(y_j = 1) - E f(y_j = 0)))``. It ends at a local maximum

@@ -234,7 +234,7 @@ MOST = 100
 
 @final
 class RiskWithPlanes(Risk):
-    """The same convex risk, whose ``planes`` are those that were made of it; offsets and slopes do not depend on C.
+    """A convex risk with the ``planes`` below it that were found so far; they do not depend on C.
 
     Along a path of C each fit begins with the planes of the fits before it, and needs few new ones. Between two fits
     :meth:`keep` drops all but the planes that are highest at the last solution, which would hardly matter again.

@@ -191,7 +191,7 @@ class SlackRescaling(Surrogate):
         # A loss that is bound to another batch has labelings or a target of its own.
         if bound_loss.batch is not batch:
             ranks = isinstance(bound_loss.batch, Rankings)
-            why = "it ranks, and has no set of mistakes" if ranks else "the truth is none of the labelings it takes"
+            why = "it ranks, and has no set of mistakes" if ranks else "the truth is not one of the labelings it takes"
             raise Refusal(f"SlackRescaling refuses {self.loss!r}: {why}. Use surrogate='margin'.", WHICH_SURROGATE)
         if batch.known is not None:
             why = "unknown labels: their scores would multiply the loss"
@@ -316,7 +316,7 @@ Rescaling = Literal["slack", "margin"]
 @final
 @dataclass(frozen=True, eq=False)
 class MultilabelHinge(Surrogate):
-    """``max_i costs_i (1 - v_i s_i)``, not below 0, for labels v_i of -1 and 1 (MLSP Eq. 6); Eq. 7 by the margin.
+    """``max_i costs_i (1 - v_i s_i)``, not below 0, for labels v_i of -1 and 1 (MLSP Eq. 6); or Eq. 7.
 
     That is slack rescaling of the max loss, over the labelings that differ from the truth in one label at most. It is
     not below the max loss, and not above slack or margin rescaling over all labelings. On labels that are too many to

@@ -209,7 +209,7 @@ def in_unit(logits: torch.Tensor) -> bool:
 def warn_of_probabilities(what: str, level: int = 3) -> None:
     """Warn that what is given looks like probabilities, where it is taken for logits."""
     warnings.warn(
-        f"all given numbers are in [0, 1], like probabilities, and {what}.{MODES.see}", UserWarning, stacklevel=level
+        f"all given numbers are in [0, 1], like probabilities, but {what}.{MODES.see}", UserWarning, stacklevel=level
     )
 
 

@@ -448,7 +448,7 @@ class Criterion(WeightedModule, FormModule):
         loss = getattr(self.form, "loss", getattr(getattr(self.form, "surrogate", None), "loss", None))
         read = isinstance(loss, Loss) and loss.reads == "labels" and getattr(self, "from_logits", True)
         if read and not torch._C._are_functorch_transforms_active() and in_unit(logits):
-            warn_of_probabilities(f"{type(self).__name__} reads them as logits, and predicts those above 0")
+            warn_of_probabilities(f"{type(self).__name__} reads them as logits and predicts those above 0")
 
     def _values(self, scores: Tensor, codes: Tensor) -> tuple[Tensor, Tensor]:
         """The values of sets, and which of them count, (S,) each."""

@@ -241,8 +241,8 @@ class Presence:
             return
         warnings.warn(
             f"in {self.odd:,} of {self.sets:,} set{'' if self.sets == 1 else 's'} no pixel has the class with a "
-            "probability of 0.5, but if pixels are independent, some pixel almost surely has it: prod(1 - q) is "
-            f"{self.absent / self.odd:.2g} there on average. Where a class is absent more often than "
+            "probability of 0.5 or more, but if pixels are independent, some pixel almost surely has it: "
+            f"prod(1 - q) is {self.absent / self.odd:.2g} there on average. Where a class is absent more often than "
             "that, these decisions predict it where it is not: fit a MapRule on held-out maps "
             f"instead.{MAP_RULES.see}",
             UserWarning,

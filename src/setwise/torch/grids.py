@@ -230,7 +230,7 @@ class MaxMarginMRFLoss(GridCriterion):
 
 @final
 class LogSupermodularLoss(GridCriterion):
-    """``mean over z of max_h [<z, h> + <s, phi(h)>] - <s, phi(y)>``: a bound of ``-log p(y)`` (LSM Eq. 5).
+    """``mean over z of max_h [<z, h> + <s, phi(h)>] - <s, phi(y)>``: at least ``-log p(y)`` in expectation (LSM Eq. 5).
 
     ``p(y)`` is proportional to ``exp <s, phi(y)>``: a log-supermodular model, whose parameters the network gives. Over
     all logistic noise z, perturb-and-MAP, the value is not below ``-log p(y)`` (LSM Prop. 1). Few samples are learned
@@ -323,7 +323,7 @@ def max_margin_mrf_loss(
 def log_supermodular_loss(
     unary: Tensor, coupling: Tensor | float, target: Tensor, *given: Any, mask: Tensor | None = None, **options: Any
 ) -> Tensor:
-    """A bound of ``-log p`` of a grid (LSM Eq. 5), in one call of :class:`setwise.torch.LogSupermodularLoss`.
+    """At least ``-log p`` in expectation (LSM Eq. 5), in one call of :class:`setwise.torch.LogSupermodularLoss`.
 
     Examples
     --------

@@ -184,7 +184,8 @@ def _of_pixels(logits: Tensor, arguments: Arguments) -> list[tuple[int, ...]]:
 
 def _either(shapes: Sequence[tuple[int, ...]]) -> str:
     """The different shapes for a sentence."""
-    return " or ".join(dict.fromkeys(str(tuple(each)) for each in shapes))
+    *rest, last = dict.fromkeys(str(tuple(each)) for each in shapes)
+    return f"{', '.join(rest)} or {last}" if rest else last
 
 
 def shape_of(tensor: Tensor) -> str:

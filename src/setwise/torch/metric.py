@@ -325,7 +325,7 @@ class SetMetric(WeightedModule):
             raise ValueError("preds must be numbers where pixels count; got NaN.")
 
     def value_of(self, sums: Tensor) -> Tensor:
-        """The figure that sums of batches stand for."""
+        """The value of the metric for these sums of batches."""
         if self.arguments.per_image:
             return sums[0] / sums[1]
         values, counts = of_tallies(self.loss, sums).to(sums.device), self._counted(sums)

@@ -187,7 +187,7 @@ def test_limits_that_cannot_be_kept_or_do_not_fit_are_refused():
     with pytest.raises(Refusal, match=r"needs FlooredThreshold\(alarms=0.1\) in the list too"):
         MeasureClassifier(LogisticRegression(), RowCosts(fn="amount"), [decision]).fit(X, y)
     found = MeasureClassifier(LogisticRegression(), "f1", [FlooredThreshold(alarms=0.1), decision]).fit(X, y)
-    assert "a limit of alarms is for costs that differ from row to row" in found.candidates_[1].refusal
+    assert "a limit of alarms needs costs that differ between rows" in found.candidates_[1].refusal
     sure, weights = BayesDecision(alarms=0.1, confidence=0.9), np.where(np.arange(100) % 2, 1.0, 2.0)
     weighted = MeasureClassifier(LogisticRegression(), RowCosts(fn="amount"), [FlooredThreshold(alarms=0.1), sure])
     found = weighted.fit(X, y, sample_weight=weights)

@@ -37,17 +37,17 @@ def test_so_are_those_of_a_frame(kind):
     frame = pandas.DataFrame(X, columns=["a", "b", "c"])
     frame["b"] = frame["b"].astype(object).where(frame["b"].notna(), None).astype(kind)
     np.testing.assert_array_equal(choice().fit(frame, y).predict(frame), choice().fit(X, y).predict(X))
-    with pytest.raises(ValueError, match="300 rows, in which column 'b' holds no values and else NaN: leave"):
+    with pytest.raises(ValueError, match="300 rows, where column 'b' is NaN in all of them: leave"):
         choice().fit(frame.assign(b=np.nan), y)
 
 
 def test_the_refusal_names_the_column():
     X, y = rows(300, 0)
-    with pytest.raises(ValueError, match="column 1 holds no values and else NaN: leave out that column, or fill"):
+    with pytest.raises(ValueError, match="column 1 is NaN in all of them: leave out that column, or fill"):
         choice().fit(X, y)
     X, y = rows(300, 1)
     # nearly all rows are set aside
-    with pytest.raises(ValueError, match="column 1 holds (no values|1 value) and else NaN"):
+    with pytest.raises(ValueError, match="column 1 is NaN in all (of them|but 1):"):
         choice(early_stopping=True, validation_fraction=0.95).fit(X, y)
     with pytest.raises(ValueError, match="learning_rate"):
         choice(learning_rate=-1.0).fit(X, y)

@@ -244,7 +244,7 @@ def test_refusals():
         (ClassWeight(), X, matrix, "refuses label matrices"),
         (ClassWeight(), X, y, "refuses KNeighborsClassifier"),
         (RampStack(), words, y, "X must be a dense table of numbers"),
-        (RampStack(), rng.standard_normal((60, 300)), y, "200 columns at most"),
+        (RampStack(), rng.standard_normal((60, 300)), y, "at most 200 columns"),
         (Stack(), X, y, "use 'ramp'"),
     ]:
         problem = problem_of(rows, target, FBeta())

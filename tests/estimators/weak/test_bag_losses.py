@@ -412,7 +412,7 @@ def test_ctrl_c_while_labels_are_completed(monkeypatch):
     assert (model.predict(X) == y).mean() > 0.8
     # In a race nothing has been fitted but the start.
     calls.clear()
-    with pytest.warns(RuntimeWarning, match="in the race of methods"), pytest.raises(KeyboardInterrupt):
+    with pytest.warns(RuntimeWarning, match="while methods were compared"), pytest.raises(KeyboardInterrupt):
         clone(model).set_params(C="auto").fit(X, groups=groups, counts=counts)
 
 

@@ -104,7 +104,8 @@ def test_refusals_of_values(given, words):
 
 def test_ids_that_may_be_misspelled_are_told():
     words = (
-        "counts has no value for 1 of 3 bags, as 'b', which count as unknown, and 1 of its ids are in no bag, as 'B'"
+        "counts has no value for 1 of 3 bags, such as 'b', which count as unknown, and 1 of its "
+        "3 ids have no bag, such as 'B'"
     )
     with pytest.warns(UserWarning, match=words):
         by_bag({"a": 1, "B": 2, "c": 0}, "counts", BAGS)
@@ -159,11 +160,11 @@ def test_a_bag_that_allows_one_labeling_is_known():
 
 
 def test_knowledge_that_cannot_be_met_is_refused():
-    words = "what is known of bag 'b' must have a labeling: it has 1 to 1 positives, and by y 2 to 3 of its 3 rows"
+    words = "what is known of bag 'b' must agree with y: its number of positives is 1, and y allows 2 to 3 in its 3"
     with pytest.raises(ValueError, match=words):
         known([1, -1, 1, -1, -1, -1], [0, 1, 0], [2, 1, 1])
     # Also where all labels of a bag are known.
-    with pytest.raises(ValueError, match="it has 2 to 2 positives, and by y 3 to 3"):
+    with pytest.raises(ValueError, match="its number of positives is 2, and y allows 3 in"):
         known([1, -1, 1, -1, -1, 1], [0, 2, 0], [2, 2, 1])
     with pytest.raises(ValueError, match="nothing is known of any bag: give counts"):
         known([-1] * 6, [0, 0, 0], [2, 3, 1])

@@ -58,7 +58,7 @@ def test_numbers_of_class_0_alone_are_those_of_class_1():
     np.testing.assert_array_equal(weights(counts=columns), weights(counts=COUNTS))
     np.testing.assert_array_equal(weights(proportions=columns / 5), weights(counts=COUNTS))
     labels = np.where(GROUPS == 0, 1, -1)
-    with pytest.raises(ValueError, match="bag 0 must have a labeling: it has 1 to 1 positives, and by y 5 to 5"):
+    with pytest.raises(ValueError, match="bag 0 must agree with y: its number of positives is 1, and y allows 5 in"):
         weights(labels, counts={0: [4, NAN]})
 
 

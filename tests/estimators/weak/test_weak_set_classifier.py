@@ -281,7 +281,7 @@ def test_one_bag_and_bags_of_one_row():
     X, y, *_ = drawn()
     with pytest.warns(UserWarning, match="one bag carries no signal of which of its rows are positive"):
         model = clone(PLAIN).set_params(method="auto", C="auto").fit(X, counts=int(y.sum()))
-    assert "without a race, which needs two bags or more" in model.choice_
+    assert "without a comparison, which needs two bags or more" in model.choice_
     assert model.candidates_ == ()
     assert model.doubt_ is None
     np.testing.assert_allclose(model.predict_bags(X).mean, y.sum(), rtol=0.01)
@@ -402,7 +402,7 @@ def test_verbose_shows_progress_and_the_choice(capsys):
     shown = capsys.readouterr()
     assert model.choice_ in shown.out
     assert "±" in shown.out
-    assert "race: " in shown.err
+    assert "compared: " in shown.err
     assert "objective" in shown.err
 
 

@@ -296,11 +296,11 @@ def refuse_weights(estimator: Any) -> Refusal:
     # Searches and pipelines hand weights on, so their own signature says nothing.
     if routed and (has_fit_parameter(inner, "sample_weight") or isinstance(inner, Pipeline | BaseSearchCV)):
         return Refusal(
-            f"sample_weight refuses {name}, which does not request it: with metadata routing weights go where "
-            "set_fit_request(sample_weight=True) was called. Call it, or leave the weights out.",
+            f"sample_weight cannot be given to {name}, which does not request it: with metadata routing weights go "
+            "where set_fit_request(sample_weight=True) was called. Call it, or leave the weights out.",
             MEASURE_COST,
         )
-    return Refusal(f"sample_weight refuses {name}, whose fit takes no weights of rows. Leave it out.", MEASURE_COST)
+    return Refusal(f"sample_weight cannot be given to {name}, whose fit takes no weights. Leave it out.", MEASURE_COST)
 
 
 def routed(estimator: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class CostWeight(Strategy):
 
     def refuses_data(self, task: Task) -> str | None:
         if not isinstance(task.loss, RowCosts) or task.loss.by_class is not None:
-            return f"cost_weight refuses {task.loss!r}: it is for costs that differ from row to row, as RowCosts."
+            return f"cost_weight refuses {task.loss!r}: it needs costs that differ between rows, as RowCosts has."
         return None
 
     def refuses(self, task: Task, base: Base) -> str | None:

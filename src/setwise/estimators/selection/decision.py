@@ -95,7 +95,7 @@ class BayesDecision(Strategy):
         if self.alarms is None or by_row:
             return None
         return (
-            f"decision refuses {task.loss!r}: a limit of alarms is for costs that differ from row to row, as RowCosts."
+            f"decision refuses {task.loss!r}: a limit of alarms needs costs that differ between rows, as RowCosts has."
         )
 
     def refuses(self, task: Task, base: Base) -> str | None:
@@ -306,7 +306,7 @@ class GFM(Strategy):
 
     def refuses_data(self, task: Task) -> str | None:
         if task.layout != "samples":
-            return "gfm refuses all but the rows of label matrices: it is about the labels of one row."
+            return "gfm refuses all but the rows of label matrices: it decides the labels of a row together."
         return None
 
     def refuses(self, task: Task, base: Base) -> str | None:

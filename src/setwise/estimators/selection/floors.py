@@ -119,7 +119,7 @@ class FlooredThreshold(Strategy):
 
     @property
     def floors(self) -> tuple[Floor, ...]:
-        """The floors that are given; the limit of alarms comes first, as it is the one that some threshold keeps."""
+        """The floors that are given; the limit of alarms comes first, because some threshold always keeps it."""
         unflagged = None if self.alarms is None else 1.0 - self.alarms
         given = (("unflagged", unflagged), ("recall", self.recall), ("precision", self.precision))
         return tuple(Floor(measure, least, self.confidence) for measure, least in given if least is not None)  # type: ignore[arg-type]
@@ -132,7 +132,7 @@ class FlooredThreshold(Strategy):
 
     @property
     def kind(self) -> str:
-        """What is kept, in a word or two."""
+        """``"limit of alarms"`` if that is the only floor, otherwise ``"floor"``."""
         return "limit of alarms" if self.recall is self.precision is None else "floor"
 
     @property
@@ -141,16 +141,17 @@ class FlooredThreshold(Strategy):
         return (BayesDecision(None, self.alarms, self.confidence),) if self.kind != "floor" else ()
 
     def refuses_weights(self, task: Task) -> str | None:
-        """Weights of rows count in the shares; a confidence is one of equally likely rows."""
+        """Why the floors refuse the weights of rows, or None: a confidence holds only for equally likely rows."""
         if task.weights is None or self.confidence is None:
             return None
-        return f"a {self.kind} with a confidence refuses weights of rows: it is sure for rows that are equally likely."
+        why = "the confidence holds only for equally likely rows"
+        return f"a {self.kind} with a confidence refuses weights of rows: {why}."
 
     def refuses_data(self, task: Task) -> str | None:
         return f"a {self.kind} is for one label a row, and the target is a label matrix." if task.is_matrix else None
 
     def bound(self, task: Task) -> Strategy:
-        """The strategy that refuses on all rows only: a part of them may hold too few positives to be sure."""
+        """The strategy that refuses on all rows only, because a fold may have too few positives for the confidence."""
         return NearestThreshold(self, len(task.truth))
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:

@@ -451,9 +451,10 @@ def _too_empty(source: OutOfFoldBase, X: Any, place: int) -> str:
     """The refusal of a column that holds too few values for the model."""
     held = _values_held(X)[place]
     name = f"column {str(X.columns[place])!r}" if hasattr(X, "columns") else f"column {place}"
+    part = "" if len(X) == len(source.truth) else f"{len(X)} of "
     return (
-        f"{source.name} cannot be fitted to {len(X)} of the {len(source.truth)} rows, in which {name} holds "
-        f"{held or 'no'} value{'' if held == 1 else 's'} and else NaN: leave out that column, or fill its gaps."
+        f"{source.name} cannot be fitted to {part}the {len(source.truth)} rows, where {name} is NaN in all "
+        f"{f'but {held}' if held else 'of them'}: leave out that column, or fill its gaps."
     )
 
 

@@ -142,8 +142,8 @@ class RampStack(Strategy):
     def refuses(self, task: Task, base: Base) -> str | None:
         if not task.is_matrix and not usable(base.numbers):
             return (
-                "ramp refuses y of shape (n,) without columns of X, where it is another threshold: X must be a dense "
-                f"table of numbers, of {WIDEST} columns at most."
+                "ramp refuses this X: for y of shape (n,) X must be a dense table of numbers, of at most "
+                f"{WIDEST} columns, because the ramp would be just a threshold without them."
             )
         return self.refuses_data(task)
 

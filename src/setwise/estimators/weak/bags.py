@@ -105,9 +105,9 @@ def _warn_of_strangers(values: Mapping[Any, Any], name: str, bags: Bagging) -> N
     strangers = [key for key in values if key not in known]
     if without and strangers:
         warnings.warn(
-            f"{name} has no value for {len(without)} of {len(bags)} bags, as {bags.name(without[0])}, which count as "
-            f"unknown, and {len(strangers)} of its ids are in no bag, as {strangers[0]!r}: if they are spelled as they "
-            f"should be, give None for bags of which nothing is known.{BAGS.see}",
+            f"{name} has no value for {len(without)} of {len(bags)} bags, such as {bags.name(without[0])}, which count "
+            f"as unknown, and {len(strangers)} of its {len(values)} ids have no bag, such as {strangers[0]!r}: check "
+            f"the spelling, or give None for bags of which nothing is known.{BAGS.see}",
             UserWarning,
             stacklevel=outside(),
         )
@@ -321,8 +321,8 @@ class Ranges:
             if (low > high).any():
                 b = int(np.flatnonzero(low > high)[0])
                 raise ValueError(
-                    f"{name} must agree with what else is known of bag {self.bags.name(b)}: it says {least[b]} to "
-                    f"{most[b]} positives, and the others {before[0][b]} to {before[1][b]}."
+                    f"{name} must agree with what else is known of bag {self.bags.name(b)}: it says "
+                    f"{span(least[b], most[b])} positives, and the others {span(before[0][b], before[1][b])}."
                 )
         return low, high
 
@@ -378,6 +378,11 @@ class Ranges:
             raise ValueError(
                 f"{name}{known} must add up to {most}{wanted[b]:g} in bag {self.bags.name(b)}; got {total[b]:g}."
             )
+
+
+def span(low: int, high: int) -> str:
+    """The numbers from ``low`` to ``high``, in words."""
+    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def _whole(numbers: Values, sizes: Ints) -> Bools:

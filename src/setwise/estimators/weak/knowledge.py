@@ -19,7 +19,7 @@ from setwise.core.batch import Places, Sets
 from setwise.core.checks import Bools, Ints, Values, refuse_masked, shown
 from setwise.core.surrogate import Evaluator
 from setwise.estimators.sets import as_target, is_missing
-from setwise.estimators.weak.bags import Bagging
+from setwise.estimators.weak.bags import Bagging, span
 from setwise.losses import CountRange
 from setwise.probabilistic import AllowedPartition, CountLikelihood
 
@@ -58,8 +58,9 @@ class Knowledge:
         if odd.any():
             b = int(np.flatnonzero(odd)[0])
             raise ValueError(
-                f"what is known of bag {bags.name(b)} must have a labeling: it has {low[b]} to {high[b]} positives, "
-                f"and by y {given[b]} to {given[b] + unknown[b]} of its {bags.sizes[b]} rows are positive."
+                f"what is known of bag {bags.name(b)} must agree with y: its number of positives is "
+                f"{span(low[b], high[b])}, and y allows {span(given[b], given[b] + unknown[b])} in its "
+                f"{bags.sizes[b]} rows."
             )
         labeled = bool((labels >= 0).any())
         # Where a bag allows one labeling only, all of its labels are known.

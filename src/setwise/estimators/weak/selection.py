@@ -202,7 +202,7 @@ def words_on_signal(knowledge: Knowledge, race: RaceOutcome | None) -> str | Non
         return None
     return (
         f"the bags show no signal: one share of positives explains what is known of {count} bags up to chance "
-        f"(p = {p:.2g}), and by the features held-out bags are hardly more likely than by one share (by {gain:.3g} ± "
+        f"(p = {p:.2g}), and held-out bags are hardly more likely by the features than by one share (by {gain:.3g} ± "
         f"{error:.2g} a bag, p = {race.chance:.2g}). {REMEDY}"
     )
 
@@ -249,7 +249,7 @@ def _edge(loss: Callable[[float], float], inside: float, limit: float, way: floa
 USUAL = 1.0
 """C where no race chooses it: that of logistic regression in scikit-learn."""
 
-INTERRUPTED = "interrupted in the race of methods; this is the start of all of them, fitted to soft labels"
+INTERRUPTED = "interrupted while methods were compared; this is their common start, fitted to soft labels"
 
 
 @final
@@ -334,7 +334,7 @@ class SelectionPlan:
             quiet = replace(self.settings, C=C, tol=max(self.settings.tol, ROUGH), watch=FitProgress())
             start = _going(self.family.start(problem, start, quiet))
             for method in self.methods:
-                self.settings.watch.note(f"race: {method}, C = {C:g}")
+                self.settings.watch.note(f"compared: {method}, C = {C:g}")
                 yield (method, C), _going(self.family.fit(method, problem, start, quiet))
 
     def train(self, problem: BagProblem) -> SelectedModel:
@@ -387,7 +387,7 @@ class SelectionPlan:
         if not self.open:
             return f"{what}, as asked for"
         if outcome is None:
-            return f"{what}, without a race, which needs two bags or more"
+            return f"{what}, without a comparison, which needs two bags or more"
         doubt = outcome.doubt
         if doubt.difference < 0.0:
             return (

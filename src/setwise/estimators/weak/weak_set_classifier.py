@@ -164,9 +164,9 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
     threshold_ : the log-odds above which a row is predicted positive, 0 unless ``loss`` is given
     method_, C_ : what was chosen, a surrogate as its text; lists for k > 2 classes, and so are all of the following
     candidates_ : a tuple of ``WeakCandidate``, the best first, with the mean log-likelihood of held-out bags and its
-        standard error; empty if there was no race. ``"constant"`` is the mean share as the probability of all rows
+        standard error; empty without a comparison. ``"constant"`` is the mean share as the probability of all rows
     doubt_ : the runner-up of another method, by how much the choice is better, and the standard error; None without
-        a race
+        a comparison
     choice_ : the choice and its doubt in a sentence
     interval_ : an object with the numbers ``low``, ``high`` and ``undecided``: constants from low to high may be added
         to all log-odds with a drop of the log-likelihood of at most 1.92, an interval of 95 %; and undecided is the

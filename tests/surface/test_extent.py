@@ -104,6 +104,7 @@ ABSTRACT = {
 }
 RESULTS = {
     "BootstrapThreshold",
+    "ClassOffsets",
     "Decision",
     "LabelThresholds",
     "OperatingPoint",

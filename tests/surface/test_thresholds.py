@@ -11,6 +11,7 @@ from setwise.decisions import (
     bagged_threshold,
     best_threshold,
     bootstrap_threshold,
+    class_offsets,
     constrained_threshold,
     label_thresholds,
     precision_at_recall,
@@ -20,7 +21,7 @@ from setwise.decisions import (
     threshold_curve,
     top_k_labels,
 )
-from setwise.losses import LOSSES
+from setwise.losses import LOSSES, CostMatrix
 from setwise.plotting import ThresholdDisplay
 from surface import field_parameters
 from surface.refusals import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, labels, numbers, try_all, without
@@ -118,6 +119,22 @@ def of_top_labels():
     yield Parameter("top_k_labels(measure)", lambda v: top_k_labels([[0.5, 0.5]], 1, v), measures)
 
 
+def of_classes():
+    y, scores = np.arange(P) % 3, np.arange(3.0 * P).reshape(P, 3) % 7
+    yield Parameter("class_offsets(y)", lambda v: class_offsets(v, scores), without(labels(P), "another label"))
+    wrong = matrices(numbers(P, negative=True))
+    yield Parameter("class_offsets(scores)", lambda v: class_offsets(y, v), wrong)
+    yield Parameter("class_offsets(loss)", lambda v: class_offsets(y, scores, v), LOSS)
+    weigh, wrong = partial(class_offsets, y, scores), without(numbers(P), "None", "huge", "all huge")
+    yield Parameter("class_offsets(sample_weight)", lambda v: weigh(sample_weight=v), wrong)
+    yield Parameter("class_offsets(n_starts)", lambda v: weigh(n_starts=v), COUNTS | {"four": 4})
+    yield Parameter("class_offsets(n_resamples)", lambda v: weigh(n_resamples=v), COUNTS | {"negative": -1})
+    yield Parameter("class_offsets(random_state)", lambda v: weigh(random_state=v), SEEDS)
+    square = {"flat": [1.0, 2.0], "wide": [[0, 1, 2], [1, 0, 2]], "one": [[0.0]], "NaN": [[0, np.nan], [1, 0]]}
+    yield Parameter("CostMatrix(costs)", CostMatrix, OBJECTS | square | {"text": "costs", "empty": []})
+    yield Parameter("CostMatrix(from_best)", lambda v: CostMatrix([[0, 1], [1, 0]], v), OBJECTS | {"one": 1})
+
+
 class Classifier:
     """A fitted classifier of two classes."""
 
@@ -153,7 +170,7 @@ def of_pictures():
     yield Parameter("ThresholdDisplay(y, pos_label)", lambda v: guess(v, S, pos_label=1), wrong)
 
 
-PARAMETERS = [*calls(), *of_intervals(), *of_matrices(), *of_top_labels(), *of_pictures()]
+PARAMETERS = [*calls(), *of_intervals(), *of_matrices(), *of_top_labels(), *of_classes(), *of_pictures()]
 
 
 @pytest.mark.parametrize("parameter", PARAMETERS, ids=lambda parameter: parameter.where)

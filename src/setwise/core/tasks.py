@@ -27,7 +27,7 @@ TASKS = {
         "tables/index",
         {
             "compare.compare": "which model and threshold is best on your table, and how sure that is",
-            "MeasureClassifier": "a classifier with the best threshold, or another rule, for a measure",
+            "MeasureClassifier": "a classifier with the best threshold, or another rule, for a measure; any classes",
             "decisions.best_threshold": "the best threshold for scores that you have",
             "decisions.bagged_threshold": "the same for a few hundred rows, where the best threshold is partly luck",
             "decisions.bootstrap_threshold": "how sure a threshold is",
@@ -42,7 +42,8 @@ TASKS = {
             "losses.FBeta": "F1: 'f1', or 'fbeta:2' for another beta",
             "losses.MCC": "Matthews correlation coefficient: 'mcc'",
             "losses.BalancedError": "balanced accuracy: 'balanced_error'",
-            "losses.MeanOverClasses": "macro F1 of several classes: 'mean_over_classes:f1'",
+            "losses.MeanOverClasses": "macro F1 of several classes: 'f1_macro'",
+            "losses.CostMatrix": "costs of mistakes between several classes",
             "losses.RocArea": "area under the ROC curve: 'auc'",
             "losses.AveragePrecision": "average precision: 'average_precision'",
             "losses.PrecisionAtK": "precision among the 20 largest scores: 'precision_at_k:20'",

@@ -1,5 +1,6 @@
 """What to predict once scores or probabilities are known: thresholds, and labelings of least expected loss."""
 
+from setwise.decisions.class_offsets import ClassOffsets, class_offsets
 from setwise.decisions.expected_loss import Decision, DecisionInPieces, expected_loss, least_expected_loss
 from setwise.decisions.floors import Floor, UnmetFloor
 from setwise.decisions.gfm import gfm
@@ -20,6 +21,7 @@ from setwise.decisions.top_k import TopLabels, top_k_labels
 
 __all__ = [
     "BootstrapThreshold",
+    "ClassOffsets",
     "Decision",
     "DecisionInPieces",
     "Floor",
@@ -31,6 +33,7 @@ __all__ = [
     "bagged_threshold",
     "best_threshold",
     "bootstrap_threshold",
+    "class_offsets",
     "constrained_threshold",
     "expected_loss",
     "gfm",

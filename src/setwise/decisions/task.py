@@ -18,6 +18,7 @@ from setwise.core.checks import Bools, Ints, Values
 from setwise.core.counts import Counts
 from setwise.core.loss import Combination, CountLoss, Loss
 from setwise.core.terms import Constant, Trait
+from setwise.decisions.confusion import ConfusionLoss
 from setwise.decisions.row_weights import RowWeighted
 
 Layout = Literal["vector", "samples", "macro", "micro"]
@@ -30,15 +31,15 @@ class Task:
 
     Parameters
     ----------
-    truth : (n,) bool, or (n, p) bool for a label matrix
-    loss : a loss that reads labels
+    truth : (n,) bool, or (n, p) bool for a label matrix, or (n,) int64 of the numbers of more than two classes
+    loss : a loss that reads labels; a :class:`~setwise.decisions.confusion.ConfusionLoss` of several classes
     groups : (n,) the number of the set of each row, for truth (n,); None makes all rows one set
     average : what a set is in a label matrix: each row (``"samples"``), each column (``"macro"``), or the whole matrix
         (``"micro"``)
     weights : (n,) the weight of each row in the loss of its set, for truth (n,); None counts all alike
     """
 
-    truth: Bools
+    truth: NDArray[Any]
     loss: Loss
     groups: Ints | None = None
     average: Layout = "samples"
@@ -66,9 +67,23 @@ class Task:
             return None
         return np.argsort(self.groups, kind="stable")
 
+    @property
+    def classes(self) -> int:
+        """The number of classes where there are more than two, else 0."""
+        return self.loss.k if isinstance(self.loss, ConfusionLoss) else 0
+
+    @cached_property
+    def owners(self) -> Ints:
+        """The number of the set of each row, for truth (n,)."""
+        return (
+            np.zeros(len(self.truth), np.int64)
+            if self.groups is None
+            else np.unique(self.groups, return_inverse=True)[1]
+        )
+
     @cached_property
     def sets(self) -> Sets:
-        """The true labels of the sets."""
+        """The true labels of the sets, of two labels."""
         flat = self.flat(self.truth)
         if self.layout == "samples":
             return Sets.rows(self.truth)
@@ -107,6 +122,8 @@ class Task:
 
     def losses(self, predicted: NDArray[Any]) -> Values:
         """The loss of each set, for what is predicted of the rows: labels, or the scores that the loss reads."""
+        if isinstance(self.loss, ConfusionLoss):
+            return self.loss.of_sets(self.owners, int(self.owners.max()) + 1, self.truth, predicted, self.weights)
         return self.set_loss.values(self.sets, self.flat(predicted))
 
     def score(self, predicted: NDArray[Any]) -> float:
@@ -116,7 +133,7 @@ class Task:
     def as_score(self, loss: float) -> float:
         """The score of predictions with this mean loss."""
         rows = len(self.truth) if self.weights is None else float(self.weights.sum())
-        return self.loss.as_score(loss, rows / len(self.sets))
+        return self.loss.as_score(loss, rows / (int(self.owners.max()) + 1 if self.classes else len(self.sets)))
 
     def mean_loss(self, predicted: NDArray[Any]) -> float:
         """The mean of :meth:`losses` over the sets."""
@@ -125,7 +142,8 @@ class Task:
     def take(self, rows: Ints) -> "Task":
         """The task of some rows; a group of which rows are missing is a smaller set."""
         # Weights of the one set that all rows form number the rows; otherwise they number the places of each set.
-        numbered = not self.is_matrix and (self.groups is None or self.loss.of_one_batch(self.sets))
+        numbered = not self.is_matrix and not self.classes
+        numbered = numbered and (self.groups is None or self.loss.of_one_batch(self.sets))
         loss = self.loss.of_rows(rows) if numbered else self.loss
         groups = None if self.groups is None else self.groups[rows]
         weights = None if self.weights is None else self.weights[rows]
@@ -233,7 +251,11 @@ def replicated_losses(
         n = len(losses)
         draws = [rng.multinomial(n, np.full(n, 1.0 / n)) @ losses / n for _ in range(replicates)]
         return np.array(draws)
-    formula = formula_of(task.loss) if task.loss.reads == "labels" else None
+    if isinstance(task.loss, ConfusionLoss) and task.weights is None:
+        return _of_confusions(task.loss, task.truth, predictions, replicates, rng)
+    if task.classes:
+        return _of_any_loss(task, predictions, replicates, rng)
+    formula = formula_of(task.loss) if task.loss.reads != "scores" else None
     if not task.is_matrix and (task.weights is not None or (formula is None and Trait.MODULAR in task.loss.traits)):
         found = _of_heaps(task.set_loss.bind(task.sets), task.truth, predictions, replicates, rng)
         if found is not None:
@@ -269,6 +291,21 @@ def _of_patterns(
     P = drawn @ truth
     fn, fp = drawn @ (truth & ~predicted), drawn @ (~truth & predicted)
     return np.asarray(formula(fn, fp, P, n - P))
+
+
+def _of_confusions(
+    loss: ConfusionLoss, truth: Ints, predictions: Sequence[Ints], replicates: int, rng: np.random.Generator
+) -> Values:
+    """Of one set of several classes: a replicate is a draw of the patterns (truth, predictions)."""
+    k, n = loss.k, len(truth)
+    patterns, counts = np.unique(np.column_stack([truth, *predictions]), axis=0, return_counts=True)
+    drawn = rng.multinomial(n, counts / n, size=replicates)
+    out = np.empty((replicates, len(predictions)))
+    for j in range(len(predictions)):
+        cells = np.zeros((len(patterns), k * k))
+        cells[np.arange(len(patterns)), patterns[:, 0] * k + patterns[:, j + 1]] = 1.0
+        out[:, j] = loss.of_confusion((drawn @ cells).reshape(replicates, k, k))
+    return out
 
 
 def _of_matrix(

@@ -21,7 +21,7 @@ from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
 from setwise.core.checks import as_limit, as_row_weights
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
-from setwise.core.pages import FLOORS, MEASURE_COST, ROW_COSTS
+from setwise.core.pages import CLASS_LOSSES, FLOORS, MEASURE_COST, ROW_COSTS
 from setwise.decisions import threshold_curve
 from setwise.decisions.label_thresholds import warn_of_few
 from setwise.decisions.task import Task
@@ -67,8 +67,11 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
 
     The target says what a set is, as for :class:`~setwise.SetClassifier`: all rows (y (n,)), the rows of each group
     (``fit(X, y, groups=g)``), or the rows of a label matrix Y (n, p) of 0 and 1 (or what ``average`` says). A
-    classifier that takes one label only is fitted to a label matrix one label at a time. More than two classes are
-    refused.
+    classifier that takes one label only is fitted to a label matrix one label at a time.
+
+    Of more than two classes the reference is the most probable one. The loss of labels is then its mean over the
+    classes, each against the rest (macro F1 for ``"f1"``), or with ``pos_label`` that of one class; accuracy, balanced
+    accuracy, ``"mcc"`` and ``"kappa"`` are those of k classes, and :class:`~setwise.losses.CostMatrix` gives costs.
 
     ``X`` goes to the estimator unchanged, which must handle text, categories and missing values itself.
 
@@ -92,7 +95,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     refit : whether the estimator is fitted on all rows after the choice; it must be False with ``cv="prefit"``, and
         True otherwise
     response_method : ``"auto"`` takes ``predict_proba``, or else ``decision_function``
-    pos_label : the positive one of two labels, by default the last in sorted order
+    pos_label : the positive one of two labels, by default the last in sorted order; of more labels the one that the
+        loss judges against the rest, by default each in turn
     average : what a set is in a label matrix: each row (``"samples"``), each column (``"macro"``), or the whole matrix
         (``"micro"``)
     outer_cv : the number of outer folds in which the whole choice is repeated, for ``gain_``; None reports no gain.
@@ -106,7 +110,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     Attributes
     ----------
     estimator_ : the classifier, fitted on all rows
-    classes_ : the two labels, or the names of the columns of a label matrix, or 0..p-1
+    classes_ : the labels, or the names of the columns of a label matrix, or 0..p-1
     best_strategy_ : the name of the strategy that was chosen
     best_threshold_ : the threshold at which a score of ``estimator_`` is positive; an array with one for each label, or
         None, where the chosen strategy is no threshold. ``predict`` follows a value that is set by hand, until ``fit``
@@ -282,6 +286,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         labels = rule.labels(evidence)
         if self._outputs is not None:
             return labels.astype(np.int64)
+        if len(self.classes_) > 2:
+            return np.asarray(self.classes_[labels])
         at = self.classes_.tolist().index(self._positive)
         return np.asarray(self.classes_[np.where(labels, at, 1 - at)])
 
@@ -373,8 +379,13 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         weights = None if sample_weight is None else as_row_weights(sample_weight, len(target))
         if weights is not None and self._outputs is not None:
             raise ValueError("sample_weight must be None for a label matrix; got weights.")
-        task = Task(np.asarray(target == self._positive), loss, ids, self.average, weights)  # type: ignore[arg-type]
-        return task.score(np.asarray(labels == self._positive))
+        truth, guess = (
+            np.searchsorted(self.classes_, one)
+            if isinstance(self._positive, np.ndarray)
+            else np.asarray(one == self._positive)
+            for one in (target, labels)
+        )
+        return Task(truth, loss, ids, self.average, weights).score(guess)  # type: ignore[arg-type]
 
     def _fit(
         self,
@@ -400,7 +411,12 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         )
         if prefit:
             check_prefit(self.estimator, None if problem.task.is_matrix else problem.classes)
-        strategies = as_strategies(self.strategies)
+        several = bool(problem.task.classes)
+        if several and self.store_cv_results:
+            raise Refusal(
+                "store_cv_results must be False for more than two classes, which have no cut points.", CLASS_LOSSES
+            )
+        strategies = as_strategies(self.strategies, several)
         by_row = isinstance(loss, RowCosts) and loss.by_class is None
         gaps = dict[str, int]()
         if isinstance(loss, RowCosts) and not problem.task.is_matrix:
@@ -450,9 +466,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     def _decide(
         self, bases: Mapping[str, OutOfFoldBase], task: Task, strategies: tuple[Strategy, ...], seed: int
     ) -> Choice:
-        reference = next(
-            (strategy for strategy in strategies if strategy.name == "threshold"), STRATEGIES["threshold"]()
-        )
+        first = "as_it_is" if task.classes else "threshold"
+        reference = next((strategy for strategy in strategies if strategy.name == first), STRATEGIES[first]())
         for one in strategies:
             if isinstance(one, BayesDecision) and one.alarms is not None and getattr(reference, "alarms", None) is None:
                 raise Refusal(
@@ -471,7 +486,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
             delattr(self, name)
         self.estimator_ = base.fitted(choice.rule.weight)
         # Costs of training rows say nothing of others.
-        self.classes_, self.loss_, self.rule_ = problem.classes, loss, choice.rule.for_rows(loss)
+        self.classes_, self.rule_ = problem.classes, choice.rule.for_rows(loss)
+        self.loss_ = problem.task.loss if problem.task.classes else loss
         if isinstance(choice.rule, ThresholdRule) and isinstance(choice.rule.weight, RowCosts):
             self.rule_ = replace(choice.rule, weight=1.0)
         self.candidates_ = choice.candidates
@@ -496,6 +512,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
     @best_threshold_.setter
     def best_threshold_(self, value: Any) -> None:
         check_is_fitted(self, "rule_")
+        if len(self.classes_) > 2 and self._outputs is None:
+            raise ValueError("best_threshold_ cannot be set for more than two classes, which have no threshold.")
         each = self._outputs is not None and np.shape(value) == (self._outputs,)
         at = [as_limit(one, "best_threshold_") for one in (value if each else [value])]
         self.rule_ = ThresholdRule(np.array(at) if each else at[0])
@@ -518,6 +536,6 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         tags.non_deterministic = base.non_deterministic
         # The default pipeline takes sparse rows too, which it does not center.
         tags.input_tags.sparse = base.input_tags.sparse or self.estimator is None
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = base.classifier_tags.multi_class
         tags.classifier_tags.multi_label = True
         return tags

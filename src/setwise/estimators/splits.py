@@ -1,5 +1,6 @@
 """Splits of rows into those to train on and those that are held out: stratified, and whole groups."""
 
+import warnings
 from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any
@@ -181,7 +182,11 @@ def folds_of(
             raise ValueError(f"cv={cv} folds need {cv} rows or more that differ in their features; got {number}.")
         splits = block_folds(int(cv), task.truth, blocks, seed)
     elif isinstance(cv, int | np.integer):
-        splits = _splitter(cv, task, groups, seed).split(X, task.truth, groups)
+        with warnings.catch_warnings():
+            if task.classes:
+                # The rarest of several classes may be in fewer folds.
+                warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            splits = list(_splitter(cv, task, groups, seed).split(X, task.truth, groups))
     else:
         splits = _splits(cv, X, target, groups)
     n = len(task.truth)
@@ -190,7 +195,7 @@ def folds_of(
         truth = task.truth[train]
         if among(train, n)[test].any():
             raise ValueError(f"cv must keep training rows and test rows apart; {shown(cv)} does not.")
-        if truth.size == 0 or truth.all() or not truth.any():
+        if truth.size == 0 or (truth == truth.flat[0]).all():
             raise ValueError(
                 f"cv={shown(cv)} leaves a fold without two classes to learn from: the label is the same in all its "
                 f"{len(train)} training rows. Use fewer folds, or more rows of each class."

@@ -12,6 +12,7 @@ from setwise.core.loss import Loss
 from setwise.core.registry import discover
 from setwise.core.single_labels import EqualCosts, GivenCosts, NearestHammingCosts
 from setwise.core.terms import Trait
+from setwise.losses.cost_matrix import CostMatrix
 from setwise.losses.label_sets import NearestCosts
 from setwise.losses.names import forms, is_needed, loss_of, loss_of_function, losses_of
 from setwise.losses.row_costs import savings_score
@@ -28,7 +29,7 @@ LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
 globals().update({kind.__name__: kind for kind in LOSSES.values()})
 
 __all__ = [
-    "LOSSES", "EqualCosts", "GivenCosts", "Loss", "NearestCosts", "NearestHammingCosts", "Trait",
+    "LOSSES", "CostMatrix", "EqualCosts", "GivenCosts", "Loss", "NearestCosts", "NearestHammingCosts", "Trait",
     "as_loss", "loss_forms", "parse_losses", "plain_losses", "savings_score",
     *(kind.__name__ for kind in LOSSES.values()),
 ]  # fmt: skip

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
 from setwise.core.batch import Batch, Sets
 from setwise.core.bound_loss import BoundLoss, binary_view, flip_back, flipped, lift
-from setwise.core.checks import Values, as_areas, as_count, as_factor
-from setwise.core.counts import Counts, Quotient
+from setwise.core.checks import Values, as_areas, as_choice, as_count, as_factor
+from setwise.core.counts import Counts, Formula, Quotient
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import CountLoss, Loss
 from setwise.core.pages import CLASS_LOSSES, QUOTIENTS, WEIGHTS
@@ -254,6 +254,13 @@ class LossOfClasses(Loss):
         """The same of the loss that scores are made of."""
         return replace(self, loss=self.loss.reported)
 
+    def label_formula(self, label: int) -> Formula | None:
+        """The loss of class 0 or 1 against the other one, of two, as a function of (fn, fp, P, N); None if unknown."""
+        found = self.loss.of_counts if isinstance(self.loss, CountLoss) else self.loss.formula
+        if found is None or label:
+            return found
+        return lambda fn, fp, P, N: found(fp, fn, N, P)
+
     def as_score(self, loss: float, n: float) -> float:
         """The score of this loss as one of the loss of a class."""
         return self.loss.as_score(loss, n)
@@ -273,12 +280,13 @@ class MeanOverClasses(LossOfClasses):
     Parameters
     ----------
     loss : any loss of labels 0 and 1 that leaves the number of predicted positives free, or its name
+    weights : ``"equal"`` for 1/k; ``"support"`` for the share of the rows that are of the class, in one set alone
 
     Raises
     ------
     Refusal : if the loss reads anything but labels 0 and 1, as losses of a ranking do
     TypeError : if the loss is neither a loss nor its name
-    ValueError : if there is no loss of this name, or one that needs parameters
+    ValueError : if there is no loss of this name, or one that needs parameters, and for other weights
 
     Examples
     --------
@@ -289,13 +297,29 @@ class MeanOverClasses(LossOfClasses):
     0.333
     """
 
+    weights: Literal["equal", "support"] = "equal"
+
     name: ClassVar[str] = "mean_over_classes"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_choice(self.weights, "weights", ("equal", "support"))
 
     @classmethod
     def examples(cls, p: int) -> "list[MeanOverClasses]":
         return [MeanOverClasses(Jaccard()), MeanOverClasses(FBeta())]
 
+    @property
+    def formula(self) -> Formula | None:
+        """The mean over two classes as a function of (fn, fp, P, N)."""
+        first, second = self.label_formula(0), self.label_formula(1)
+        if first is None or second is None or self.weights == "support":
+            return None
+        return lambda fn, fp, P, N: 0.5 * (first(fn, fp, P, N) + second(fn, fp, P, N))
+
     def _bind(self, batch: Batch) -> BoundLoss:
+        if self.weights == "support":
+            return self._by_support(batch)
         if isinstance(batch, Sets):
             # Two labels need only one score for each decision. For class 0, false negatives and false positives are
             # exchanged.
@@ -306,8 +330,19 @@ class MeanOverClasses(LossOfClasses):
         each = [lift(batch, c, share * self.loss.bind(binary_view(batch, c))) for c in range(batch.n_labels)]
         return replace(reduce(BoundLoss.__add__, each), source=self)
 
+    def _by_support(self, batch: Batch) -> BoundLoss:
+        """The classes with the weights of their shares of the rows."""
+        if len(batch) > 1 or batch.known is not None:
+            raise Refusal(
+                f"{self!r} refuses several sets and unknown labels: its weights are for one set.", CLASS_LOSSES
+            )
+        counts = np.bincount(batch.labels, minlength=batch.n_labels)
+        shares = {c: count / batch.total for c, count in enumerate(counts.tolist()) if count}
+        each: list[BoundLoss] = [share * OneClass(self.loss, c)._bind(batch) for c, share in shares.items()]
+        return replace(reduce(BoundLoss.__add__, each), source=self)
+
     def __repr__(self) -> str:
-        return f"MeanOverClasses({self.loss!r})"
+        return f"MeanOverClasses({self.loss!r}{', weights=' + repr(self.weights) if self.weights != 'equal' else ''})"
 
 
 @final
@@ -349,6 +384,11 @@ class OneClass(LossOfClasses):
     @classmethod
     def examples(cls, p: int) -> "list[OneClass]":
         return [OneClass(Jaccard(), 1), OneClass(FBeta(), 0)]
+
+    @property
+    def formula(self) -> Formula | None:
+        """The loss of one of two classes as a function of (fn, fp, P, N)."""
+        return self.label_formula(self.label)
 
     def check(self, batch: Batch) -> None:
         if self.label >= batch.n_labels:

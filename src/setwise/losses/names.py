@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from functools import partial
 from types import UnionType
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from setwise.core.checks import as_text, shown
 from setwise.core.exceptions import Refusal
@@ -26,6 +26,8 @@ SYNONYMS = {
     "balanced_accuracy": "balanced_error", "balanced_accuracy_score": "balanced_error",
     "f1_score": "f1", "f2": "fbeta:2", "f0.5": "fbeta:0.5", "fbeta_score": "fbeta", "jaccard_score": "jaccard",
     "f1_macro": "mean_over_classes:f1", "jaccard_macro": "mean_over_classes:jaccard",
+    "f1_weighted": "mean_over_classes:f1:support", "jaccard_weighted": "mean_over_classes:jaccard:support",
+    "f1_micro": "error_rate",
     "matthews_corrcoef": "mcc", "cohen_kappa": "kappa", "cohen_kappa_score": "kappa",
     "roc_auc": "auc", "roc_auc_score": "auc",
     "average_precision_score": "average_precision", "ndcg_score": "ndcg",
@@ -95,8 +97,9 @@ def loss_of_function(metric: Any) -> str | MetricLoss | None:
         if given.get("average") == "binary":
             del given["average"]
         # The scorers of the macro average come so from scikit-learn.
-        if given == {"average": "macro", "pos_label": None} and name.replace("_score", "_macro") in SYNONYMS:
-            return name.replace("_score", "_macro")
+        average = name.replace("_score", f"_{given.get('average')}")
+        if set(given) <= {"average", "pos_label"} and given.get("pos_label") is None and average in SYNONYMS:
+            return average
         if set(given) <= {"beta"} and (name == "fbeta_score") == ("beta" in given):
             return f"{SYNONYMS[name]}{''.join(f':{value}' for value in given.values())}"
         if not scorer:
@@ -236,7 +239,7 @@ def is_needed(field: Field[Any]) -> bool:
 
 def _reader(annotation: Any) -> Any:
     """What turns text into a value of the annotated type: ``int``, ``float``, ``str`` or ``Loss``; None for others."""
-    if isinstance(annotation, UnionType):
+    if get_origin(annotation) in (UnionType, Union):
         known = [_reader(part) for part in get_args(annotation) if part is not type(None)]
         return known[0] if len(known) == 1 else None
     if get_origin(annotation) is Literal:
@@ -251,7 +254,8 @@ def _value(text: str, field: Field[Any], whole: str, kinds: Kinds) -> Any:
     reader = _reader(field.type)
     if reader is Loss:
         return loss_of(text, kinds)
-    choices = get_args(field.type) if reader is str else ()
+    parts = (field.type, *get_args(field.type))
+    choices = next((get_args(part) for part in parts if get_origin(part) is Literal), ())
     try:
         value = reader(text)
     except ValueError:

@@ -1,11 +1,11 @@
 """Losses of both classes: 1 - the geometric or harmonic mean of their recalls, 1 - Matthews' correlation or kappa."""
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from setwise.core.checks import Values
+from setwise.core.checks import Values, as_choice
 from setwise.core.counts import Curvature, Quotient, convex_monge, linear
 from setwise.core.loss import CountLoss
 from setwise.core.terms import CURVATURES, Trait
@@ -116,6 +116,8 @@ class CohenKappa(CountLoss):
     (0.0, 1.0)
     """
 
+    weights: Literal["linear", "quadratic"] | None = None
+
     name: ClassVar[str] = "kappa"
     traits = frozenset({Trait.INCREASING, Trait.COUNTS})
     denied = CURVATURES
@@ -123,6 +125,13 @@ class CohenKappa(CountLoss):
     """True: the derivatives by P and N have the signs of ``-N (N + fn - fp)`` and ``-P (P - fn + fp)``."""
     monge = True
     """True: the mixed derivative has the sign of ``-(P - N)^2 (fn + fp)``."""
+
+    def __post_init__(self) -> None:
+        if self.weights is not None:
+            as_choice(self.weights, "weights", ("linear", "quadratic"))
+
+    def __repr__(self) -> str:
+        return "CohenKappa()" if self.weights is None else f"CohenKappa({self.weights!r})"
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         whole = 2.0 * P * N + (P - N) * (fn - fp)

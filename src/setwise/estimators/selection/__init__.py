@@ -8,6 +8,7 @@ from typing import Any
 
 from setwise.core.checks import shown
 from setwise.core.registry import discover
+from setwise.estimators.selection.several_classes import CLASS_STRATEGIES, ClassMultipliers, LeastExpectedCost
 from setwise.estimators.selection.strategies import Strategy
 
 STRATEGIES = discover(__name__, Strategy)  # type: ignore[type-abstract]
@@ -21,10 +22,13 @@ STRATEGIES = discover(__name__, Strategy)  # type: ignore[type-abstract]
 # Each class can be imported from here by its own name.
 globals().update({kind.__name__: kind for kind in STRATEGIES.values()})
 
-__all__ = ["STRATEGIES", "Strategy", "as_strategies", *(kind.__name__ for kind in STRATEGIES.values())]
+__all__ = [
+    "CLASS_STRATEGIES", "STRATEGIES", "ClassMultipliers", "LeastExpectedCost", "Strategy", "as_strategies",
+    *(kind.__name__ for kind in STRATEGIES.values()),
+]  # fmt: skip
 
 
-def as_strategies(strategies: Any) -> tuple[Strategy, ...]:
+def as_strategies(strategies: Any, several: bool = False) -> tuple[Strategy, ...]:
     """Strategies by their names, or as objects; ``"auto"`` stands for all with their defaults, one name for one.
 
     Source: this library.
@@ -32,6 +36,7 @@ def as_strategies(strategies: Any) -> tuple[Strategy, ...]:
     Parameters
     ----------
     strategies : ``"auto"``, a name, a strategy, or a list of names and strategies
+    several : whether there are more than two classes, for which ``"auto"`` stands for other strategies
 
     Returns
     -------
@@ -49,7 +54,7 @@ def as_strategies(strategies: Any) -> tuple[Strategy, ...]:
     (BayesDecision(calibration='isotonic', alarms=None, confidence=None), RampStack(C=10000.0))
     """
     if isinstance(strategies, str) and strategies == "auto":
-        return tuple(kind() for kind in STRATEGIES.values())
+        return tuple(kind() for kind in (CLASS_STRATEGIES if several else STRATEGIES).values())
     given = [strategies] if isinstance(strategies, str | Strategy) else strategies
     if not isinstance(given, Sequence):
         raise TypeError(f"strategies must be 'auto', or a list of names or strategies; got {shown(strategies)}.")
@@ -68,11 +73,12 @@ def _as_strategy(strategy: Any) -> Strategy:
             "strategies must hold names or strategies, such as 'threshold' or SingleThreshold(); got "
             f"{shown(strategy)}."
         )
-    if strategy not in STRATEGIES:
+    known: dict[str, type[Strategy]] = {**STRATEGIES, **CLASS_STRATEGIES}
+    if strategy not in known:
         raise ValueError(
-            f"there is no strategy {shown(strategy)}; strategies must be 'auto' or among {', '.join(STRATEGIES)}."
+            f"there is no strategy {shown(strategy)}; strategies must be 'auto' or among {', '.join(known)}."
         )
-    return STRATEGIES[strategy]()
+    return known[strategy]()
 
 
 def __getattr__(name: str) -> Any:

@@ -41,12 +41,12 @@ class Response:
 
     Parameters
     ----------
-    labels : (n,) or (n, p) bool, the classifier's own predictions
-    scores : float64 of the same shape, which rise with the chance of a positive
+    labels : (n,) or (n, p) bool, the classifier's own predictions; of more than two classes (n,) int64
+    scores : float64 of the same shape, which rise with the chance of a positive; of k > 2 classes (n, k)
     probability : whether the scores are probabilities
     """
 
-    labels: Bools
+    labels: NDArray[Any]
     scores: Values
     probability: bool
 
@@ -78,6 +78,8 @@ def method_of(estimator: Any, response_method: str) -> str:
 def respond(estimator: Any, X: Any, response_method: str, positive: Any, p: int | None) -> Response:
     """The response of a fitted classifier, with ``positive`` the label of positives; p labels a row, or None for one.
 
+    For more than two classes ``positive`` is the array of all labels (k,).
+
     Raises
     ------
     ValueError : for a classifier without scores, for scores that are not finite, and for answers of another shape than
@@ -87,13 +89,34 @@ def respond(estimator: Any, X: Any, response_method: str, positive: Any, p: int 
     with base_threads(X):
         predicted = np.asarray(estimator.predict(X))
         refuse_shape(estimator, "predict", predicted.shape, *([(n,), (n, 1)] if p is None else [(n, p)]))
-        if p is None:
+        if isinstance(positive, np.ndarray):
+            scores, labels = _of_classes(estimator, X, name, positive), _codes(predicted.reshape(n), positive)
+        elif p is None:
             scores, labels = scores_of(estimator, X, name, positive), predicted.reshape(n) == positive
         else:
             scores = _columns(getattr(estimator, name)(X), estimator, name, (n, p))
             labels = predicted.astype(np.float64) == 1.0
     refuse_infinite(estimator, name, scores)
-    return Response(np.asarray(labels, dtype=np.bool_), np.ascontiguousarray(scores), name == "predict_proba")
+    kind = np.int64 if isinstance(positive, np.ndarray) else np.bool_
+    return Response(np.asarray(labels, dtype=kind), np.ascontiguousarray(scores), name == "predict_proba")
+
+
+def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
+    """The places of labels among sorted classes, (n,)."""
+    return np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+
+
+def _of_classes(estimator: Any, X: Any, name: str, classes: NDArray[Any]) -> Values:
+    """The scores of k classes, (n, k); a class that the classifier did not see has the least chance."""
+    values, known = np.asarray(getattr(estimator, name)(X), dtype=np.float64), np.asarray(estimator.classes_)
+    if values.ndim == 1 and len(known) == 2:
+        values = np.column_stack([-values, values])
+    refuse_shape(estimator, name, values.shape, (_num_samples(X), len(known)))
+    refuse_infinite(estimator, name, values)
+    least = 0.0 if name == "predict_proba" else float(values.min()) - FAR
+    out = np.full((len(values), len(classes)), least)
+    out[:, _codes(known, classes)] = values
+    return out
 
 
 def refuse_infinite(estimator: Any, name: str, scores: Values) -> None:

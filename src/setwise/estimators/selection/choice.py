@@ -21,11 +21,8 @@ from setwise.estimators.selection.strategies import Rule, Strategy
 from setwise.estimators.splits import FOLDS, Folds, among
 from setwise.losses.row_costs import RowCosts
 
-REFERENCE = "threshold"
-"""The strategy that is left only for a better one: the base model with a tuned threshold."""
-
 BY_COSTS = "decision"
-"""The strategy that takes its place where each row has its own costs, by which it decides."""
+"""The strategy that takes the place of the reference where each row has its own costs, by which it decides."""
 
 
 def by_row(task: Task) -> bool:
@@ -132,7 +129,7 @@ def choose(
     Refusal : if the reference refuses the loss
     """
     first = next(iter(bases))
-    others = ((b, strategy) for b in bases for strategy in strategies if (b, strategy.name) != (first, REFERENCE))
+    others = ((b, strategy) for b in bases for strategy in strategies if (b, strategy.name) != (first, reference.name))
     plan = [(first, reference), *others]
     tried: list[Candidate] = []
     labels: dict[tuple[str, str], Bools] = {}
@@ -177,7 +174,7 @@ def cross_fitted(strategy: Strategy, base: OutOfFoldBase, task: Task) -> Bools:
     """The labels of all rows, each by the rule that was tuned without the row's fold."""
     strategy = strategy.bound(task)
     base.prepare(strategy.fits)
-    labels = np.zeros(task.truth.shape, dtype=np.bool_)
+    labels = np.zeros_like(task.truth)
     for i, (train, test) in _judged_folds(base, task):
         evidence = base.held_out(train, without=i if strategy.many_numbers else None)
         rule = strategy.tune(evidence, task.take(train)).for_rows(task.take(test).loss)
@@ -216,7 +213,8 @@ def runs_of(n: int) -> Ints:
 def _tried(name: str, strategy: Strategy, base: OutOfFoldBase, task: Task) -> tuple[Candidate, Bools | Refusal]:
     """A candidate that is not judged yet, and its cross-fitted labels, or why it is refused."""
     start = perf_counter()
-    why = strategy.refuses(task, base) or strategy.refuses_weights(task)
+    why = f"{strategy.name} refuses more than two classes." if task.classes and not strategy.several_classes else None
+    why = why or strategy.refuses(task, base) or strategy.refuses_weights(task)
     if why is None:
         try:
             base.prepare(strategy.bound(task).fits)
@@ -320,8 +318,7 @@ def repeated_choice(
     choices, apart from the choices of the outer folds.
     """
     task = problem.task
-    chosen = np.zeros(task.truth.shape, dtype=np.bool_)
-    reference = np.zeros(task.truth.shape, dtype=np.bool_)
+    chosen, reference = np.zeros_like(task.truth), np.zeros_like(task.truth)
     choices = []
     for train, test in folds:
         inner, held = problem.take(train), problem.take(test)

@@ -117,11 +117,12 @@ class KeptResponses:
     Parameters
     ----------
     kept : the part of a checkpoint, or None
-    shape : the shape of a response, (n,) or (n, p)
+    shape : the shape of the scores, (n,) or (n, p)
+    several : whether the scores are those of more than two classes, (n, k)
     """
 
-    def __init__(self, kept: OpenCheckpoint | None, shape: tuple[int, ...]) -> None:
-        self._kept, self._shape = kept, shape
+    def __init__(self, kept: OpenCheckpoint | None, shape: tuple[int, ...], several: bool = False) -> None:
+        self._kept, self._shape, self._several = kept, shape, several
 
     def get(self, name: str) -> Response | None:
         """The response of this name, or None; ValueError if what the checkpoint holds is none."""
@@ -131,7 +132,9 @@ class KeptResponses:
         if not found:
             return None
         labels, scores = found.get("labels"), found.get("scores")
-        fits = _is(labels, np.bool_, self._shape) and _is(scores, np.float64, self._shape)
+        kind = np.int64 if self._several else np.bool_
+        fits = _is(labels, kind, self._shape[:1] if self._several else self._shape)
+        fits = fits and _is(scores, np.float64, self._shape)
         if not fits or not _is(found.get("probability"), np.bool_, ()):
             raise ValueError(f"{self._kept.name} is not a checkpoint of this fit: its {name} has a different shape.")
         return Response(np.array(labels), np.array(scores), bool(found["probability"]))
@@ -212,12 +215,15 @@ class OutOfFoldBase(Base):
         # The number of labels of a row, or None for one label.
         self.outputs = None if self.truth.ndim == 1 else self.truth.shape[1]
         self.name = type(self.estimator).__name__
-        self.weighable = self.weight_name is not None and self.truth.ndim == 1 and not self.prefit
+        several = self.problem.task.classes
+        self.weighable = self.weight_name is not None and self.truth.ndim == 1 and not self.prefit and not several
+        self._shape = (len(self.truth), several) if several else self.truth.shape
         self.seconds = 0.0
         self._responses: dict[Weight, Response] = {}
         self._without: tuple[Response, ...] = ()
         # The responses of a model that was fitted before cost one prediction.
-        self._kept = KeptResponses(None if self.prefit or kept is None else kept.part(self._text()), self.truth.shape)
+        held = None if self.prefit or kept is None else kept.part(self._text())
+        self._kept = KeptResponses(held, self._shape, bool(several))
         self._fitted: dict[Weight, Any] = {1.0: self.estimator} if self.prefit else {}
 
     @cached_property
@@ -339,14 +345,14 @@ class OutOfFoldBase(Base):
 
     def _joined(self, parts: Sequence[tuple[Ints, Response]]) -> Response:
         """One response from those to some rows each."""
-        labels, scores = np.zeros(self.truth.shape, dtype=np.bool_), np.zeros(self.truth.shape)
+        labels, scores = np.zeros_like(self.truth), np.zeros(self._shape)
         for rows, part in parts:
             labels[rows], scores[rows] = part.labels, part.scores
         return Response(labels, scores, parts[0][1].probability)
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers need the data alone, not what other workers found.
-        none = KeptResponses(None, self.truth.shape)
+        none = KeptResponses(None, self._shape)
         return {**self.__dict__, "_responses": {}, "_without": (), "_fitted": {}, "numbers": None, "_kept": none}
 
 

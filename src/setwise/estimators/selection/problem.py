@@ -14,6 +14,7 @@ from setwise.core.checks import Bools, Ints, Values, as_row_weights, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import MEASURE_COST, ROW_COSTS
+from setwise.decisions.confusion import class_loss
 from setwise.decisions.task import Layout, Task
 from setwise.estimators.selection.base_models import (
     LabelwiseClassifier,
@@ -26,6 +27,7 @@ from setwise.estimators.selection.base_models import (
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.sets import as_ids, as_target, group_matrix, labels_of
 from setwise.estimators.splits import Folds, folds_of, outer_folds_of
+from setwise.losses.combinations import OneClass
 from setwise.losses.row_costs import RowCosts
 
 
@@ -37,9 +39,9 @@ class SelectionProblem:
     Parameters
     ----------
     X : the rows, as they were given
-    target : (n,) labels of two kinds, or (n, p) of 0 and 1
-    classes : the two labels, sorted, or the names of the columns of a label matrix
-    positive : the label of positives, for a target (n,)
+    target : (n,) labels, or (n, p) of 0 and 1
+    classes : the labels, sorted, or the names of the columns of a label matrix
+    positive : the label of positives, for a target (n,) of two labels; of more labels all of them
     task : the truth of the rows and the loss of its sets
     groups : (n,) the number of the group of each row, which folds never split; None without groups
     sample_weight : (n,) weights of rows for the fits of base models, and for a target (n,) in the loss; None for equal
@@ -124,10 +126,10 @@ def problem_of(
 
     Raises
     ------
-    ValueError : for a target of more than two classes, and for whatever has a wrong shape
-    Refusal : for losses that do not judge labels
+    ValueError : for whatever has a wrong shape
+    Refusal : for losses that do not judge labels, and that do not fit the number of classes
     """
-    if loss.reads != "labels":
+    if loss.reads == "scores":
         raise Refusal(
             f"MeasureClassifier refuses {loss!r}: it measures {loss.reads}, not labels 0 and 1, so a threshold or "
             "decision cannot change it. Use SetClassifier, or a loss of labels such as 'f1'.",
@@ -157,14 +159,17 @@ def problem_of(
         return SelectionProblem(
             X, truth.astype(np.int64), classes, 1, Task(truth, loss, None, average), ids, weight, groups
         )
-    if len(classes) > 2:
-        raise Refusal(
-            f"Only binary classification is supported. The type of the target is multiclass, with {len(classes)} "
-            "classes in y: use SetClassifier, or one MeasureClassifier for each class against the rest.",
-            MEASURE_COST,
-        )
     target = target.ravel()
+    if len(classes) > 2:
+        one = loss if pos_label is None else OneClass(loss, classes.tolist().index(pos_label))
+        codes = np.searchsorted(classes, target).astype(np.int64)
+        task = Task(codes, class_loss(one, len(classes)), ids, "samples", weight)
+        return SelectionProblem(X, target, classes, classes, task, ids, weight, groups)
     truth = np.asarray(target == classes[1], dtype=np.bool_)
+    if loss.reads == "classes" and loss.formula is None:
+        raise Refusal(
+            f"MeasureClassifier refuses {loss!r} for two classes: use RowCosts, or another loss.", MEASURE_COST
+        )
     task = Task(truth, loss, ids, "samples", weight)
     _check_costs(loss, truth)
     if ids is None or loss.of_one_batch(task.sets):

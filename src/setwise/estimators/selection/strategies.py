@@ -8,6 +8,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, final
 
+from numpy.typing import NDArray
+
 from setwise.core import pages
 from setwise.core.checks import Bools, Floats, Ints, Values, as_count, as_reals, shown
 from setwise.core.exceptions import Refusal
@@ -85,8 +87,8 @@ class Rule(ABC):
         return None
 
     @abstractmethod
-    def labels(self, evidence: Evidence) -> Bools:
-        """The predicted labels, (n,) or (n, p) bool."""
+    def labels(self, evidence: Evidence) -> NDArray[Any]:
+        """The predicted labels, (n,) or (n, p) bool; of more than two classes (n,) int64."""
 
 
 class Strategy(ABC):
@@ -109,6 +111,7 @@ class Strategy(ABC):
     listed : whether ``"auto"`` tries it, and its short name alone stands for it
     many_numbers : whether tuning fits so many numbers that, to judge it on a fold, the base models behind its evidence
         must not have seen that fold. This takes k (k - 1) / 2 more fits of the base model for k folds
+    several_classes : whether it is for more than two classes
 
     Examples
     --------
@@ -128,6 +131,7 @@ class Strategy(ABC):
     linear: ClassVar[bool] = False
     listed: ClassVar[bool] = True
     many_numbers: ClassVar[bool] = False
+    several_classes: ClassVar[bool] = False
 
     def refuses_weights(self, task: Task) -> str | None:
         """Why this strategy is not for weighted rows, in a sentence; None if it counts their weights."""
@@ -179,6 +183,7 @@ class OwnPrediction(Strategy):
     phrase = "at 0.5"
     explanation = "positive from the probability 0.5 on"
     linear = True
+    several_classes = True
 
     def refuses_weights(self, task: Task) -> str | None:
         """None: weights of rows count."""

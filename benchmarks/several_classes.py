@@ -4,14 +4,14 @@ FOLDER holds tables as CSV, whose last column is the class. ``[--splits 10] [--m
 before the first result.
 
 *Tables.* ecoli, glass, new_thyroid, wine_red and wine_white of the UCI repository, contraceptive, vehicle and satimage
-of KEEL, hpc of the R package modeldata, and 10,000 rows of the diamonds of ggplot2 with their cut. Classes of fewer than
-8 rows were left out. A table is skewed where the largest class has five times the rows of the smallest or more.
+of KEEL, hpc of the R package modeldata, and 10,000 rows of the diamonds of ggplot2 with their cut. Classes of fewer
+than 8 rows were left out. A table is skewed where the largest class has five times the rows of the smallest or more.
 *Splits.* Ten stratified ones of halves. *Base models.* Logistic regression and ``HistGradientBoostingClassifier`` of 60
 rounds; numbers are scaled, words are indicators.
 
 *Ours.* The choice of ``MeasureClassifier(base, loss)`` as it is by default, among the most probable class, tuned
-multipliers, and for costs the class of least expected cost; 5 folds. *Rival.* The most probable class of the same model.
-*For information.* ``multipliers``: these without the choice.
+multipliers, and for costs the class of least expected cost; 5 folds. *Rival.* The most probable class of the same
+model. *For information.* ``multipliers``: these without the choice.
 
 *Measures.* Macro F1, Cohen's kappa, balanced accuracy, and the mean cost of ``|i - j| sqrt(n_max / n_i)`` for a row of
 the class i that is predicted j, in sorted order, with the sizes n of the classes in all rows. *Test.* The one-sided p
@@ -136,8 +136,8 @@ def main():
                 gains = scores["ours"] - scores["argmax"]
                 cells[path.stem, base_name, name] = gains, behind(gains)
                 words = ", ".join(f"{rule} {values.mean():.4f}" for rule, values in scores.items())
-                print(f"{path.stem} ({len(y)} x {X.shape[1]}, {len(labels)}) {base_name} {name}: {words}; "
-                      f"gain {gains.mean():+.4f}, p behind {cells[path.stem, base_name, name][1]:.3f}", flush=True)  # fmt: skip
+                p, size = cells[path.stem, base_name, name][1], f"{len(y)} x {X.shape[1]}, {len(labels)}"
+                print(f"{path.stem} ({size}) {base_name} {name}: {words}; gain {gains.mean():+.4f}, p behind {p:.3f}")
     order = sorted(cells, key=lambda key: cells[key][1])
     lost = []
     for i, key in enumerate(order):

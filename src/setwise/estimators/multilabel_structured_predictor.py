@@ -6,16 +6,22 @@ Its linear baselines share most of its parameters.
 from numbers import Real
 from typing import Any, ClassVar, final
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 
+from setwise.core.checks import Bools
 from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.surrogate import Surrogate
-from setwise.estimators.base import Names, constraints_without, with_parameters
+from setwise.estimators.base import Names, as_matrix, constraints_without, with_parameters
+from setwise.estimators.label_decoding import Decoding, fitted_decoding
 from setwise.estimators.label_predictor import LinearLabelPredictor
+from setwise.estimators.label_training import LabelProblem, LargeLabelProblem
+from setwise.estimators.linear_training import LinearFit
 from setwise.models.kernel_features import JointKernel, Kernel
-from setwise.spaces import Space
+from setwise.spaces import LegalSets, Space
 from setwise.spaces.large_space import LargeSpace
 
 _CONSTRAINTS: dict[str, Any] = {
@@ -26,6 +32,7 @@ _CONSTRAINTS: dict[str, Any] = {
     "C": [Interval(Real, 0, None, closed="left")],
     "kernel": [Names({"linear"}), Kernel, JointKernel, callable],
     "label_bias": [Interval(Real, 0, None, closed="left")],
+    "decode": [Names({"labels", "auto", "seen", "closed", "paths"}), LegalSets],
 }
 
 
@@ -65,6 +72,12 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
     start : ``"zero"``, or ``"logistic"`` for logistic regression of each label alone, with the best thresholds; labels
         that share weights come as close to its scores as they can. The regularizer is the distance from there.
         ``"auto"`` takes ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
+    decode : how scores become sets, where labels are listed. ``"labels"``: all labels with a score above 0. Others give
+        the legal set of least expected loss, with the log-odds ``a f(x, y)`` of labels: ``"seen"``, a set of the
+        training rows; ``"closed"``, a set of nodes with all their ancestors; ``"paths"``, a path from the top of a
+        hierarchy to a node; or legal sets of your own, as :class:`setwise.spaces.ListedSets`. ``"auto"`` takes the one
+        with the least loss on rows of five folds that were held out, if its gain over ``"labels"`` is above 0 by a
+        one-sided t-test at 2.3 %. All but ``"labels"`` train five times more, for these rows and for a
     n_jobs : the number of threads that share the rows
     random_state : the seed of learners that draw rows at random
     verbose : 0 or 1, which draws a progress bar on standard error
@@ -76,6 +89,8 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         of the space
     kernel_residual_ : no ``k(x, x)`` of training is off by more than this share of the largest one
     space_, loss_ : the space, and the loss that :meth:`score` measures
+    decode_, decode_table_ : what ``decode`` became, and for each decoding a dict: the mean loss on held-out rows, the
+        gain over ``"labels"`` with its standard error, and of how many rows it comes
     surrogate_, C_, objective_, lower_bound_, duality_gap_, history_, n_iter_, status_, stop_reason_, certain_share_ :
         as in :class:`setwise.SetClassifier`
     n_features_in_, feature_names_in_ : the number of features, and their names if X has any
@@ -116,6 +131,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
     label_bias: float = 0.0
     kernel: Any = "linear"
     start: str | LogisticRegression = "auto"
+    decode: str | LegalSets = "labels"
     n_jobs: int | None = None
     random_state: Any = None
     verbose: int = 0
@@ -123,13 +139,34 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
     def _surrogate(self, loss: Loss) -> str | Surrogate:
         return self.surrogate
 
+    def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem | LargeLabelProblem, LinearFit]:
+        with self._unchanged_by_errors():
+            problem, trained = super()._trained(X, Y)
+            self._decoding = Decoding("labels", None, 1.0, problem.loss)
+            if self.decode != "labels" and trained.fit.status != "interrupted":
+                assert isinstance(self.space, Space)
+                rows = as_matrix(self, X, reset=False)
+                self._decoding = fitted_decoding(self, rows, self.space.encode(Y), problem.loss)
+            return problem, trained
+
+    def _keep(self, problem: LabelProblem | LargeLabelProblem, trained: LinearFit) -> None:
+        super()._keep(problem, trained)
+        self.decode_, self.decode_table_ = self._decoding.name, list(self._decoding.table)
+
+    def _sets(self, scores: NDArray[np.float64]) -> Bools:
+        return self._decoding.sets(scores)
+
 
 @with_parameters
 class LinearBaseline(LinearLabelPredictor):
     """A linear predictor of sets of labels with one convex objective, whose parameters have the usual meanings."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **{name: held for name, held in _CONSTRAINTS.items() if name not in ("rescaling", "surrogate", "start")},
+        **{
+            name: held
+            for name, held in _CONSTRAINTS.items()
+            if name not in ("rescaling", "surrogate", "start", "decode")
+        },
         "space": [Space],
         "C": [Interval(Real, 0, None, closed="neither")],
     }

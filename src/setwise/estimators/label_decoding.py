@@ -4,11 +4,11 @@ Held-out rows say which of these is better.
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize
 from sklearn.base import clone
 
 from setwise.core.batch import Sets
@@ -32,28 +32,34 @@ FOLDS = 5
 """Held-out scores are those of so many folds."""
 
 
+SHRUNK = 30.0
+"""The precision of the normal law around 0 by which the constants of log-odds are shrunk."""
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Decoding:
-    """How scores become sets: label by label, or by legal sets with the log-odds ``scale * scores`` of labels.
+    """How scores f become sets: label by label, or by legal sets with the log-odds ``a f + b`` of labels.
 
     Attributes
     ----------
     name : one of :data:`DECODINGS`, or ``"given"``
     legal : None for label by label
+    a, b : of log-odds, one number and (p,)
     table : for each decoding a dict: its gain over label by label on held-out rows, the standard error, of how many
         rows the gain comes, and the mean loss
     """
 
     name: str
     legal: LegalSets | None
-    scale: float
+    a: float
+    b: Values
     loss: Loss
     table: tuple[dict[str, Any], ...] = ()
 
     def sets(self, scores: Values) -> Bools:
         """The sets of rows with these scores, (n, p)."""
-        return scores > 0.0 if self.legal is None else self.legal.decide(self.scale * scores, self.loss).sets
+        return scores > 0.0 if self.legal is None else self.legal.decide(self.a * scores + self.b, self.loss).sets
 
 
 def legal_sets(name: Any, space: Space, truth: Bools) -> LegalSets | None:
@@ -82,17 +88,28 @@ def candidates(decode: Any, space: Space) -> list[Any]:
     return ["labels", "seen", *(["closed"] if tree else []), "paths"]
 
 
-def fitted_scale(legal: LegalSets, scores: Values, truth: Bools) -> float:
-    """The factor of scores under which the right sets, those that are legal, are most likely; NaN without any."""
+def fitted_log_odds(legal: LegalSets, scores: Values, truth: Bools) -> tuple[float, Values] | None:
+    """The a and b that make the legal ones of the right sets most likely; None where none is legal.
+
+    Minimizes ``-sum_i log P(Y_i) + 0.5 SHRUNK |b|^2``.
+    """
     rows = legal.holds(truth)
-    size = float(np.abs(scores[rows]).mean()) if rows.any() else np.nan
-    if not size > 0.0:
-        return 1.0 if size == 0.0 else np.nan
+    if not rows.any():
+        return None
+    F, Y = scores[rows], truth[rows]
+    size = float(np.abs(F).mean()) or 1.0
 
-    def cost(log_scale: float) -> float:
-        return -float(legal.log_likelihood(np.exp(log_scale) / size * scores[rows], truth[rows]).mean())
+    def cost(z: Values) -> tuple[float, Values]:
+        a, b = np.exp(z[0]) / size, z[1:]
+        theta = a * F + b
+        slope = legal.marginals(theta) - Y
+        value = SHRUNK / 2.0 * float(b @ b) - float(legal.log_likelihood(theta, Y).sum())
+        return value, np.append(a * np.vdot(slope, F), slope.sum(axis=0) + SHRUNK * b)
 
-    return float(np.exp(minimize_scalar(cost, bounds=(-8.0, 8.0), method="bounded", options={"xatol": 0.01}).x) / size)
+    bounds = [(-8.0, 8.0), *[(None, None)] * F.shape[1]]
+    options = {"maxiter": 100, "ftol": 1e-7}
+    z = minimize(cost, np.zeros(1 + F.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+    return float(np.exp(z[0]) / size), z[1:]
 
 
 def fitted_decoding(model: Any, X: Any, truth: Bools, loss: Loss) -> Decoding:
@@ -104,34 +121,44 @@ def fitted_decoding(model: Any, X: Any, truth: Bools, loss: Loss) -> Decoding:
     folds = min(FOLDS, int(blocks.max()) + 1)
     if folds < 2:
         raise ValueError(f"X must hold two different rows or more for decode={model.decode!r}; got one.")
-    names = candidates(model.decode, model.space)
-    held = block_folds(folds, truth, blocks)
-    scores, known = (
-        np.empty(truth.shape),
-        [[legal_sets(name, model.space, truth[rows]) for name in names] for rows, _ in held],
-    )
+    names, held = candidates(model.decode, model.space), block_folds(folds, truth, blocks)
+    scores = np.empty(truth.shape)
     for train, test in held:
         with warnings.catch_warnings():
             # The fit of all rows warns for all.
             warnings.simplefilter("ignore")
             part = clone(model).set_params(decode="labels", verbose=0).fit(X[train], truth[train])
         scores[test] = part.decision_function(X[test])
+    everything = np.arange(len(truth))
     found: list[Decoding] = []
     losses: list[Values] = []
-    for j, name in enumerate(names):
-        legal = legal_sets(name, model.space, truth)
-        scale = 1.0 if legal is None else fitted_scale(legal, scores, truth)
-        if np.isnan(scale):
+    for name in names:
+        parts = [_fitted(name, model.space, scores, truth, rows, loss) for rows in (everything, *(r for r, _ in held))]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
             if model.decode != "auto":
-                raise ValueError(f"Y must hold a legal set or more for decode={model.decode!r}; got none.")
+                raise ValueError(f"Y must hold legal sets in each fold for decode={model.decode!r}; got none in one.")
             continue
-        found.append(Decoding(name if isinstance(name, str) else "given", legal, scale, loss))
         each = np.empty(len(truth))
-        for (_, test), fold in zip(held, known, strict=True):
-            sets = Decoding("", fold[j], scale, loss).sets(scores[test])
-            each[test] = loss.values(Sets.rows(truth[test]), sets.ravel())
+        for (_, test), part in zip(held, known[1:], strict=True):
+            each[test] = loss.values(Sets.rows(truth[test]), part.sets(scores[test]).ravel())
+        found.append(known[0])
         losses.append(each)
     return _chosen(found, losses, blocks, model.decode == "auto")
+
+
+def _fitted(name: Any, space: Space, scores: Values, truth: Bools, rows: Ints, loss: Loss) -> Decoding | None:
+    """A decoding that is fitted to some rows; None where none of their sets is legal."""
+    legal = legal_sets(name, space, truth[rows])
+    if legal is None:
+        return by_labels(loss, len(space))
+    odds = fitted_log_odds(legal, scores[rows], truth[rows])
+    return None if odds is None else Decoding(name if isinstance(name, str) else "given", legal, *odds, loss)
+
+
+def by_labels(loss: Loss, p: int) -> Decoding:
+    """The decoding label by label."""
+    return Decoding("labels", None, 1.0, np.zeros(p), loss)
 
 
 def _chosen(found: list[Decoding], losses: list[Values], blocks: Ints, choose: bool) -> Decoding:
@@ -153,4 +180,4 @@ def _chosen(found: list[Decoding], losses: list[Values], blocks: Ints, choose: b
         )
     good = [i for i, row in enumerate(table) if is_known(row["gain"], row["se"], row["from"])]
     best = max(good, key=lambda i: table[i]["gain"], default=0) if choose else len(found) - 1
-    return Decoding(found[best].name, found[best].legal, found[best].scale, found[best].loss, tuple(table))
+    return replace(found[best], table=tuple(table))

@@ -16,7 +16,7 @@ from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.surrogate import Surrogate
 from setwise.estimators.base import Names, as_matrix, constraints_without, with_parameters
-from setwise.estimators.label_decoding import Decoding, fitted_decoding
+from setwise.estimators.label_decoding import by_labels, fitted_decoding
 from setwise.estimators.label_predictor import LinearLabelPredictor
 from setwise.estimators.label_training import LabelProblem, LargeLabelProblem
 from setwise.estimators.linear_training import LinearFit
@@ -73,11 +73,12 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         that share weights come as close to its scores as they can. The regularizer is the distance from there.
         ``"auto"`` takes ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
     decode : how scores become sets, where labels are listed. ``"labels"``: all labels with a score above 0. Others give
-        the legal set of least expected loss, with the log-odds ``a f(x, y)`` of labels: ``"seen"``, a set of the
-        training rows; ``"closed"``, a set of nodes with all their ancestors; ``"paths"``, a path from the top of a
-        hierarchy to a node; or legal sets of your own, as :class:`setwise.spaces.ListedSets`. ``"auto"`` takes the one
-        with the least loss on rows of five folds that were held out, if its gain over ``"labels"`` is above 0 by a
-        one-sided t-test at 2.3 %. All but ``"labels"`` train five times more, for these rows and for a
+        the legal set of least expected loss, with log-odds ``a f(x, y) + b_y`` of labels, where a and b are fitted on
+        rows that were held out: ``"seen"``, a set of the training rows; ``"closed"``, a set of nodes with all their
+        ancestors; ``"paths"``, a path from the top of a hierarchy to a node; or legal sets of your own, as
+        :class:`setwise.spaces.ListedSets`. ``"auto"`` takes the one of least loss on the held-out rows, if its gain
+        over ``"labels"`` is above 0 by a one-sided t-test at 2.3 %. All but ``"labels"`` train six times instead of
+        once, for five folds hold rows out
     n_jobs : the number of threads that share the rows
     random_state : the seed of learners that draw rows at random
     verbose : 0 or 1, which draws a progress bar on standard error
@@ -142,7 +143,9 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
     def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem | LargeLabelProblem, LinearFit]:
         with self._unchanged_by_errors():
             problem, trained = super()._trained(X, Y)
-            self._decoding = Decoding("labels", None, 1.0, problem.loss)
+            self._decoding = by_labels(
+                problem.loss, len(problem.model.names) if isinstance(problem, LabelProblem) else 0
+            )
             if self.decode != "labels" and trained.fit.status != "interrupted":
                 assert isinstance(self.space, Space)
                 rows = as_matrix(self, X, reset=False)

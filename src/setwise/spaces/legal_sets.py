@@ -153,9 +153,11 @@ class LegalSets(ABC):
             value = -np.expm1(np.minimum(sums[:, 0] - self._log_sums(s), 0.0)) * fixed.costs[0]
             return SetDecisions(found[:, 0], value, value, np.ones(len(s), bool))
         most, least = (fixed.costs.max(), fixed.costs.min()) if isinstance(fixed, LargestCost) else (np.nan, 0.0)
-        rows = [self._decided(row[None], loss, k, float(most), float(least)) for row in s]
-        sets, lower, upper, exact = (np.array(part) for part in zip(*rows, strict=True))
-        return SetDecisions(sets, lower, upper, exact)
+        out = SetDecisions(np.zeros(s.shape, bool), *np.zeros((2, len(s))), np.zeros(len(s), bool))
+        for i in range(len(s)):
+            found = self._decided(s[i : i + 1], loss, k, float(most), float(least))
+            out.sets[i], out.lower[i], out.upper[i], out.exact[i] = found
+        return out
 
     def _decided(self, s: Values, loss: Loss, k: int, most: float, least: float) -> tuple[Bools, float, float, bool]:
         """The best of the k most probable sets of one row; a wrong set costs between ``least`` and ``most``."""

@@ -11,18 +11,27 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 
-from setwise.core.checks import Bools
+from setwise.core.checks import LARGEST_COUNT, Bools
 from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.surrogate import Surrogate
 from setwise.estimators.base import Names, as_matrix, constraints_without, with_parameters
-from setwise.estimators.label_decoding import by_labels, fitted_decoding
+from setwise.estimators.label_decoding import (
+    Decoding,
+    SizeDecoding,
+    by_labels,
+    check_decode,
+    fitted_decoding,
+    fitted_sizes,
+    list_losses,
+)
 from setwise.estimators.label_predictor import LinearLabelPredictor
-from setwise.estimators.label_training import LabelProblem, LargeLabelProblem
+from setwise.estimators.label_training import LabelProblem, LargeLabelProblem, named
 from setwise.estimators.linear_training import LinearFit
 from setwise.models.kernel_features import JointKernel, Kernel
 from setwise.spaces import LegalSets, Space
-from setwise.spaces.large_space import LargeSpace
+from setwise.spaces.large_space import LargeSpace, Scored, as_right
+from setwise.spaces.spaces import members
 
 _CONSTRAINTS: dict[str, Any] = {
     **constraints_without("threshold", "pos_label", "class_weight", "average", "warm_start"),
@@ -72,13 +81,14 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
     start : ``"zero"``, or ``"logistic"`` for logistic regression of each label alone, with the best thresholds; labels
         that share weights come as close to its scores as they can. The regularizer is the distance from there.
         ``"auto"`` takes ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
-    decode : how scores become sets, where labels are listed. ``"labels"``: all labels with a score above 0. Others give
-        the legal set of least expected loss, with log-odds ``a f(x, y) + b_y`` of labels, where a and b are fitted on
-        rows that were held out: ``"seen"``, a set of the training rows; ``"closed"``, a set of nodes with all their
-        ancestors; ``"paths"``, a path from the top of a hierarchy to a node; or legal sets of your own, as
-        :class:`setwise.spaces.ListedSets`. ``"auto"`` takes the one of least loss on the held-out rows, if its gain
-        over ``"labels"`` is above 0 by a one-sided t-test at 2.3 %. All but ``"labels"`` train six times instead of
-        once, for five folds hold rows out
+    decode : how scores become sets. ``"labels"``: all labels with a score above 0. Others give the legal set of least
+        expected loss, with log-odds ``a f(x, y) + c`` of labels that are most likely on rows that were held out, where
+        c is 0 if that has the smaller loss on them: ``"seen"``, a set of the training rows; ``"closed"``, a set of
+        nodes with all their ancestors; ``"paths"``, a path from the top of a hierarchy to a node; or legal sets of your
+        own, as :class:`setwise.spaces.ListedSets`. ``"auto"`` takes the one of least loss on the held-out rows, if its
+        gain over ``"labels"`` is above 0 by a one-sided t-test at 2.3 %. All but ``"labels"`` train six times instead
+        of once, for five folds hold rows out. In large spaces ``"seen"`` predicts as many of the best labels as were
+        right for some training input: of these numbers the one with the largest sum of scores
     n_jobs : the number of threads that share the rows
     random_state : the seed of learners that draw rows at random
     verbose : 0 or 1, which draws a progress bar on standard error
@@ -91,7 +101,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
     kernel_residual_ : no ``k(x, x)`` of training is off by more than this share of the largest one
     space_, loss_ : the space, and the loss that :meth:`score` measures
     decode_, decode_table_ : what ``decode`` became, and for each decoding a dict: the mean loss on held-out rows, the
-        gain over ``"labels"`` with its standard error, and of how many rows it comes
+        gain over ``"labels"`` with its standard error, of how many rows it comes, and c
     surrogate_, C_, objective_, lower_bound_, duality_gap_, history_, n_iter_, status_, stop_reason_, certain_share_ :
         as in :class:`setwise.SetClassifier`
     n_features_in_, feature_names_in_ : the number of features, and their names if X has any
@@ -141,13 +151,19 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         return self.surrogate
 
     def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem | LargeLabelProblem, LinearFit]:
+        check_decode(self.decode, self.space)
+        if isinstance(self.space, LargeSpace):
+            # Both are read once more, and may be iterators.
+            X = members(X, "X", "a list of inputs")
+            Y = as_right(Y, len(X))
         with self._unchanged_by_errors():
             problem, trained = super()._trained(X, Y)
-            self._decoding = by_labels(
-                problem.loss, len(problem.model.names) if isinstance(problem, LabelProblem) else 0
-            )
-            if self.decode != "labels" and trained.fit.status != "interrupted":
-                assert isinstance(self.space, Space)
+            plain = self.decode == "labels" or trained.fit.status == "interrupted"
+            if isinstance(self.space, LargeSpace):
+                self._decoding = SizeDecoding("labels", ()) if plain else fitted_sizes(self, X, Y, problem.loss)
+            elif plain:
+                self._decoding = by_labels(problem.loss)
+            else:
                 rows = as_matrix(self, X, reset=False)
                 self._decoding = fitted_decoding(self, rows, self.space.encode(Y), problem.loss)
             return problem, trained
@@ -157,7 +173,18 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         self.decode_, self.decode_table_ = self._decoding.name, list(self._decoding.table)
 
     def _sets(self, scores: NDArray[np.float64]) -> Bools:
+        assert isinstance(self._decoding, Decoding)
         return self._decoding.sets(scores)
+
+    def _lists(self, X: Any, limit: int) -> list[list[Scored]]:
+        assert isinstance(self._decoding, SizeDecoding)
+        return self._decoding.lists(self, X, limit)
+
+    def _mean_loss(self, X: list[Any], Y: list[Any]) -> float:
+        if self.decode_ == "labels":
+            return super()._mean_loss(X, Y)
+        assert isinstance(self.space_, LargeSpace)
+        return float(list_losses(self.loss_, self.space_, X, Y, named(self._lists(X, LARGEST_COUNT))).mean())
 
 
 @with_parameters

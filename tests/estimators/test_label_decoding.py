@@ -44,7 +44,8 @@ def test_predictions_are_the_legal_sets_of_least_expected_loss(decode, loss):
 @pytest.mark.filterwarnings("ignore::setwise.VacuousBoundWarning")
 def test_the_choice_gains_and_does_not_see_the_order_of_rows():
     rng = np.random.default_rng(2)
-    X, Y = rows_of(rng, 300)
+    leaf = rng.integers(4, size=300)
+    X, Y = np.eye(4)[leaf] + 0.4 * rng.standard_normal((300, 4)), TREE.closed(np.eye(6)[[0, 2, 3, 5]][leaf])
     model = predictor("auto", surrogate="hinge").fit(X[:200], Y[:200])
     table = model.decode_table_
     assert [row["decode"] for row in table] == ["labels", *np.repeat(["seen", "closed", "paths"], 2)]

@@ -95,6 +95,7 @@ ABSTRACT = {
     "Features",
     "Inference",
     "LargeSpace",
+    "LegalSets",
     "Learner",
     "Loss",
     "Maximizer",
@@ -106,6 +107,7 @@ RESULTS = {"BootstrapThreshold", "Decision", "LabelThresholds", "OperatingPoint"
 RESULTS |= {"DecisionInPieces"}
 RESULTS |= {
     "Answer",
+    "LegalDecisions",
     "GraphScores",
     "LogPartition",
     "Maxima",

@@ -5,7 +5,7 @@ Held-out rows say which of these is better.
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 from scipy.optimize import minimize
@@ -125,6 +125,9 @@ def fitted_decoding(model: Any, X: Any, truth: Bools, loss: Loss) -> Decoding:
 
     Rows with equal features stay in one fold.
     """
+    # In this order, rounding does not depend on that of the rows either.
+    order = np.lexsort([*truth.T, row_keys(X)])
+    X, truth = X[order], truth[order]
     blocks = np.unique(row_keys(X), return_inverse=True)[1]
     folds = min(FOLDS, int(blocks.max()) + 1)
     if folds < 2:
@@ -208,11 +211,9 @@ class SizeDecoding:
 def list_losses(loss: Loss, space: LargeSpace, X: Any, Y: Any, lists: list[list[Any]]) -> Values:
     """The loss of the labels that are predicted for each input of a large space, (n,)."""
     layout, found = space.bind(X, Y)[0], space.bind(X, lists)[0]
-    return (
-        loss.values(layout, found.truth)
-        if not isinstance(layout, Flips)
-        else losses_of_lists(loss, layout, found.truths)
-    )
+    if isinstance(layout, Flips) and isinstance(found, Flips):
+        return losses_of_lists(loss, layout, found.truths)
+    return loss.values(layout, found.truth)
 
 
 def fitted_sizes(model: Any, X: list[Any], Y: list[list[Any]], loss: Loss) -> SizeDecoding:
@@ -233,7 +234,10 @@ def fitted_sizes(model: Any, X: list[Any], Y: list[list[Any]], loss: Loss) -> Si
     return _chosen(found, losses, np.arange(len(X)), model.decode == "auto")
 
 
-def _chosen(found: list[Any], losses: list[Values], blocks: Ints, choose: bool) -> Any:
+Found = TypeVar("Found", Decoding, SizeDecoding)
+
+
+def _chosen(found: list[Found], losses: list[Values], blocks: Ints, choose: bool) -> Found:
     """The decoding with the largest gain of those that are known to gain, with the table of all; else the first."""
     table: list[dict[str, Any]] = []
     for one, each in zip(found, losses, strict=True):

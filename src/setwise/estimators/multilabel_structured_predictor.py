@@ -158,14 +158,13 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
             Y = as_right(Y, len(X))
         with self._unchanged_by_errors():
             problem, trained = super()._trained(X, Y)
+            found: Decoding | SizeDecoding = by_labels(problem.loss)
             plain = self.decode == "labels" or trained.fit.status == "interrupted"
             if isinstance(self.space, LargeSpace):
-                self._decoding = SizeDecoding("labels", ()) if plain else fitted_sizes(self, X, Y, problem.loss)
-            elif plain:
-                self._decoding = by_labels(problem.loss)
-            else:
-                rows = as_matrix(self, X, reset=False)
-                self._decoding = fitted_decoding(self, rows, self.space.encode(Y), problem.loss)
+                found = SizeDecoding("labels", ()) if plain else fitted_sizes(self, X, Y, problem.loss)
+            elif not plain:
+                found = fitted_decoding(self, as_matrix(self, X, reset=False), self.space.encode(Y), problem.loss)
+            self._decoding = found
             return problem, trained
 
     def _keep(self, problem: LabelProblem | LargeLabelProblem, trained: LinearFit) -> None:

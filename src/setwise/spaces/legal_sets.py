@@ -10,7 +10,7 @@ from scipy.special import logsumexp, softmax
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
-from setwise.core.checks import Bools, Ints, Values, as_array, as_bools, as_count, as_kind
+from setwise.core.checks import Bools, Ints, Values, as_array, as_bools, as_count, as_kind, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import LEGAL_SETS
@@ -27,7 +27,7 @@ CERTAIN = 1e3
 
 @final
 @dataclass(frozen=True, eq=False)
-class SetDecisions:
+class LegalDecisions:
     """The legal sets of least expected loss, as far as this is known.
 
     Attributes
@@ -35,6 +35,14 @@ class SetDecisions:
     sets : (n, p) bool
     lower, upper : (n,) the expected loss is between them; NaN above where the loss of other sets has no known bound
     exact : (n,) whether no legal set has a smaller expected loss
+
+    Examples
+    --------
+    >>> from setwise.losses import MaxLoss
+    >>> from setwise.spaces import ListedSets
+    >>> found = ListedSets([[1, 0], [0, 1]]).decide([[0.0, np.log(3.0)]], MaxLoss())
+    >>> found.sets.astype(int).tolist(), found.lower.round(2).tolist(), found.exact.tolist()
+    ([[0, 1]], [0.25], [True])
     """
 
     sets: Bools
@@ -66,7 +74,7 @@ class LegalSets(ABC):
         """The number p of labels."""
 
     @abstractmethod
-    def holds(self, Y: Bools) -> Bools:
+    def _holds(self, Y: Bools) -> Bools:
         """Which rows of Y (n, p) are legal sets, (n,)."""
 
     @abstractmethod
@@ -103,10 +111,35 @@ class LegalSets(ABC):
         sets, sums = self._best(s, as_count(k, "k"))
         return sets, np.exp(sums - self._log_sums(s)[:, None])
 
-    def log_likelihood(self, scores: Any, Y: Bools) -> Values:
-        """``log P(Y_i)`` of the legal sets Y (n, p), (n,)."""
-        s = self._scores(scores)
-        return np.asarray((s * Y).sum(axis=1) - self._log_sums(s))
+    def holds(self, Y: Any) -> Bools:
+        """Which rows are legal sets, (n,).
+
+        Parameters
+        ----------
+        Y : (n, p) of 0 and 1
+
+        Raises
+        ------
+        ValueError : for other arrays
+        """
+        return self._holds(self._truths(Y))
+
+    def log_likelihood(self, scores: Any, Y: Any) -> Values:
+        """``log P(Y_i)`` of one legal set for each row of scores, (n,).
+
+        Parameters
+        ----------
+        scores : (n, p), which may be infinite
+        Y : (n, p) of 0 and 1, whose rows are legal sets
+
+        Raises
+        ------
+        ValueError : for scores of another shape, NaN, and sets that are not legal
+        """
+        s, truths = self._scores(scores), self._truths(Y)
+        if len(truths) != len(s) or not self._holds(truths).all():
+            raise ValueError(f"Y must hold a legal set for each of {len(s)} rows of scores; got {shown(Y)}.")
+        return np.asarray((s * truths).sum(axis=1) - self._log_sums(s))
 
     def marginals(self, scores: Any) -> Values:
         """The probability of each label, (n, p).
@@ -121,7 +154,7 @@ class LegalSets(ABC):
         """
         return self._marginals(self._scores(scores))
 
-    def decide(self, scores: Any, loss: Loss, k: int = 20) -> SetDecisions:
+    def decide(self, scores: Any, loss: Loss, k: int = 20) -> LegalDecisions:
         """The legal set of least expected loss of each row.
 
         It is exact for sums of costs, by the probabilities of labels, and for the largest of equal costs, by the most
@@ -147,16 +180,17 @@ class LegalSets(ABC):
             m = self._marginals(s)
             sets = self._best(fixed.costs * (2.0 * m - 1.0), 1)[0][:, 0]
             value = np.where(sets, 1.0 - m, m) @ fixed.costs
-            return SetDecisions(sets, value, value, np.ones(len(s), bool))
+            return LegalDecisions(sets, value, value, np.ones(len(s), bool))
         if isinstance(fixed, LargestCost) and np.ptp(fixed.costs) == 0.0:
             found, sums = self._best(s, 1)
             value = -np.expm1(np.minimum(sums[:, 0] - self._log_sums(s), 0.0)) * fixed.costs[0]
-            return SetDecisions(found[:, 0], value, value, np.ones(len(s), bool))
+            return LegalDecisions(found[:, 0], value, value, np.ones(len(s), bool))
         most, least = (fixed.costs.max(), fixed.costs.min()) if isinstance(fixed, LargestCost) else (np.nan, 0.0)
-        out = SetDecisions(np.zeros(s.shape, bool), *np.zeros((2, len(s))), np.zeros(len(s), bool))
-        for i in range(len(s)):
-            found = self._decided(s[i : i + 1], loss, k, float(most), float(least))
-            out.sets[i], out.lower[i], out.upper[i], out.exact[i] = found
+        n = len(s)
+        out = LegalDecisions(np.zeros(s.shape, bool), np.zeros(n), np.zeros(n), np.zeros(n, bool))
+        for i in range(n):
+            sets, lower, upper, exact = self._decided(s[i : i + 1], loss, k, float(most), float(least))
+            out.sets[i], out.lower[i], out.upper[i], out.exact[i] = sets, lower, upper, exact
         return out
 
     def _decided(self, s: Values, loss: Loss, k: int, most: float, least: float) -> tuple[Bools, float, float, bool]:
@@ -176,6 +210,13 @@ class LegalSets(ABC):
         others = min(float(np.delete(values, first).min(initial=np.inf)), least * float(q.sum()))
         return sets[first], float(values[first]), upper, bool(upper <= others)
 
+    def _truths(self, Y: Any) -> Bools:
+        """Sets (n, p) as truths."""
+        given = as_array(Y, "Y")
+        if given.ndim != 2 or given.shape[1] != self.n_labels:
+            raise ValueError(f"Y must have shape (n, {self.n_labels}); got shape {given.shape}.")
+        return as_bools(given, "Y")
+
     def _scores(self, scores: Any) -> Values:
         """Scores (n, p) as float64, of which those that are infinite are as large as they must be."""
         given = as_array(scores, "scores")
@@ -193,6 +234,8 @@ class LegalSets(ABC):
 class ListedSets(LegalSets):
     """Legal sets that are listed, as those seen in training, or the paths of a :class:`Hierarchy`.
 
+    Source: own.
+
     Parameters
     ----------
     sets : (m, p) of 0 and 1, one set a row; equal rows count once. Of equally probable sets the first is predicted
@@ -209,7 +252,7 @@ class ListedSets(LegalSets):
     >>> from setwise.spaces import Hierarchy, ListedSets
     >>> tree = Hierarchy({"cat": "animal", "dog": "animal"})
     >>> legal = ListedSets(tree.ancestors)
-    >>> tree.decode(legal.decide([[0.5, 1.0, 0.7]], SumLoss()).sets)
+    >>> tree.decode(legal.decide([[0.5, 1.0, 1.7]], SumLoss()).sets)
     [['animal', 'dog']]
     """
 
@@ -219,16 +262,16 @@ class ListedSets(LegalSets):
             raise ValueError(f"sets must have shape (m, p) with m, p >= 1; got shape {given.shape}.")
         truths = as_bools(given, "sets")
         first = np.unique(truths, axis=0, return_index=True)[1]
-        self.sets = truths[np.sort(first)]
+        self.sets: Bools = truths[np.sort(first)]
 
     def __repr__(self) -> str:
         return f"ListedSets of {len(self.sets)} sets"
 
     @property
     def n_labels(self) -> int:
-        return self.sets.shape[1]
+        return int(self.sets.shape[1])
 
-    def holds(self, Y: Bools) -> Bools:
+    def _holds(self, Y: Bools) -> Bools:
         known = {row.tobytes() for row in self.sets}
         return np.array([row.tobytes() in known for row in Y], dtype=bool)
 
@@ -261,6 +304,8 @@ class ClosedSets(LegalSets):
 
     Best sets, log Z and the probabilities of nodes are exact, by one pass over the tree.
 
+    Source: own.
+
     Parameters
     ----------
     hierarchy : a tree, or several, in which no node has two parents
@@ -276,7 +321,7 @@ class ClosedSets(LegalSets):
     >>> tree = Hierarchy({"cat": "animal", "dog": "animal"})
     >>> sets, probabilities = ClosedSets(tree).best([[2.0, -1.0, -3.0]], k=2)
     >>> tree.decode(sets[0]), probabilities[0].round(2).tolist()
-    ([['cat', 'animal'], []], [0.64, 0.23])
+    ([['cat', 'animal'], []], [0.64, 0.24])
     """
 
     def __init__(self, hierarchy: Hierarchy) -> None:
@@ -309,7 +354,7 @@ class ClosedSets(LegalSets):
         order = TopologicalSorter(self.hierarchy.parents).static_order()
         return np.array([self.hierarchy.places[node] for node in order], dtype=np.int64)[::-1].copy()
 
-    def holds(self, Y: Bools) -> Bools:
+    def _holds(self, Y: Bools) -> Bools:
         return np.asarray((self.hierarchy.closed(Y) == Y).all(axis=1))
 
     def _best(self, scores: Values, k: int) -> tuple[Bools, Values]:

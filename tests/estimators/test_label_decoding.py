@@ -35,6 +35,8 @@ def test_predictions_are_the_legal_sets_of_least_expected_loss(decode, loss):
     np.testing.assert_array_equal(found, legal.decide(odds, model.loss_).sets)
     assert model.score(X, Y) == pytest.approx(1.0 - model.loss_.values(Sets.rows(Y), found.ravel()).mean())
     assert model.predict(X) == TREE.decode(found)
+    again = predictor(decode, loss=loss).fit(X, [iter(row) for row in TREE.decode(Y)])
+    np.testing.assert_array_equal(again.predict_matrix(X), found)
     # The labels of largest scores come first.
     first = model.predict(X, max_labels=1)
     best = np.where(found, model.decision_function(X), -np.inf)

@@ -23,14 +23,6 @@ from setwise.estimators.splits import block_folds, row_keys
 from setwise.spaces import ClosedSets, Hierarchy, LargeSpace, LegalSets, ListedSets, Space
 from setwise.spaces.large_space import Scored
 
-DECODINGS = {
-    "labels": "all labels with a score above 0",
-    "seen": "a set that was seen in training",
-    "closed": "a set with all ancestors of its nodes",
-    "paths": "a path from the top to a node",
-}
-"""What may be predicted, in words."""
-
 FOLDS = 5
 """Held-out scores are those of so many folds."""
 
@@ -42,7 +34,7 @@ class Decoding:
 
     Attributes
     ----------
-    name : one of :data:`DECODINGS`, or ``"given"``
+    name : ``"labels"``, ``"seen"``, ``"closed"``, ``"paths"``, or ``"given"`` for legal sets of the user
     legal : None for label by label
     a, c : of log-odds
     table : for each decoding a dict: its gain over label by label on held-out rows, the standard error, of how many

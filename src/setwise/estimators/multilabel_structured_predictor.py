@@ -87,8 +87,9 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         nodes with all their ancestors; ``"paths"``, a path from the top of a hierarchy to a node; or legal sets of your
         own, as :class:`setwise.spaces.ListedSets`. ``"auto"`` takes the one of least loss on the held-out rows, if its
         gain over ``"labels"`` is above 0 by a one-sided t-test at 2.3 %. All but ``"labels"`` train six times instead
-        of once, for five folds hold rows out. In large spaces ``"seen"`` predicts as many of the best labels as were
-        right for some training input: of these numbers the one with the largest sum of scores
+        of once, for five folds hold rows out; Ctrl-C in these leaves the estimator as it was. In large spaces
+        ``"seen"`` predicts as many of the best labels as were right for some training input: of these numbers the one
+        with the largest sum of scores
     n_jobs : the number of threads that share the rows
     random_state : the seed of learners that draw rows at random
     verbose : 0 or 1, which draws a progress bar on standard error
@@ -152,10 +153,12 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
 
     def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem | LargeLabelProblem, LinearFit]:
         check_decode(self.decode, self.space)
+        # What is read twice may be iterators.
         if isinstance(self.space, LargeSpace):
-            # Both are read once more, and may be iterators.
             X = members(X, "X", "a list of inputs")
             Y = as_right(Y, len(X))
+        else:
+            Y = self.space.encode(Y)
         with self._unchanged_by_errors():
             problem, trained = super()._trained(X, Y)
             found: Decoding | SizeDecoding = by_labels(problem.loss)
@@ -163,7 +166,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
             if isinstance(self.space, LargeSpace):
                 found = SizeDecoding("labels", ()) if plain else fitted_sizes(self, X, Y, problem.loss)
             elif not plain:
-                found = fitted_decoding(self, as_matrix(self, X, reset=False), self.space.encode(Y), problem.loss)
+                found = fitted_decoding(self, as_matrix(self, X, reset=False), Y, problem.loss)
             self._decoding = found
             return problem, trained
 

@@ -95,6 +95,7 @@ ABSTRACT = {
     "Features",
     "Inference",
     "LargeSpace",
+    "LegalSets",
     "Learner",
     "Loss",
     "Maximizer",
@@ -115,6 +116,7 @@ RESULTS = {
 RESULTS |= {"DecisionInPieces"}
 RESULTS |= {
     "Answer",
+    "LegalDecisions",
     "GraphScores",
     "LogPartition",
     "Maxima",

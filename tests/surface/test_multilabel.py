@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from setwise import SSVM, IndependentSVMs, JointKernelSupport, MultilabelStructuredPredictor, PowersetSSVM, gibbs_bound
 from setwise.losses import MaxLoss
-from setwise.spaces import FiniteSpace, Hierarchy
+from setwise.spaces import FiniteSpace, Hierarchy, ListedSets
 from setwise.surrogates import MultilabelHinge
 from surface.refusals import COUNTS, FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, Proxy, try_all, without
 from surface.test_set_classifier import MATRICES, X
@@ -35,6 +35,7 @@ PARAMETERS_OF_MODELS = {
     "intercept_scaling": without(NUMBERS, "truth") | {"zero": 0.0},
     "label_bias": without(NUMBERS, "truth"),
     "start": NAMES,
+    "decode": NAMES | {"of three labels": ListedSets([[1, 0, 1]]), "class": ListedSets},
     "nu": without(NUMBERS, "truth") | {"zero": 0.0, "one": 1.0},
     "kernel": without(NAMES, "class")
     | {"of another shape": lambda A, B: A[:1], "NaN": lambda A, B: np.full((len(A), len(B)), np.nan)},

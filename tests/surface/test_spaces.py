@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from setwise.losses import MaxLoss
 from setwise.spaces import (
+    ClosedSets,
     FiniteSpace,
     Hierarchy,
+    ListedSets,
     hierarchical_f1,
     hierarchical_precision,
     hierarchical_recall,
@@ -17,7 +20,7 @@ from setwise.spaces import (
     label_recall,
     mean_average_precision,
 )
-from surface.refusals import OBJECTS, Dummy, Parameter, try_all
+from surface.refusals import COUNTS, OBJECTS, Dummy, Parameter, try_all, without
 
 FINITE, TREE = FiniteSpace(["a", "b"]), Hierarchy({"a": "b"})
 LABELS = {
@@ -47,7 +50,30 @@ MATRICES = {
     "NaN": np.nan * np.eye(2), "words": [["a", "b"]], "ragged": [[1], [0, 1]],
     "sparse": csr_array(np.eye(2)), "object": Dummy(), "empty": [],
 }  # fmt: skip
+SCORES = {
+    "None": None, "text": "a", "number": 1.0, "flat": [1.0, 0.0], "wide": np.ones((2, 3)), "NaN": np.nan * np.eye(2),
+    "words": [["a", "b"]], "ragged": [[1], [0, 1]], "sparse": csr_array(np.eye(2)), "object": Dummy(), "empty": [],
+    "truths": np.eye(2, dtype=bool), "complex": 1j * np.eye(2),
+}  # fmt: skip
+LEGAL = (ListedSets([[1, 0], [1, 1]]), ClosedSets(TREE))
 PARAMETERS = [
+    Parameter("ListedSets(sets)", ListedSets, without(MATRICES, "wide") | {"no column": np.zeros((2, 0))}),
+    Parameter("ClosedSets(hierarchy)", ClosedSets, OBJECTS | {"finite": FINITE, "graph": Hierarchy({"a": ["b", "c"]})}),
+    *(
+        Parameter(f"{type(legal).__name__}.{name}", call, values)
+        for legal in LEGAL
+        for name, call, values in (
+            ("best(scores)", legal.best, SCORES),
+            ("best(k)", partial(legal.best, [[1.0, 2.0]]), without(COUNTS, "truth") | {"zero": 0}),
+            ("marginals(scores)", legal.marginals, SCORES),
+            ("log_likelihood(scores)", lambda v, legal=legal: legal.log_likelihood(v, [[1, 1]]), SCORES),
+            ("log_likelihood(Y)", partial(legal.log_likelihood, [[1.0, 2.0]]), MATRICES),
+            ("decide(scores)", lambda v, legal=legal: legal.decide(v, MaxLoss()), SCORES),
+            ("decide(loss)", partial(legal.decide, [[1.0, 2.0]]), OBJECTS),
+            ("decide(k)", partial(legal.decide, [[1.0, 2.0]], MaxLoss()), without(COUNTS, "truth") | {"zero": 0}),
+            ("holds(Y)", legal.holds, MATRICES),
+        )
+    ),
     Parameter("FiniteSpace(labels)", FiniteSpace, LABELS),
     Parameter("FiniteSpace(features)", partial(FiniteSpace, ["a", "b"]), FEATURES),
     Parameter("Hierarchy(parents)", Hierarchy, PARENTS),

@@ -28,7 +28,7 @@ from setwise.compare.source import Code
 from setwise.core.checks import as_choice, as_count, as_kind, as_number, as_text, shown
 from setwise.core.loss import Loss
 from setwise.datasets.columns import Category
-from setwise.decisions.task import Task
+from setwise.decisions.task import Task, formula_of
 from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.base_models import RESPONSE_METHODS, array_pipeline
 from setwise.estimators.selection.cost_weight import CostWeight
@@ -99,7 +99,7 @@ class NamedLoss:
         if not as_text(self.name, "name"):
             raise ValueError("name must not be empty; it is what the loss is called, as 'f1'.")
         object.__setattr__(self, "loss", as_loss(self.loss))
-        if self.loss.reads not in ("labels", "scores"):
+        if self.loss.reads == "classes" and formula_of(self.loss) is None:
             raise ValueError(f"loss must judge labels 0 and 1 or scores; {self.loss!r} judges {self.loss.reads}.")
         as_choice(self.average, "average", ("samples", "macro", "micro"))
 

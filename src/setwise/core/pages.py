@@ -98,6 +98,7 @@ LABELS_TOGETHER = Page("Labels that depend on each other", "guide/decisions#labe
 LABEL_COSTS = Page("Losses with a cost for each label", "guide/losses#losses-with-a-cost-for-each-label")
 LABEL_SETS = Page("Hierarchies and sets of labels", "guide/multilabel")
 LABEL_SPACES = Page("Large spaces of labels", "guide/label_spaces")
+LEGAL_SETS = Page("Legal sets", "guide/multilabel#legal-sets")
 LABEL_THRESHOLDS = Page("Label matrices", "guide/thresholds#label-matrices")
 LARGE_FILES = Page("Files larger than the memory", "guide/compare#files-larger-than-the-memory")
 LEARNERS = Page("Learners", "guide/learners")

@@ -20,6 +20,7 @@ from setwise.core.loss import Combination, CountLoss, Loss
 from setwise.core.terms import Constant, Trait
 from setwise.decisions.confusion import ConfusionLoss
 from setwise.decisions.row_weights import RowWeighted
+from setwise.losses.combinations import LossOfClasses
 
 Layout = Literal["vector", "samples", "macro", "micro"]
 
@@ -275,6 +276,8 @@ def formula_of(loss: Loss) -> Formula | None:
         if any(formula is None for _, formula in parts):
             return None
         return lambda fn, fp, P, N: sum(c * f(fn, fp, P, N) for c, f in parts if f is not None) + np.zeros_like(fn)
+    if isinstance(loss, LossOfClasses):
+        return loss.of_two
     return loss.of_counts if isinstance(loss, CountLoss) else loss.formula
 
 

@@ -118,6 +118,7 @@ def gibbs_bound(
     as_kind(model, "model", LinearLabelPredictor, "MultilabelStructuredPredictor(space).fit(X, Y)")
     sigma = as_number(sigma, "sigma", low=0.0, high=1.0, open_low=True, open_high=True)
     as_flag(rescale, "rescale")
+    model._refuse_legal_sets("gibbs_bound")
     scores = model.decision_function(X)
     if model._model.basis is not None:
         raise Refusal(

@@ -18,7 +18,7 @@ from setwise.core.batch import Batch, Sets
 from setwise.core.checks import Bools, Values, as_count, as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
-from setwise.core.pages import EMPTY_MODELS, HINGE, LABEL_SETS, LABEL_SPACES
+from setwise.core.pages import EMPTY_MODELS, HINGE, LABEL_SETS, LABEL_SPACES, LEGAL_SETS
 from setwise.core.risk import Features
 from setwise.core.surrogate import Surrogate
 from setwise.estimators.base import VersionedEstimator, as_matrix, largest_number, threads, way_from_constant
@@ -52,7 +52,7 @@ from setwise.spaces.large_space import Scored
 from setwise.spaces.spaces import members
 from setwise.surrogates.ramp import Ramp
 
-_HIDDEN = ("_model", "_constant", "_radius", "_rows", "_alpha")
+_HIDDEN = ("_model", "_constant", "_radius", "_rows", "_alpha", "_decoding")
 """Results of a fit that are no public attributes."""
 
 
@@ -117,7 +117,7 @@ class LabelPredictor(VersionedEstimator, ABC):
         NotFittedError : before ``fit``
         """
         self._listed("predict_matrix", "Use predict(X).")
-        return self._listed_scores(X) > 0.0
+        return self._sets(self._listed_scores(X))
 
     def predict(self, X: Any, max_labels: int | None = None) -> list[list[Any]]:
         """The labels that are predicted for each input, all with scores above 0; a list may be empty.
@@ -142,11 +142,13 @@ class LabelPredictor(VersionedEstimator, ABC):
         """
         check_is_fitted(self)
         limit = None if max_labels is None else as_count(max_labels, "max_labels")
-        if limit is not None:
-            return named(self._best(X, limit, 0.0))
         if isinstance(self.space_, Space):
-            return self.space_.decode(self.predict_matrix(X))
-        found = self._best(X, LABELS + 1, 0.0)
+            scores = self._listed_scores(X)
+            sets = self._sets(scores)
+            return self.space_.decode(sets) if limit is None else named(self._ranked(scores, sets, limit))
+        if limit is not None:
+            return named(self._lists(X, limit))
+        found = self._lists(X, LABELS + 1)
         if any(len(row) > LABELS for row in found):
             warnings.warn(
                 f"more than {LABELS} labels of an input have scores above 0, and the best {LABELS} are returned: give "
@@ -177,7 +179,11 @@ class LabelPredictor(VersionedEstimator, ABC):
         NotFittedError : before ``fit``
         """
         check_is_fitted(self)
-        return self._best(X, as_count(k, "k"), -np.inf)
+        k = as_count(k, "k")
+        if not isinstance(self.space_, Space):
+            return self._best(X, k, -np.inf)
+        scores = self._listed_scores(X)
+        return self._ranked(scores, np.ones(scores.shape, dtype=bool), k)
 
     def score(self, X: Any, Y: Any) -> float:
         """``1 - mean loss`` of the predictions for the inputs X with right labels Y; the loss is ``loss_``.
@@ -206,8 +212,7 @@ class LabelPredictor(VersionedEstimator, ABC):
         check_is_fitted(self)
         if not isinstance(self.space_, Space):
             X, Y = members(X, "X", "a list of inputs"), members(Y, "Y", "a list of collections of labels")
-            layout, _ = self.space_.bind(X, Y)
-            return 1.0 - mean_loss(self.loss_, layout, self._bound_scores(X)[1])
+            return 1.0 - self._mean_loss(X, Y)
         predictions = self.predict_matrix(X)
         truth = self._truth(Y, len(predictions))
         return 1.0 - float(self.loss_.values(Sets.rows(truth), predictions.ravel()).mean())
@@ -220,14 +225,30 @@ class LabelPredictor(VersionedEstimator, ABC):
             raise ValueError(f"Y must hold a set of labels for each of {n} rows; got {len(truth)}.")
         return truth
 
+    def _sets(self, scores: NDArray[np.float64]) -> Bools:
+        """The sets that are predicted for rows with these scores, (n, p)."""
+        return scores > 0.0
+
+    def _ranked(self, scores: NDArray[np.float64], sets: Bools, limit: int) -> list[list[Scored]]:
+        """The labels of sets, those of largest scores first, and at most ``limit`` of them."""
+        assert isinstance(self.space_, Space)
+        names, orders = self.space_.names, np.argsort(-scores, axis=1, kind="stable")
+        rows = zip(scores, sets, orders, strict=True)
+        return [[(names[j], float(row[j])) for j in order[held[order]][:limit]] for row, held, order in rows]
+
     def _best(self, X: Any, limit: int, threshold: float) -> list[list[Scored]]:
-        """The labels with scores above ``threshold``, best first, and at most ``limit`` of them."""
-        if not isinstance(self.space_, Space):
-            return self.space_.best(*self._bound_scores(X), limit, threshold)
-        scores, names = self._listed_scores(X), self.space_.names
-        orders = np.argsort(-scores, axis=1, kind="stable")[:, :limit]
-        rows = zip(scores, orders, strict=True)
-        return [[(names[j], float(row[j])) for j in order if row[j] > threshold] for row, order in rows]
+        """The labels of a large space with scores above ``threshold``, best first, and at most ``limit`` of them."""
+        assert isinstance(self.space_, LargeSpace)
+        return self.space_.best(*self._bound_scores(X), limit, threshold)
+
+    def _lists(self, X: Any, limit: int) -> list[list[Scored]]:
+        """The labels of a large space that are predicted, best first, and at most ``limit`` of them."""
+        return self._best(X, limit, 0.0)
+
+    def _mean_loss(self, X: list[Any], Y: list[Any]) -> float:
+        """The mean loss of what is predicted for inputs of a large space."""
+        assert isinstance(self.space_, LargeSpace)
+        return mean_loss(self.loss_, self.space_.bind(X, Y)[0], self._bound_scores(X)[1])
 
     def _bind(self, X: Any, constant: float) -> tuple[Batch, Features]:
         """The layout of inputs of a large space, without right labels, and the model of their scores."""
@@ -283,6 +304,7 @@ class LinearLabelPredictor(LabelPredictor):
     coef_: Values
     intercept_: Values
     bias_: Values
+    decode_: str
     _model: LabelModel
     _constant: float
     _radius: float
@@ -366,6 +388,7 @@ class LinearLabelPredictor(LabelPredictor):
         NotFittedError : before ``fit``
         """
         self._listed("certain", "Use top(X, k), and duality_gap_.")
+        self._refuse_legal_sets("certain")
         if np.isnan(self._radius):
             raise Refusal(
                 "certain refuses a model of the ramp: its minimum is local and certifies nothing. Use "
@@ -375,6 +398,15 @@ class LinearLabelPredictor(LabelPredictor):
         features = self._features(X)
         scores = self._scores(features)
         return certain(scores, features.row_lengths.reshape(scores.shape), False, self._radius)
+
+    def _refuse_legal_sets(self, what: str) -> None:
+        """Refuse predictions that are not the labels with scores above 0."""
+        if getattr(self, "decode_", "labels") != "labels":
+            raise Refusal(
+                f"{what} refuses decode={self.decode_!r}: it is about labels with a score above 0. Use "
+                "decode='labels'.",
+                LEGAL_SETS,
+            )
 
     def _features(self, X: Any) -> Features:
         """The fitted model of the scores, bound to rows."""

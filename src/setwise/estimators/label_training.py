@@ -241,9 +241,14 @@ def _misses(layout: Flips, scores: Values) -> Bools:
 
 def _mean_of_lists(loss: Loss, layout: Flips, predicted: Sequence[Ints]) -> float:
     """The mean loss of lists of labels, (m, width) each."""
+    return float(np.mean(losses_of_lists(loss, layout, predicted)))
+
+
+def losses_of_lists(loss: Loss, layout: Flips, predicted: Sequence[Ints]) -> Values:
+    """The loss of the list of labels of each input, (n,)."""
     term = loss.bind(layout).terms[0]
     assert isinstance(term, FlipCosts)
-    return float(np.mean([_largest(layout, term, i, labels) for i, labels in enumerate(predicted)]))
+    return np.array([_largest(layout, term, i, labels) for i, labels in enumerate(predicted)])
 
 
 def _largest(batch: Flips, costs: FlipCosts, i: int, labels: Ints) -> float:

@@ -6,17 +6,32 @@ Its linear baselines share most of its parameters.
 from numbers import Real
 from typing import Any, ClassVar, final
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 
+from setwise.core.checks import LARGEST_COUNT, Bools
 from setwise.core.learner import Learner
 from setwise.core.loss import Loss
 from setwise.core.surrogate import Surrogate
-from setwise.estimators.base import Names, constraints_without, with_parameters
+from setwise.estimators.base import Names, as_matrix, constraints_without, with_parameters
+from setwise.estimators.label_decoding import (
+    Decoding,
+    SizeDecoding,
+    by_labels,
+    check_decode,
+    fitted_decoding,
+    fitted_sizes,
+    list_losses,
+)
 from setwise.estimators.label_predictor import LinearLabelPredictor
+from setwise.estimators.label_training import LabelProblem, LargeLabelProblem, named
+from setwise.estimators.linear_training import LinearFit
 from setwise.models.kernel_features import JointKernel, Kernel
-from setwise.spaces import Space
-from setwise.spaces.large_space import LargeSpace
+from setwise.spaces import LegalSets, Space
+from setwise.spaces.large_space import LargeSpace, Scored, as_right
+from setwise.spaces.spaces import members
 
 _CONSTRAINTS: dict[str, Any] = {
     **constraints_without("threshold", "pos_label", "class_weight", "average", "warm_start"),
@@ -26,6 +41,7 @@ _CONSTRAINTS: dict[str, Any] = {
     "C": [Interval(Real, 0, None, closed="left")],
     "kernel": [Names({"linear"}), Kernel, JointKernel, callable],
     "label_bias": [Interval(Real, 0, None, closed="left")],
+    "decode": [Names({"labels", "auto", "seen", "closed", "paths"}), LegalSets],
 }
 
 
@@ -65,6 +81,15 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
     start : ``"zero"``, or ``"logistic"`` for logistic regression of each label alone, with the best thresholds; labels
         that share weights come as close to its scores as they can. The regularizer is the distance from there.
         ``"auto"`` takes ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
+    decode : how scores become sets. ``"labels"``: all labels with a score above 0. Others give the legal set of least
+        expected loss, with log-odds ``a f(x, y) + c`` of labels that are most likely on rows that were held out, where
+        c is 0 if that has the smaller loss on them: ``"seen"``, a set of the training rows; ``"closed"``, a set of
+        nodes with all their ancestors; ``"paths"``, a path from the top of a hierarchy to a node; or legal sets of your
+        own, as :class:`setwise.spaces.ListedSets`. ``"auto"`` takes the one of least loss on the held-out rows, if its
+        gain over ``"labels"`` is above 0 by a one-sided t-test at 2.3 %. All but ``"labels"`` train six times instead
+        of once, for five folds hold rows out; Ctrl-C in these leaves the estimator as it was. In large spaces
+        ``"seen"`` predicts as many of the best labels as were right for some training input: of these numbers the one
+        with the largest sum of scores
     n_jobs : the number of threads that share the rows
     random_state : the seed of learners that draw rows at random
     verbose : 0 or 1, which draws a progress bar on standard error
@@ -76,6 +101,8 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         of the space
     kernel_residual_ : no ``k(x, x)`` of training is off by more than this share of the largest one
     space_, loss_ : the space, and the loss that :meth:`score` measures
+    decode_, decode_table_ : what ``decode`` became, and for each decoding a dict: the mean loss on held-out rows, the
+        gain over ``"labels"`` with its standard error, of how many rows it comes, and c
     surrogate_, C_, objective_, lower_bound_, duality_gap_, history_, n_iter_, status_, stop_reason_, certain_share_ :
         as in :class:`setwise.SetClassifier`
     n_features_in_, feature_names_in_ : the number of features, and their names if X has any
@@ -116,6 +143,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
     label_bias: float = 0.0
     kernel: Any = "linear"
     start: str | LogisticRegression = "auto"
+    decode: str | LegalSets = "labels"
     n_jobs: int | None = None
     random_state: Any = None
     verbose: int = 0
@@ -123,13 +151,54 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
     def _surrogate(self, loss: Loss) -> str | Surrogate:
         return self.surrogate
 
+    def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem | LargeLabelProblem, LinearFit]:
+        check_decode(self.decode, self.space)
+        # What is read twice may be iterators.
+        if isinstance(self.space, LargeSpace):
+            X = members(X, "X", "a list of inputs")
+            Y = as_right(Y, len(X))
+        else:
+            Y = self.space.encode(Y)
+        with self._unchanged_by_errors():
+            problem, trained = super()._trained(X, Y)
+            found: Decoding | SizeDecoding = by_labels(problem.loss)
+            plain = self.decode == "labels" or trained.fit.status == "interrupted"
+            if isinstance(self.space, LargeSpace):
+                found = SizeDecoding("labels", ()) if plain else fitted_sizes(self, X, Y, problem.loss)
+            elif not plain:
+                found = fitted_decoding(self, as_matrix(self, X, reset=False), Y, problem.loss)
+            self._decoding = found
+            return problem, trained
+
+    def _keep(self, problem: LabelProblem | LargeLabelProblem, trained: LinearFit) -> None:
+        super()._keep(problem, trained)
+        self.decode_, self.decode_table_ = self._decoding.name, list(self._decoding.table)
+
+    def _sets(self, scores: NDArray[np.float64]) -> Bools:
+        assert isinstance(self._decoding, Decoding)
+        return self._decoding.sets(scores)
+
+    def _lists(self, X: Any, limit: int) -> list[list[Scored]]:
+        assert isinstance(self._decoding, SizeDecoding)
+        return self._decoding.lists(self, X, limit)
+
+    def _mean_loss(self, X: list[Any], Y: list[Any]) -> float:
+        if self.decode_ == "labels":
+            return super()._mean_loss(X, Y)
+        assert isinstance(self.space_, LargeSpace)
+        return float(list_losses(self.loss_, self.space_, X, Y, named(self._lists(X, LARGEST_COUNT))).mean())
+
 
 @with_parameters
 class LinearBaseline(LinearLabelPredictor):
     """A linear predictor of sets of labels with one convex objective, whose parameters have the usual meanings."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **{name: held for name, held in _CONSTRAINTS.items() if name not in ("rescaling", "surrogate", "start")},
+        **{
+            name: held
+            for name, held in _CONSTRAINTS.items()
+            if name not in ("rescaling", "surrogate", "start", "decode")
+        },
         "space": [Space],
         "C": [Interval(Real, 0, None, closed="neither")],
     }

@@ -254,6 +254,11 @@ class LossOfClasses(Loss):
         """The same of the loss that scores are made of."""
         return replace(self, loss=self.loss.reported)
 
+    @property
+    def of_two(self) -> Formula | None:
+        """The loss of decisions with two labels as a function of (fn, fp, P, N); None if it is unknown."""
+        return None
+
     def label_formula(self, label: int) -> Formula | None:
         """The loss of class 0 or 1 against the other one, of two, as a function of (fn, fp, P, N); None if unknown."""
         found = self.loss.of_counts if isinstance(self.loss, CountLoss) else self.loss.formula
@@ -310,12 +315,18 @@ class MeanOverClasses(LossOfClasses):
         return [MeanOverClasses(Jaccard()), MeanOverClasses(FBeta())]
 
     @property
-    def formula(self) -> Formula | None:
+    def of_two(self) -> Formula | None:
         """The mean over two classes as a function of (fn, fp, P, N)."""
         first, second = self.label_formula(0), self.label_formula(1)
-        if first is None or second is None or self.weights == "support":
+        if first is None or second is None:
             return None
-        return lambda fn, fp, P, N: 0.5 * (first(fn, fp, P, N) + second(fn, fp, P, N))
+        equal = self.weights == "equal"
+
+        def mean(fn: Values, fp: Values, P: Values, N: Values) -> Values:
+            share = 0.5 if equal else P / np.maximum(P + N, 1e-300)
+            return np.asarray((1.0 - share) * first(fn, fp, P, N) + share * second(fn, fp, P, N))
+
+        return mean
 
     def _bind(self, batch: Batch) -> BoundLoss:
         if self.weights == "support":
@@ -386,7 +397,7 @@ class OneClass(LossOfClasses):
         return [OneClass(Jaccard(), 1), OneClass(FBeta(), 0)]
 
     @property
-    def formula(self) -> Formula | None:
+    def of_two(self) -> Formula | None:
         """The loss of one of two classes as a function of (fn, fp, P, N)."""
         return self.label_formula(self.label)
 

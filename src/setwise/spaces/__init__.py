@@ -9,6 +9,7 @@ from setwise.spaces.boxes import ByWindows, Overlap
 from setwise.spaces.hierarchy import Hierarchy, hierarchical_f1, hierarchical_precision, hierarchical_recall
 from setwise.spaces.label_scores import label_f1, label_precision, label_recall, mean_average_precision
 from setwise.spaces.large_space import Candidates, LargeSpace
+from setwise.spaces.legal_sets import ClosedSets, LegalDecisions, LegalSets, ListedSets
 from setwise.spaces.matchings import ByMatchings, Matchings
 from setwise.spaces.network_labelings import ByNetworks, NetworkLabelings
 from setwise.spaces.sequences import BySequences, LabelSequences, SequenceModel
@@ -40,10 +41,14 @@ __all__ = [
     "BySequences",
     "ByWindows",
     "Candidates",
+    "ClosedSets",
     "FiniteSpace",
     "Hierarchy",
     "LabelSequences",
     "LargeSpace",
+    "LegalDecisions",
+    "LegalSets",
+    "ListedSets",
     "Matchings",
     "NetworkLabelings",
     "Overlap",

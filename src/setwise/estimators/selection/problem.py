@@ -15,7 +15,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import MEASURE_COST, ROW_COSTS
 from setwise.decisions.confusion import class_loss
-from setwise.decisions.task import Layout, Task
+from setwise.decisions.task import Layout, Task, formula_of
 from setwise.estimators.selection.base_models import (
     LabelwiseClassifier,
     refuse_weights,
@@ -166,7 +166,7 @@ def problem_of(
         task = Task(codes, class_loss(one, len(classes)), ids, "samples", weight)
         return SelectionProblem(X, target, classes, classes, task, ids, weight, groups)
     truth = np.asarray(target == classes[1], dtype=np.bool_)
-    if loss.reads == "classes" and loss.formula is None:
+    if loss.reads == "classes" and formula_of(loss) is None:
         raise Refusal(
             f"MeasureClassifier refuses {loss!r} for two classes: use RowCosts, or another loss.", MEASURE_COST
         )

@@ -71,6 +71,7 @@ from papers.mlsp_methods import (
     trained,
 )
 from setwise.core.checks import Values
+from setwise.spaces import Hierarchy
 
 TASKS = ("enron_corr", "cellcycle_fun", "imclef07a", "msrc")
 LIMITS, SHORT = Limits(1e-3, 300), Limits(1e-2, 100)
@@ -134,13 +135,14 @@ def one_method(
 def one_rival(name: str, task: LabelTask, grid: Sequence[float], advance: Callable[[str], None]) -> list[MethodResult]:
     """The rows of HiClass, whose predictions are paths without scores."""
     fit, choose = scaled(task.fit, task.choose)
-    found = []
+    found, space = [], task.space
+    assert isinstance(space, Hierarchy)
     for C in grid:
-        found.append(measures(choose.Y, path_guess(name, task.space, C, fit, choose.X)).mean(axis=0))
+        found.append(measures(choose.Y, path_guess(name, space, C, fit, choose.X)).mean(axis=0))
         advance(f"{name} {C:g}")
     train, test = scaled(task.all, task.test)
     chosen = [grid[choice(np.array(found), way)] for way in WAYS]
-    last = {C: path_guess(name, task.space, C, train, test.X) for C in dict.fromkeys(chosen)}
+    last = {C: path_guess(name, space, C, train, test.X) for C in dict.fromkeys(chosen)}
     advance(f"{name} again")
     return [MethodResult(name, measures(test.Y, last[C]), np.nan, C) for C in chosen]
 

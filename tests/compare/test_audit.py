@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -11,8 +12,8 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_breast_cancer, load_wine
 
 from compare.answers import F1, made_up
-from setwise.compare import Plan, Problem, compare
-from setwise.compare.audit import _counts, audited, mistakes, number_rows, value_counts
+from setwise.compare import Plan, Problem, audit, compare
+from setwise.compare.audit import _counts, mistakes, number_rows, value_counts
 from setwise.compare.fits import rows_of
 from setwise.compare.problem import Origin, read, read_test
 from setwise.compare.report import section, write_report
@@ -22,6 +23,9 @@ from setwise.estimators.splits import block_folds, later_folds
 
 ORIGIN = Origin("t.csv", "y", rows=1, reader="load_table", asked={"target": "y"})
 SMALL = Plan(3, 3, (1.0,), ("linear",), ("threshold",))
+
+audited = partial(audit.audited, apart=True)
+"""The audit without rows that are much like others, which tests/compare/test_similar.py has."""
 
 
 def table(X, y, columns=None, groups=None):

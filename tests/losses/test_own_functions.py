@@ -85,7 +85,7 @@ TAKEN = {
     f"{HERE}:changes": MetricLoss(changes),
     f"{HERE}:own_scorer": MetricLoss(profit, greater_is_better=True),
     f"{HERE}:own_cost_scorer": MetricLoss(spent),
-    f"{HERE}:weighted_f1": MetricLoss(partial(f1_score, average="weighted"), greater_is_better=True),
+    f"{HERE}:weighted_f1": MeanOverClasses("f1", "support"),
     f"{HERE}:other_label": MetricLoss(partial(f1_score, pos_label=0), greater_is_better=True),
     f"{HERE}:absolute_error": MetricLoss(mean_absolute_error),
     f"{HERE}:of_hamming": ErrorRate(),

@@ -178,7 +178,7 @@ def _takes_weights(measured: NamedLoss) -> bool:
     """Whether weights of rows count in a measure."""
     task = Task(np.array([False, True]), measured.loss, weights=np.ones(2))
     with contextlib.suppress(Refusal):
-        return measured.loss.reads == "labels" and bool(task.set_loss.bind(task.sets).terms)
+        return measured.loss.reads != "scores" and bool(task.set_loss.bind(task.sets).terms)
     return False
 
 

@@ -94,7 +94,7 @@ class Fits:
         made = {name: self._sources[name] for name in (FIRST, *self._plan.bases) if name in self._sources}
         chosen = {name: _least(found, lambda one: tuned_loss(one, task, reference)) for name, found in made.items()}
         plain = chosen[FIRST]
-        if task.loss.reads == "labels" and self._plan.floor is None:
+        if task.loss.reads != "scores" and self._plan.floor is None:
             plain = _least(self._sources[FIRST], lambda source: (task.mean_loss(source.response().labels),))
         tuned = {name: self._sources[name][constant] for name, constant in chosen.items()}
         return BaseResponses(tuned, chosen, self._sources[FIRST][plain])

@@ -9,12 +9,14 @@ labels mostly .2 or less.
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -137,7 +139,10 @@ def _clusters(X: Values, columns: Sequence[Column]) -> Ints:
     if cells.shape[1] > FEW_COLUMNS:
         # Else rare words put a few rows far from all others, which are one large cluster then.
         cells /= np.maximum(np.linalg.norm(cells, axis=1, keepdims=True), 1e-300)
-    found = KMeans(max(2, len(cells) // CLUSTER), n_init=1, random_state=0).fit(cells)
+    with catch_warnings():
+        # There may be fewer different rows than clusters.
+        simplefilter("ignore", ConvergenceWarning)
+        found = KMeans(max(2, len(cells) // CLUSTER), n_init=1, random_state=0).fit(cells)
     return np.asarray(found.labels_, dtype=np.int64)
 
 

@@ -43,7 +43,6 @@ TASKS = {
             "losses.MCC": "Matthews correlation coefficient: 'mcc'",
             "losses.BalancedError": "balanced accuracy: 'balanced_error'",
             "losses.MeanOverClasses": "macro F1 of several classes: 'f1_macro'",
-            "losses.CostMatrix": "costs of mistakes between several classes",
             "losses.RocArea": "area under the ROC curve: 'auc'",
             "losses.AveragePrecision": "average precision: 'average_precision'",
             "losses.PrecisionAtK": "precision among the 20 largest scores: 'precision_at_k:20'",

@@ -1,5 +1,7 @@
 """Offsets of the scores of several classes, with which the predicted class is the largest score plus its offset."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -29,6 +31,13 @@ class ClassOffsets:
     ----------
     offsets : (k,), with the mean 0; of log-probabilities they are the logarithms of multipliers of the probabilities
     loss : the loss on the rows that they were tuned on
+
+    Examples
+    --------
+    >>> from setwise.decisions import class_offsets
+    >>> found = class_offsets([0, 1, 1], [[2.0, 1.0], [2.0, 1.5], [2.0, 1.4]])
+    >>> found.offsets.round(2).tolist(), found.loss
+    ([-0.4, 0.4], 0.0)
     """
 
     offsets: Values
@@ -59,7 +68,7 @@ def class_offsets(
     scores : (n, k), as logarithms of probabilities; rows that the model did not see
     loss : a loss of labels, its name, or a loss of classes; see :func:`~setwise.decisions.confusion.class_loss`
     sample_weight : (n,) the weight of each row in the loss
-    n_starts : 1 begins at 0, 2 also at offsets that undo the shares of the classes, 3 also half way
+    n_starts : the number of starts: 1 is 0, 2 are also offsets that undo the shares of the classes, 3 also half of them
     n_resamples : the offsets are the mean of those of so many bootstrap samples; 0 takes those of the rows themselves
     random_state : the seed of the resamples
 

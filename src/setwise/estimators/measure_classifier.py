@@ -411,21 +411,13 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         )
         if prefit:
             check_prefit(self.estimator, None if problem.task.is_matrix else problem.classes)
-        several = bool(problem.task.classes)
-        if several and self.store_cv_results:
-            raise Refusal(
-                "store_cv_results must be False for more than two classes, which have no cut points.", CLASS_LOSSES
-            )
-        strategies = as_strategies(self.strategies, several)
-        by_row = isinstance(loss, RowCosts) and loss.by_class is None
+        strategies = self._strategies_for(problem.task)
         gaps = dict[str, int]()
         if isinstance(loss, RowCosts) and not problem.task.is_matrix:
             counts = {cell: int(np.isnan(cost).sum()) for cell, cost in loss.arrays.items()}
             gaps = {cell: count for cell, count in counts.items() if count}
             settled = loss.unknown_as_mistakes(problem.task.truth)
             problem = replace(problem, task=replace(problem.task, loss=settled)) if gaps else problem
-        if by_row and isinstance(self.strategies, str) and self.strategies == "auto":
-            strategies = (*strategies, CostWeight())
         threads(self.n_jobs)
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         folds = self._folds(problem, seed)
@@ -453,6 +445,21 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
                 )
                 self.gain_, self.gain_error_, self.gain_interval_ = found.gain, found.error, found.interval
         return choice.interrupted
+
+    def _strategies_for(self, task: Task) -> tuple[Strategy, ...]:
+        """The strategies that are tried."""
+        several, loss = bool(task.classes), task.loss
+        if several and self.store_cv_results:
+            raise Refusal(
+                "store_cv_results must be False for more than two classes, which have no cut points.", CLASS_LOSSES
+            )
+        found = as_strategies(self.strategies, several)
+        by_row = isinstance(loss, RowCosts) and loss.by_class is None
+        return (
+            (*found, CostWeight())
+            if by_row and isinstance(self.strategies, str) and self.strategies == "auto"
+            else found
+        )
 
     def _folds(self, problem: SelectionProblem, seed: int) -> Folds:
         return problem.folds(5 if self.cv is None or is_prefit(self.cv) else self.cv, seed)
@@ -536,6 +543,6 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         tags.non_deterministic = base.non_deterministic
         # The default pipeline takes sparse rows too, which it does not center.
         tags.input_tags.sparse = base.input_tags.sparse or self.estimator is None
-        tags.classifier_tags.multi_class = base.classifier_tags.multi_class
+        tags.classifier_tags.multi_class = base.classifier_tags.multi_class and not isinstance(self.loss, RowCosts)
         tags.classifier_tags.multi_label = True
         return tags

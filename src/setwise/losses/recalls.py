@@ -105,7 +105,16 @@ class CohenKappa(CountLoss):
     increasing. If truth and prediction are the same one class, the formula is 0/0 and the loss 0; scikit-learn then
     returns NaN.
 
-    Source: Cohen (1960).
+    Source: Cohen (1960, 1968).
+
+    Parameters
+    ----------
+    weights : how much a mistake counts where there are more than two classes, in sorted order: None counts all alike,
+        ``"linear"`` by the distance of the two classes, ``"quadratic"`` by its square
+
+    Raises
+    ------
+    ValueError : for other weights
 
     Examples
     --------

@@ -160,6 +160,12 @@ def problem_of(
             X, truth.astype(np.int64), classes, 1, Task(truth, loss, None, average), ids, weight, groups
         )
     target = target.ravel()
+    if len(classes) > 2 and isinstance(loss, RowCosts):
+        raise Refusal(
+            f"Only binary classification is supported with RowCosts, and y has {len(classes)} labels: use "
+            "CostMatrix(costs).",
+            ROW_COSTS,
+        )
     if len(classes) > 2:
         one = loss if pos_label is None else OneClass(loss, classes.tolist().index(pos_label))
         codes = np.searchsorted(classes, target).astype(np.int64)

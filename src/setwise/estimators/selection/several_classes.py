@@ -159,4 +159,9 @@ class CostRule(Rule):
 CLASS_STRATEGIES: dict[str, type[Strategy]] = {
     kind.name: kind for kind in (OwnPrediction, ClassMultipliers, LeastExpectedCost)
 }
-"""The strategies for more than two classes by their names; the first one is the reference."""
+"""The strategies for more than two classes by their names; the first one is the reference.
+
+>>> from setwise.estimators.selection import CLASS_STRATEGIES
+>>> list(CLASS_STRATEGIES)
+['as_it_is', 'class_multipliers', 'least_cost']
+"""

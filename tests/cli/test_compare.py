@@ -335,7 +335,7 @@ def test_the_plan_of_a_report_is_repeated_exactly(files, tmp_path, capsys):
     assert run(*words, *first) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "There was no time to repeat the choice" in shown
-    assert "Left out to keep to the time: " in shown
+    assert "Left out to end in time, as this run is slower than planned: " in shown
     (one,) = results(tmp_path / "r")
     assert one["plan"]["grid"] == [1.0]
     assert (one["plan"]["folds"], one["plan"]["outer"]) == (5, 0)

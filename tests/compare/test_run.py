@@ -333,7 +333,9 @@ def test_seconds_that_outer_folds_cannot_use_are_for_what_was_left_out(monkeypat
     assert found.plan.outer == 0
     assert sorted(made_fits) == list(plan.grid)
     assert len(said) == 1
-    assert found.notes[-1].startswith("Left out to keep to the time: 4 of 5 outer folds. All of the plan takes ")
+    assert found.notes[-1].startswith(
+        "Left out to end in time, as this run is slower than planned: 4 of 5 outer folds. All of "
+    )
     monkeypatch.undo()
     (whole,) = compare(problem, [F1], replace(plan, outer=0))
     assert found.chosen == whole.chosen

@@ -15,7 +15,7 @@ from setwise import __version__
 from setwise.compare import sentences as words
 from setwise.compare.answer import Answer, CandidateResult, OtherRowsReport, PairedDifference
 from setwise.compare.checkpoint import plan_fields
-from setwise.compare.text import bar, wrap
+from setwise.compare.text import bar, signed, wrap
 from setwise.core import pages
 from setwise.core.files import HIDDEN, in_line, visible, written_whole
 from setwise.core.pages import Page
@@ -203,14 +203,16 @@ def _bar(found: Answer) -> str:
     gain, folds, sentence = drawn
     shown = np.array([0.0, gain.mean, *gain.interval(), *folds])
     zero, mean, low, high, *dots = 60.0 + 480.0 * (shown - shown.min()) / max(float(np.ptp(shown)), 1e-12)
+    ends = [signed(end) for end in gain.interval()]
     circles = "".join(f'<circle cx="{x:.1f}" cy="26" r="3.5" fill="#56B4E9"/>' for x in dots)
     return (
         f'<figure><svg role="img" aria-label="{escape(sentence)}" viewBox="0 0 600 56" width="600">'
         f'<rect x="{low:.1f}" y="18" width="{max(high - low, 1.0):.1f}" height="16" fill="#cfe5f2"/>{circles}'
         f'<path d="M{mean:.1f} 13v26" stroke="#0072B2" stroke-width="4"/><path d="M{zero:.1f} 6v36" stroke="#1a1a1a"/>'
         f'<g font-size="12" text-anchor="middle"><text x="{zero:.1f}" y="54">no difference</text>'
-        '<text x="26" y="30">worse</text><text x="574" y="30">better</text></g></svg>'
-        f"<figcaption>{escape(sentence)}</figcaption></figure>"
+        f'<text x="26" y="30">worse</text><text x="574" y="30">better</text></g><g font-size="12">'
+        f'<text x="{low:.1f}" y="12" text-anchor="end">{ends[0]}</text><text x="{high:.1f}" y="12">{ends[1]}</text>'
+        f"</g></svg><figcaption>{escape(sentence)} Dots: folds.</figcaption></figure>"
     )
 
 

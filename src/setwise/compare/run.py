@@ -293,7 +293,7 @@ class _Choice:
         if not self.cut:
             return []
         whole = seconds_text(self._clock.expects(self._costs.expected(self._whole)))
-        cut = f"Left out to keep to the time: {'; '.join(self.cut)}."
+        cut = f"Left out to end in time, as this run is slower than planned: {'; '.join(self.cut)}."
         return [f"{cut} All of the plan takes {whole} here (--time-budget)."]
 
 

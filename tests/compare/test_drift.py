@@ -191,3 +191,12 @@ def test_malformed_fields_are_refused():
     ):
         with pytest.raises((TypeError, ValueError), match=says):
             TrainingRows(**(held | {name: value}))
+
+
+def test_a_column_that_is_not_read_is_not_empty():
+    rng = np.random.default_rng(0)
+    X, names = rng.normal(size=(500, 2)), ["kept", "amount"]
+    known, empty = TrainingRows.of(X, (), None, X[:, 0] > 0), np.column_stack([X[:, 0], np.full(500, np.nan)])
+    (said,) = known.differences(empty, (), names, X[:, 0] > 0, ("no", "yes"))
+    assert said.startswith("Column 'amount' is empty in 100.0 % of the rows")
+    assert known.differences(empty, (), names, X[:, 0] > 0, ("no", "yes"), [False, True]) == []

@@ -13,6 +13,7 @@ from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
+    GroupShuffleSplit,
     ShuffleSplit,
     StratifiedKFold,
     TimeSeriesSplit,
@@ -839,3 +840,14 @@ def test_costs_by_which_one_label_is_nearly_always_cheaper_leave_folds_nothing_t
         assert np.isfinite(SetClassifier(RowCosts()).fit(X, y, **costs).score(X, y, **costs))
         with pytest.raises(Refusal, match=f"they make [01] the cheaper label of {count} of 30 rows"):
             SetClassifierCV(SetClassifier(RowCosts())).fit(X, y, **costs)
+
+
+def test_splits_in_any_order_of_rows_keep_groups_together():
+    X, y, _ = cases(240, 31)
+    groups, cv = np.arange(240) // 4, GroupShuffleSplit(3, test_size=0.3, random_state=0)
+    linear = SetClassifier(RowCosts(fp=5.0, fn="amount"), "convex", max_iter=50)
+    found = SetClassifierCV(linear, [1.0], cv).fit(X, y, groups=groups)
+    ordered = [(np.sort(train), np.sort(test)) for train, test in cv.split(X, groups=groups)]
+    np.testing.assert_array_equal(
+        found.scores_, SetClassifierCV(linear, [1.0], ordered).fit(X, y, groups=groups).scores_
+    )

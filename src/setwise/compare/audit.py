@@ -401,16 +401,16 @@ def _with_similar(problem: Problem) -> Problem:
     found = similar(problem.X, problem.y.ravel(), problem.blocks, problem.columns)
     if found is None:
         return problem
-    areas = f"{figure(found.apart)} instead of {figure(found.mixed)}"
-    words = (
-        f"Rows know their labels from rows that are much like them: without these the AUC of boosted trees is {areas}."
-    )
-    why = "Copies with changes do so, and rows of one customer."
+    areas = f"from {figure(found.mixed)} to {figure(found.apart)}"
+    words = f"Labels are known from similar rows: without them the AUC of trees falls {areas}."
+    why = "Such are copies with changes, and rows of one customer. Name what they share: --group COLUMN."
+    done, action = "Folds keep such rows together.", "kept together"
     if found.blocks is None:
-        said = Finding("similar", (), len(problem.y), "none", f"{words} {why} Name what they share: --group COLUMN.")
+        done, action = "They are too many to keep together.", "none"
+    apart = "If new rows are as similar to these, --similar-apart is right."
+    said = Finding("similar", (), len(problem.y), action, f"{words} {why} {done} {apart}")
+    if found.blocks is None:
         return replace(problem, findings=(*problem.findings, said))
-    done = "Folds keep such rows together (--group COLUMN names what they share, --similar-apart parts them)."
-    said = Finding("similar", (), len(problem.y), "kept together", f"{words} {why} {done}")
     code = problem.code
     if code:
         known, columns = ("None", "blocks")[problem.blocks is not None], ", data.columns" if problem.columns else ""

@@ -180,8 +180,10 @@ def verdict(found: Answer) -> str:
 
 
 def suspicious(found: Answer) -> bool:
-    """Whether a column may give the label away, or rows are known from similar ones, and nothing was done about it."""
-    told = any(one.kind in ("label", "similar") and one.action == "none" for one in found.problem.findings)
+    """Whether a column may give the label away, or rows are known from similar ones."""
+    told = any(
+        one.kind == "similar" or (one.kind == "label" and one.action == "none") for one in found.problem.findings
+    )
     return told or _hardly_wrong(found)
 
 

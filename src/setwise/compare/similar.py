@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setwise.core.checks import Ints, Values
-from setwise.datasets.columns import Column
+from setwise.datasets.columns import Column, Date, Number
 from setwise.estimators.base import base_threads
 from setwise.estimators.splits import FOLDS, block_folds
 from setwise.estimators.table_encoder import TableEncoder
@@ -41,7 +41,7 @@ KEPT, GAP, ERRORS = 0.5, 0.1, 2.5
 """
 
 TRIED, FEW_COLUMNS = 2, 3
-"""Twice so many columns order a large table, and with more than so many numbers rows are scaled to the same length."""
+"""Twice so many columns are tried; with more than so many columns rows may be near in all, and have the same length."""
 
 LARGEST = 0.2
 """Clusters and blocks that are joined hold this share of the rows at most, or folds could not keep them together."""
@@ -84,29 +84,28 @@ def similar(X: Values, y: Ints, blocks: Ints | None = None, columns: Sequence[Co
     n = len(y)
     if n < FEWEST or min(y.sum(), n - y.sum()) < FEWEST_OF_LABEL or not X.shape[1]:
         return None
-    own, told, mixed, small = np.arange(n) if blocks is None else blocks, None, 0.5, n <= ROWS
-    for place, j in enumerate(_telling(X)):
+    own, told, small = np.arange(n) if blocks is None else blocks, None, n <= ROWS
+    near, telling = X.shape[1] > FEW_COLUMNS, _telling(X, columns)
+    mixed = _area(X, y, own, columns) if small else None
+    # Near in all columns, or next to each other in one, as rows of one customer are.
+    tried = [(j, True) for j in (telling or [0])[: 1 if small else None] if near] + [(j, False) for j in telling]
+    for j, in_all in tried:
         order = np.arange(n) if small else np.argsort(X[:, j], kind="stable")
         parts = np.array_split(order, -(-n // ROWS))
         rows = max(parts, key=lambda part: min(y[part].sum(), len(part) - y[part].sum()))
-        if not (small and place):
-            mixed = _area(X[rows], y[rows], own[rows], columns)
-        # Near in all columns, or next to each other in one, as rows of one customer are.
-        for ids in (None, _neighbors(X[:, j])):
-            if small and place and ids is None:
-                continue
-            some = _clusters(X[rows], columns) if ids is None else ids[rows]
-            apart = _area(X[rows], y[rows], _union(own[rows], some), columns)
-            if not _falls(mixed, apart, y[rows]):
-                continue
-            if ids is None:
-                ids = np.empty(n, np.int64)
-                for k, part in enumerate(parts):
-                    ids[part] = k * ROWS + (some if part is rows else _clusters(X[part], columns))
-            joined = _union(own, ids)
-            if np.bincount(joined).max() <= LARGEST * n:
-                return Similar(joined, mixed, apart)
-            told = told or Similar(None, mixed, apart)
+        before = mixed if small else _area(X[rows], y[rows], own[rows], columns)
+        ids = np.zeros(n, np.int64) if in_all else _neighbors(X[:, j])
+        if in_all:
+            ids[rows] = _clusters(X[rows], columns)
+        after = _area(X[rows], y[rows], _union(own[rows], ids[rows]), columns)
+        if before is None or after is None or not _falls(before, after, y[rows]):
+            continue
+        for k, part in enumerate(parts if in_all else []):
+            ids[part] = k * ROWS + (ids[part] if part is rows else _clusters(X[part], columns))
+        joined = _union(own, ids)
+        if np.bincount(joined).max() <= LARGEST * n:
+            return Similar(joined, before, after)
+        told = told or Similar(None, before, after)
     return told
 
 
@@ -118,10 +117,14 @@ def _neighbors(column: Values) -> Ints:
     return before[places] // CLUSTER
 
 
-def _telling(X: Values) -> list[int]:
-    """The columns with the most different values; half of them have each value twice or more, as of one customer."""
-    different = np.array([len(np.unique(column)) for column in X.T])
-    places = np.argsort(-different, kind="stable").tolist()
+def _telling(X: Values, columns: Sequence[Column]) -> list[int]:
+    """The numbers with the most different values; half of them have each value twice or more, as of one customer.
+
+    A value that more rows share is one that new rows have too, as a shop or an hour.
+    """
+    numbers = [j for j in range(X.shape[1]) if not columns or isinstance(columns[j], Number | Date)]
+    different = {j: len(np.unique(X[:, j])) for j in numbers}
+    places = sorted((j for j in numbers if different[j] >= len(X) / CLUSTER), key=lambda j: -different[j])
     shared = [j for j in places if different[j] <= len(X) / 2][:TRIED]
     return [*shared, *(j for j in places if j not in shared)][: 2 * TRIED]
 
@@ -154,14 +157,14 @@ def _union(blocks: Ints, clusters: Ints) -> Ints:
     return np.unique(connected_components(links, directed=False)[1][one], return_inverse=True)[1]
 
 
-def _area(X: Values, y: Ints, blocks: Ints, columns: Sequence[Column]) -> float:
-    """The area under the ROC curve of boosted trees out of fold; .5 where folds have one label only."""
+def _area(X: Values, y: Ints, blocks: Ints, columns: Sequence[Column]) -> float | None:
+    """The area under the ROC curve of boosted trees out of fold; None where folds have one label only."""
     scores = np.zeros(len(y))
     if len(np.unique(blocks)) < FOLDS:
-        return 0.5
+        return None
     for train, test in block_folds(FOLDS, y, blocks):
         if len(np.unique(y[train])) < 2:
-            return 0.5
+            return None
         trees = HistGradientBoostingClassifier(max_iter=30, random_state=0)
         model = make_pipeline(TableEncoder(columns, form="trees"), trees) if columns else trees
         with base_threads(X):

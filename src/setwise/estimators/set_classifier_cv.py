@@ -360,7 +360,8 @@ class SetClassifierCV(ClassifierMixin, VersionedEstimator):
         if self.cv is None or isinstance(self.cv, int | np.integer):
             return folds(target, groups, int(self.cv or 5), "SetClassifierCV", fewer=self.cv is None)
         if isinstance(self.cv, BaseCrossValidator | BaseShuffleSplit):
-            return list(self.cv.split(np.zeros(len(target)), target, groups))
+            # Rows keep their order, in which costs of single rows belong to them.
+            return [(np.sort(a), np.sort(b)) for a, b in self.cv.split(np.zeros(len(target)), target, groups)]
         return as_splits(self.cv, len(target))
 
     def __sklearn_tags__(self) -> Tags:

@@ -162,9 +162,10 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     more = ["from setwise import MeasureClassifier"]
     if problem.blocks is not None:
         more.append("from setwise.estimators.splits import block_folds")
-    floors = () if plan.floor is None else (plan.floor, *plan.floor.decisions)
     # What no name stands for is made by its own code.
-    unnamed = [one for one in (*floors, CostWeight()) if one.name == key[1] or one is plan.floor]
+    floors = () if plan.floor is None else (plan.floor, *plan.floor.decisions)
+    own = (CostWeight(),) if key[1] == CostWeight.name else ()
+    unnamed = [one for one in (*floors, *own) if one.name == key[1] or one is plan.floor]
     if unnamed:
         found = [source(one) for one in unnamed]
         strategy = ", ".join(text for text, _ in found)

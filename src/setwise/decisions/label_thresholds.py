@@ -505,7 +505,7 @@ def thresholds_of(
     amounts = as_amounts(shrinkage)
     if average != "macro" and amounts is not AMOUNTS and amounts.any():
         raise ValueError(f"shrinkage must be 'auto' or 0 for average={average!r}; got {shown(shrinkage)}.")
-    counted = loss.reads == "labels" and of_counts(loss)
+    counted = average == "macro" and loss.reads == "labels" and of_counts(loss)
     if average != "macro" or not amounts.any() or (amounts is AMOUNTS and not counted):
         if isinstance(known, ScoredLabelMatrix):
             return LabelThresholds(*AVERAGES[average](known, loss))

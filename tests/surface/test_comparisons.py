@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setwise.compare import FlooredThreshold, NamedLoss, Plan, Problem, compare
-from setwise.losses import FBeta, Jaccard, MeanOverClasses
+from setwise.losses import FBeta, Jaccard, MaxLoss, MeanOverClasses
 from surface import field_parameters
 from surface.refusals import COUNTS, NUMBERS, OBJECTS, Parameter, labels, try_all, without
 
@@ -55,7 +55,7 @@ def of_plans():
 
 def of_measures():
     yield Parameter("NamedLoss(name)", lambda v: NamedLoss(v, Jaccard()), {"None": None, "number": 1, "empty": ""})
-    losses = OBJECTS | {"name": "f0", "class": FBeta, "classes": MeanOverClasses(FBeta())}
+    losses = OBJECTS | {"name": "f0", "class": FBeta, "classes": MeanOverClasses(MaxLoss())}
     yield Parameter("NamedLoss(loss)", lambda v: NamedLoss("f1", v), losses)
     yield Parameter("NamedLoss(average)", lambda v: NamedLoss("f1", FBeta(), v), OBJECTS | {"unknown": "weighted"})
 

@@ -156,7 +156,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         # What is read twice may be iterators.
         if isinstance(self.space, LargeSpace):
             X = members(X, "X", "a list of inputs")
-            Y = as_right(Y, len(X))
+            Y = as_right(members(Y, "Y", "a list of collections of labels"), len(X))
         else:
             Y = self.space.encode(Y)
         with self._unchanged_by_errors():

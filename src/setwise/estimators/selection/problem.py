@@ -14,7 +14,7 @@ from setwise.core.checks import Bools, Ints, Values, as_row_weights, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import Loss
 from setwise.core.pages import MEASURE_COST, ROW_COSTS
-from setwise.decisions.confusion import class_loss
+from setwise.decisions.confusion import ConfusionLoss, class_loss
 from setwise.decisions.task import Layout, Task, formula_of
 from setwise.estimators.selection.base_models import (
     LabelwiseClassifier,
@@ -160,16 +160,9 @@ def problem_of(
             X, truth.astype(np.int64), classes, 1, Task(truth, loss, None, average), ids, weight, groups
         )
     target = target.ravel()
-    if len(classes) > 2 and isinstance(loss, RowCosts):
-        raise Refusal(
-            f"Only binary classification is supported with RowCosts, and y has {len(classes)} labels: use "
-            "CostMatrix(costs).",
-            ROW_COSTS,
-        )
     if len(classes) > 2:
-        one = loss if pos_label is None else OneClass(loss, classes.tolist().index(pos_label))
-        codes = np.searchsorted(classes, target).astype(np.int64)
-        task = Task(codes, class_loss(one, len(classes)), ids, "samples", weight)
+        form = _loss_of_classes(loss, classes, pos_label)
+        task = Task(np.searchsorted(classes, target).astype(np.int64), form, ids, "samples", weight)
         return SelectionProblem(X, target, classes, classes, task, ids, weight, groups)
     truth = np.asarray(target == classes[1], dtype=np.bool_)
     if loss.reads == "classes" and formula_of(loss) is None:
@@ -183,6 +176,17 @@ def problem_of(
     if weight is not None:
         task.set_loss.bind(task.sets)
     return SelectionProblem(X, target, np.unique(classes), classes.tolist()[1], task, ids, weight, groups)
+
+
+def _loss_of_classes(loss: Loss, classes: NDArray[Any], pos_label: Any) -> ConfusionLoss:
+    """The loss for more than two classes, or that of one of them."""
+    if isinstance(loss, RowCosts):
+        raise Refusal(
+            f"Only binary classification is supported with RowCosts, and y has {len(classes)} labels: use "
+            "CostMatrix(costs).",
+            ROW_COSTS,
+        )
+    return class_loss(loss if pos_label is None else OneClass(loss, classes.tolist().index(pos_label)), len(classes))
 
 
 def _check_costs(loss: Loss, truth: Bools) -> None:

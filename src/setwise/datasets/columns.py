@@ -5,6 +5,7 @@ Missing values among labels and ids are refused, since their meaning is unknown.
 
 import mmap
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -136,7 +137,7 @@ def optional(module: str, why: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Column:
+class Column(ABC):
     """One feature of a table: its name, and how its cells become float64 numbers.
 
     Attributes
@@ -171,9 +172,9 @@ class Column:
         """Whether each text is a gap, (k,)."""
         return np.array([text in WORDS or text in self.missing for text in texts.tolist()], dtype=np.bool_)
 
+    @abstractmethod
     def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
-        """The numbers for texts (k,) that are no gaps; NaN for one that does not fit. Other kinds replace ``codes``."""
-        raise NotImplementedError
+        """The numbers for texts (k,) that are no gaps; NaN for one that does not fit."""
 
     def codes(self, cells: Cells, file: str, place: Callable[[int], str] = row_words) -> NDArray[np.float64]:
         """The numbers (n,) for the cells (n,), with NaN for gaps.
@@ -481,6 +482,10 @@ class Word(Column):
         if self.word not in words:
             return np.zeros(len(texts))
         return np.asarray(counts[:, [words[self.word]]].toarray().ravel()[texts.places])
+
+    def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
+        """How often the word is in each text."""
+        return self.codes(Texts(texts, np.arange(len(texts))), "")
 
 
 ABSENT = frozenset(

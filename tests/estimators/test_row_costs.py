@@ -10,6 +10,7 @@ import sklearn
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
@@ -21,8 +22,9 @@ from sklearn.model_selection import (
     cross_val_score,
     cross_validate,
 )
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from setwise import MeasureClassifier, SetClassifier, SetClassifierCV
@@ -38,10 +40,10 @@ from setwise.estimators.selection.base_models import (
     isotonic,
     sigmoid,
 )
-from setwise.estimators.selection.cost_weight import CostWeight
+from setwise.estimators.selection.cost_weight import CostTrees, CostWeight
 from setwise.estimators.selection.problem import problem_of
 from setwise.estimators.selection.strategies import Evidence, Rule, Strategy, steady_threshold
-from setwise.losses import ClassWeightedHamming, Hamming, RowCosts, SumLoss
+from setwise.losses import ClassWeightedHamming, Hamming, RowCosts, SumLoss, savings_score
 
 pytestmark = pytest.mark.filterwarnings("ignore::setwise.estimators.linear_training.VacuousBoundWarning")
 
@@ -455,11 +457,74 @@ def test_the_base_model_is_fitted_to_rows_weighted_by_their_costs():
     assert weighted.candidates_[1].loss == pytest.approx(float(np.where(guess, one, zero).sum()))
 
 
+def test_boosted_trees_take_the_place_of_the_classifier_and_are_weighted_by_costs():
+    X, y, _ = cases(600, 14)
+    costs = RowCosts(fp=5.0, fn="amount")
+    halves = [np.arange(300), np.arange(300, 600)]
+    zero, one = costs.read(X).of_labels(y == 1)
+    weights, scores, guess = np.abs(one - zero), np.empty(600), np.empty(600, bool)
+    for train, test in (halves, halves[::-1]):
+        scaler, part = StandardScaler().fit(X.iloc[train]), weights[train] / weights[train].mean()
+        trees = HistGradientBoostingClassifier(random_state=0)
+        trees.fit(scaler.transform(X.iloc[train]), y[train], sample_weight=part)
+        scores[test] = trees.predict_proba(scaler.transform(X.iloc[test]))[:, 1]
+    for tune, test in (halves, halves[::-1]):
+        at = steady_threshold(Task(y[tune] == 1, costs.read(X).of_rows(tune)), scores[tune], 100)
+        guess[test] = scores[test] >= at
+    # Nearest neighbors take no weights, but the trees in their place do.
+    for last in (LogisticRegression(), KNeighborsClassifier()):
+        base = make_pipeline(StandardScaler(), last)
+        fitted = MeasureClassifier(base, costs, [CostTrees()], cv=[halves, halves[::-1]]).fit(X, y)
+        assert [one.strategy for one in fitted.candidates_] == ["threshold", "cost_trees"]
+        assert fitted.candidates_[1].loss == pytest.approx(float(np.where(guess, one, zero).sum()))
+        assert type(base.steps[-1][1]) is type(last)
+    with sklearn.config_context(enable_metadata_routing=True):
+        asked = LogisticRegression().set_fit_request(sample_weight=True)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        routed = MeasureClassifier(make_pipeline(scaler, asked), costs, [CostTrees()], cv=[halves, halves[::-1]])
+        assert routed.fit(X, y).candidates_[1].loss == fitted.candidates_[1].loss
+
+
+def test_trees_weighted_by_costs_are_chosen_where_a_line_is_not_enough_and_predict_without_costs():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2))
+    y = (X[:, 0] * X[:, 1] > rng.logistic(size=3000) / 2).astype(int)
+    amount = np.exp(rng.normal(scale=0.3, size=3000))
+    fitted = MeasureClassifier(LogisticRegression(), RowCosts(), cv=3, random_state=0)
+    fitted.fit(X[:2000], y[:2000], fp_cost=1.0, fn_cost=amount[:2000])
+    assert fitted.best_strategy_ == "cost_trees"
+    assert isinstance(fitted.estimator_, HistGradientBoostingClassifier)
+    labels = fitted.predict(X[2000:])
+    assert (labels == (fitted.estimator_.predict_proba(X[2000:])[:, 1] >= fitted.best_threshold_)).all()
+    again = pickle.loads(pickle.dumps(fitted))
+    assert (again.predict(X[2000:]) == labels).all()
+    assert savings_score(y[2000:], labels, RowCosts(fp=1.0, fn=amount[2000:])) > 0.3
+
+
+def test_trees_weighted_by_costs_say_where_they_do_not_fit():
+    X, y, _ = cases(300, 15)
+    costs, strategies = RowCosts(fp=5.0, fn="amount"), [CostTrees()]
+
+    def said(base, X=X, loss=costs, **more):
+        return MeasureClassifier(base, loss, strategies, **{"cv": 3, **more}).fit(X, y).candidates_[1].refusal
+
+    assert said(LogisticRegression(), loss="f1").startswith("cost_trees refuses FBeta")
+    trees = make_pipeline(StandardScaler(), HistGradientBoostingClassifier(max_iter=5))
+    assert "it is boosted trees itself" in said(trees)
+    fixed = LogisticRegression().fit(X, y)
+    assert "or is not fitted here" in said(fixed, cv="prefit", refit=False)
+    sparse = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression())
+    assert said(sparse).startswith("cost_trees refuses these columns, which boosted trees do not take")
+    words = X.assign(kind=pd.Series(np.where(y == 1, "a", "b"), dtype=object))
+    coded = make_pipeline(make_column_transformer((OneHotEncoder(sparse_output=False), ["kind"])), LogisticRegression())
+    assert said(coded, words) == ""
+
+
 def test_weighted_rows_are_tried_with_costs_alone():
     X, y, _ = cases(300, 15)
-    assert "cost_weight" in [one.strategy for one in model().fit(X, y).candidates_]
+    assert {"cost_weight", "cost_trees"} < {one.strategy for one in model().fit(X, y).candidates_}
     usual = MeasureClassifier(LogisticRegression(), "f1", cv=3).fit(X, y)
-    assert "cost_weight" not in [one.strategy for one in usual.candidates_]
+    assert not {"cost_weight", "cost_trees"} & {one.strategy for one in usual.candidates_}
     refused = MeasureClassifier(LogisticRegression(), "f1", [CostWeight()], cv=3).fit(X, y).candidates_[1].refusal
     assert refused.startswith("cost_weight refuses FBeta")
 

@@ -40,7 +40,7 @@ from setwise.estimators.checkpoints import UNROUTED
 from setwise.estimators.selection import STRATEGIES, Strategy, as_strategies
 from setwise.estimators.selection.base_models import base_has, check_prefit, default_classifier, is_prefit
 from setwise.estimators.selection.choice import BY_COSTS, Choice, choose, repeated_choice
-from setwise.estimators.selection.cost_weight import CostWeight
+from setwise.estimators.selection.cost_weight import CostTrees, CostWeight
 from setwise.estimators.selection.decision import BayesDecision, RowCostRule
 from setwise.estimators.selection.out_of_fold import NewRowsEvidence, OutOfFoldBase, open_for_choice
 from setwise.estimators.selection.problem import SelectionProblem, problem_of
@@ -456,7 +456,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         found = as_strategies(self.strategies, several)
         by_row = isinstance(loss, RowCosts) and loss.by_class is None
         return (
-            (*found, CostWeight())
+            (*found, CostWeight(), CostTrees())
             if by_row and isinstance(self.strategies, str) and self.strategies == "auto"
             else found
         )
@@ -495,7 +495,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         # Costs of training rows say nothing of others.
         self.classes_, self.rule_ = problem.classes, choice.rule.for_rows(loss)
         self.loss_ = problem.task.loss if problem.task.classes else loss
-        if isinstance(choice.rule, ThresholdRule) and isinstance(choice.rule.weight, RowCosts):
+        if isinstance(choice.rule, ThresholdRule) and not isinstance(choice.rule.weight, float):
             self.rule_ = replace(choice.rule, weight=1.0)
         self.candidates_ = choice.candidates
         self.best_strategy_ = choice.chosen.strategy

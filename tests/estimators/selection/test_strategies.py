@@ -35,7 +35,7 @@ from setwise.estimators.selection import (
 )
 from setwise.estimators.selection.base_models import Response, isotonic, sigmoid
 from setwise.estimators.selection.choice import choose, cross_fitted
-from setwise.estimators.selection.cost_weight import CostWeight
+from setwise.estimators.selection.cost_weight import CostTrees, CostWeight
 from setwise.estimators.selection.out_of_fold import ColumnScaling, as_numbers
 from setwise.estimators.selection.problem import problem_of
 from setwise.estimators.selection.strategies import Evidence, steady_threshold
@@ -435,5 +435,5 @@ def test_a_reference_that_cannot_be_tuned_is_a_refusal():
 def test_the_guide_names_every_strategy():
     guide = (Path(__file__).resolve().parents[3] / "docs/guide/measure.md").read_text("utf-8")
     table = {line.split("`")[1] for line in guide.splitlines() if line.startswith("| `")}
-    # This one is tried where rows have costs, and is named by its object alone.
-    assert table == {*STRATEGIES, CostWeight.name}
+    # These two are tried where rows have costs, and are named by their objects alone.
+    assert table == {*STRATEGIES, CostWeight.name, CostTrees.name}

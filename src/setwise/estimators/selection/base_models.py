@@ -289,6 +289,26 @@ def weight_name(estimator: Any) -> str | None:
     return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
 
 
+def is_boosted_trees(estimator: Any) -> bool:
+    """Whether the estimator, or the last step of a pipeline, is what :func:`with_boosted_trees` puts in its place."""
+    if isinstance(estimator, Pipeline):
+        return is_boosted_trees(estimator.steps[-1][1])
+    # To ask by the class would import the ensembles for everybody.
+    return type(estimator).__name__ == "HistGradientBoostingClassifier"
+
+
+def with_boosted_trees(estimator: Any) -> Any:
+    """A clone of a pipeline with boosted trees as its last step, which take weights; of another estimator the trees."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    if isinstance(estimator, Pipeline):
+        found = clone(estimator)
+        found.steps[-1] = (found.steps[-1][0], with_boosted_trees(found.steps[-1][1]))
+        return found
+    trees = HistGradientBoostingClassifier(random_state=0)
+    return trees.set_fit_request(sample_weight=True) if get_config().get("enable_metadata_routing") else trees
+
+
 def refuse_weights(estimator: Any) -> Refusal:
     """Why ``sample_weight`` cannot be given to an estimator that has no :func:`weight_name`."""
     inner, routed = _inner(estimator), bool(get_config().get("enable_metadata_routing"))

@@ -1,17 +1,25 @@
-"""The strategy that fits the base model to rows weighted by what their mistakes cost."""
+"""The strategies that fit the base model, or boosted trees, to rows weighted by what their mistakes cost."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 from setwise.core import pages
 from setwise.core.checks import as_count
 from setwise.core.pages import Page
 from setwise.decisions.task import Task
-from setwise.estimators.selection.strategies import Base, Evidence, Rule, Strategy, ThresholdRule, steady_threshold
+from setwise.estimators.selection.strategies import (
+    Base,
+    Evidence,
+    Rule,
+    Strategy,
+    ThresholdRule,
+    TreesByCosts,
+    Weight,
+    steady_threshold,
+)
 from setwise.losses.row_costs import RowCosts
 
 
-@final
 @dataclass(frozen=True)
 class CostWeight(Strategy):
     """``[score >= t]`` with scores of the base model fitted to rows that are weighted by what their mistakes cost.
@@ -67,7 +75,7 @@ class CostWeight(Strategy):
 
     def refuses_data(self, task: Task) -> str | None:
         if not isinstance(task.loss, RowCosts) or task.loss.by_class is not None:
-            return f"cost_weight refuses {task.loss!r}: it needs costs that differ between rows, as RowCosts has."
+            return f"{self.name} refuses {task.loss!r}: it needs costs that differ between rows, as RowCosts has."
         return None
 
     def refuses(self, task: Task, base: Base) -> str | None:
@@ -79,10 +87,51 @@ class CostWeight(Strategy):
         return replace(self, costs=task.loss)
 
     @property
-    def fits(self) -> tuple[Any, ...]:
+    def fits(self) -> tuple[Weight, ...]:
+        assert self.costs is not None
         return (self.costs,)
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
+        (weight,) = self.fits
+        return ThresholdRule(steady_threshold(task, evidence.response(weight).scores, self.n_resamples), weight)
+
+
+@final
+@dataclass(frozen=True)
+class CostTrees(CostWeight):
+    """``[score >= t]`` with scores of boosted trees in place of the classifier, fitted as for :class:`CostWeight`.
+
+    The trees are ``HistGradientBoostingClassifier``. In a pipeline they take the place of the last step, so that its
+    other steps prepare the columns. Then ``estimator_`` of :class:`~setwise.MeasureClassifier` is that pipeline.
+
+    Source: Zadrozny, Langford and Abe (2003), section 3, with another learner.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.estimators.selection.cost_weight import CostTrees
+    >>> from setwise.losses import RowCosts
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> y = X[:, 0] * X[:, 1] > rng.logistic(size=2000)
+    >>> costs = RowCosts(fp=1.0, fn=np.exp(X[:, 0]))
+    >>> model = MeasureClassifier(LogisticRegression(), costs, [CostTrees()], cv=3, random_state=0).fit(X, y)
+    >>> model.best_strategy_, type(model.estimator_).__name__
+    ('cost_trees', 'HistGradientBoostingClassifier')
+    """
+
+    name: ClassVar[str] = "cost_trees"
+    title = "boosted trees weighted by costs"
+    phrase = "with boosted trees in its place, fitted to cost-weighted rows, with a tuned threshold"
+    explanation = "boosted trees are fitted with each row weighted by what its mistake costs, with a tuned threshold"
+    needs = "because this model is boosted trees, or is not fitted here"
+
+    def refuses(self, task: Task, base: Base) -> str | None:
+        same = f"cost_trees refuses {base.name}: it is boosted trees itself, or is not fitted here."
+        return self.refuses_data(task) or (None if base.replaceable else same)
+
+    @property
+    def fits(self) -> tuple[Weight, ...]:
         assert self.costs is not None
-        scores = evidence.response(self.costs).scores
-        return ThresholdRule(steady_threshold(task, scores, self.n_resamples), self.costs)
+        return (TreesByCosts(self.costs),)

@@ -24,8 +24,14 @@ from setwise.core.exceptions import Refusal
 from setwise.core.pages import HOW_THE_CHOICE_IS_MADE, ROW_COSTS
 from setwise.estimators.base import base_threads
 from setwise.estimators.checkpoints import described, of_rows, table_parts
-from setwise.estimators.selection.base_models import Response, respond
-from setwise.estimators.selection.strategies import Base, Evidence, Weight
+from setwise.estimators.selection.base_models import (
+    Response,
+    is_boosted_trees,
+    respond,
+    weight_name,
+    with_boosted_trees,
+)
+from setwise.estimators.selection.strategies import Base, Evidence, TreesByCosts, Weight
 from setwise.estimators.splits import Folds
 from setwise.losses.row_costs import RowCosts
 
@@ -216,7 +222,9 @@ class OutOfFoldBase(Base):
         self.outputs = None if self.truth.ndim == 1 else self.truth.shape[1]
         self.name = type(self.estimator).__name__
         several = self.problem.task.classes
-        self.weighable = self.weight_name is not None and self.truth.ndim == 1 and not self.prefit and not several
+        fitted_here = self.truth.ndim == 1 and not self.prefit and not several
+        self.weighable = self.weight_name is not None and fitted_here
+        self.replaceable = fitted_here and not is_boosted_trees(self.estimator)
         self._shape = (len(self.truth), several) if several else self.truth.shape
         self.seconds = 0.0
         self._responses: dict[Weight, Response] = {}
@@ -242,7 +250,7 @@ class OutOfFoldBase(Base):
         """Make the fits for these weights that are not there yet, in parallel over the folds."""
         for weight in weights:
             # Costs of rows are those of one loss, and their responses are not kept.
-            known = weight in self._responses or isinstance(weight, RowCosts)
+            known = weight in self._responses or isinstance(weight, RowCosts | TreesByCosts)
             found = None if known else self._kept.get(f"weight {weight!r}")
             if found is not None:
                 self._responses[weight] = found
@@ -263,7 +271,7 @@ class OutOfFoldBase(Base):
             parts = results[len(whole) + i * len(self.folds) :][: len(self.folds)]
             tests = [test for _, test in self.folds]
             self._responses[weight] = self._joined(list(zip(tests, parts, strict=True)))
-            if not isinstance(weight, RowCosts):
+            if not isinstance(weight, RowCosts | TreesByCosts):
                 self._kept.put(f"weight {weight!r}", self._responses[weight])
         self.seconds += perf_counter() - start
 
@@ -369,20 +377,37 @@ def _fit(source: OutOfFoldBase, weight: Weight, train: Ints, test: Ints | None) 
     """Fit on the rows ``train``; return the response to the rows ``test``, or the fitted model."""
     params = {name: _safe_indexing(values, train) for name, values in source.fit_params.items()}
     X, y, empty = _safe_indexing(source.X, train), source.target[train], list[int]()
+    estimator, name = source.estimator, source.weight_name
+    if isinstance(weight, TreesByCosts):
+        estimator = with_boosted_trees(source.estimator)
+        name = weight_name(estimator)
     if weight != 1.0:
-        assert source.weight_name is not None
-        own = params.get(source.weight_name, np.ones(len(train)))
-        if isinstance(weight, RowCosts):
-            y, costs = _by_costs(source, weight.of_rows(train), train)
-        else:
+        assert name is not None
+        own = np.ones(len(train)) if source.weight_name is None else params.pop(source.weight_name, np.ones(len(train)))
+        if isinstance(weight, float):
             costs = np.where(source.truth[train], weight, 1.0)
-        params[source.weight_name] = costs * own
-    with base_threads(X), _told_of_constant_labels(source, train):
+        else:
+            of_all = weight.costs if isinstance(weight, TreesByCosts) else weight
+            y, costs = _by_costs(source, of_all.of_rows(train), train)
+        params[name] = costs * own
+    with base_threads(X), _told_of_constant_labels(source, train), _told_of_trees(weight):
         try:
-            model = clone(source.estimator).fit(X, y, **params)
+            model = clone(estimator).fit(X, y, **params)
         except ValueError as error:
-            empty, model = _without_empty_columns(source, X, y, params, error, test is None)
+            empty, model = _without_empty_columns(source, estimator, X, y, params, error, test is None)
     return model if test is None else source._respond(model, _constant(_safe_indexing(source.X, test), empty))
+
+
+@contextmanager
+def _told_of_trees(weight: Weight) -> Iterator[None]:
+    """Refuse boosted trees in place of the base model where they do not take the columns that it takes."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if not isinstance(weight, TreesByCosts) or isinstance(error, Refusal):
+            raise
+        why = f"cost_trees refuses these columns, which boosted trees do not take: {error}"
+        raise Refusal(why, ROW_COSTS) from error
 
 
 def _by_costs(source: OutOfFoldBase, costs: RowCosts, rows: Ints) -> tuple[Any, Values]:
@@ -392,7 +417,7 @@ def _by_costs(source: OutOfFoldBase, costs: RowCosts, rows: Ints) -> tuple[Any, 
     flipped = (one < zero) != source.truth[rows]
     if (one < zero).all() or not (one < zero).any():
         raise Refusal(
-            f"cost_weight refuses these costs: in {len(rows)} training rows the same label is the cheaper one for all, "
+            f"these costs weigh no rows: in {len(rows)} training rows the same label is the cheaper one for all, "
             "so there is nothing to learn.",
             ROW_COSTS,
         )
@@ -406,7 +431,7 @@ FEW = 20
 
 
 def _without_empty_columns(
-    source: OutOfFoldBase, X: Any, y: Any, params: Mapping[str, Any], error: ValueError, kept: bool
+    source: OutOfFoldBase, estimator: Any, X: Any, y: Any, params: Mapping[str, Any], error: ValueError, kept: bool
 ) -> tuple[list[int], Any]:
     """The columns without a value in ``X``, and the model fitted to 0 in them, from which nothing can be learned.
 
@@ -419,7 +444,7 @@ def _without_empty_columns(
     for most in () if not any(counts.values()) else (0,) if len(X) <= FEW else (0, FEW - 1):
         places = sorted((place for place in held if held[place] <= most), key=lambda place: held[place])
         try:
-            model = clone(source.estimator).fit(_constant(X, places), y, **params) if places else None
+            model = clone(estimator).fit(_constant(X, places), y, **params) if places else None
         except ValueError:
             continue
         if model is None:

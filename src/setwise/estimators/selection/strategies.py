@@ -21,7 +21,21 @@ from setwise.decisions.task import Task
 from setwise.estimators.selection.base_models import Response
 from setwise.losses.row_costs import RowCosts
 
-Weight = float | RowCosts
+
+@final
+@dataclass(frozen=True)
+class TreesByCosts:
+    """Boosted trees in place of the classifier of a base model, fitted to rows that are weighted by costs.
+
+    Parameters
+    ----------
+    costs : the costs of all training rows
+    """
+
+    costs: RowCosts
+
+
+Weight = float | RowCosts | TreesByCosts
 """With what a base model is fitted: the weight of each positive row, or costs, by which each row has a weight."""
 
 
@@ -54,12 +68,14 @@ class Base(ABC):
     ----------
     name : the name of the classifier in sentences
     weighable : whether the model can be fitted with weighted rows
+    replaceable : whether boosted trees may take the place of the classifier, and are something else
     numbers : the numbers of the training rows, float64 (n, d), without codes of words; None without a dense table of
         numbers
     """
 
     name: str
     weighable: bool
+    replaceable: bool
     numbers: Values | None
 
 
@@ -288,7 +304,7 @@ class ThresholdRule(Rule):
     Parameters
     ----------
     at : the threshold, or (p,) one for each label; inf predicts no positive, -inf all
-    weight : the weight of positive rows in the base model
+    weight : the weight of positive rows in the base model, or the costs that weigh all
     short : how much floors are missed on the rows that it was tuned on; 0 where they are kept, or there are none
     """
 

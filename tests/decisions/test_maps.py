@@ -15,6 +15,7 @@ from setwise.decisions.maps import MapSearch
 from setwise.losses import (
     BalancedError,
     CappedLoss,
+    CostMatrix,
     ErrorRate,
     FBeta,
     GMean,
@@ -127,6 +128,31 @@ def test_single_precision_is_enough():
 def test_losses_of_no_counts_are_refused(loss):
     with pytest.raises(Refusal, match=r"it is not a function of the counts of labels"):
         least_expected_loss_of_map(np.full((9, 2), 0.5), loss)
+
+
+@pytest.mark.parametrize("case", range(12))
+def test_a_matrix_of_costs_gives_each_pixel_its_cheapest_class(case):
+    rng, q = np.random.default_rng(case), small(case)
+    p, k = q.shape
+    loss = CostMatrix(rng.integers(-3, 9, (k, k)))
+    found = least_expected_loss_of_map(q.reshape(p, 1, k), loss)
+    every = np.array(list(product(range(k), repeat=p)))
+    # The expected loss of each labeling, over the truths of all pixels.
+    chance = np.array([q[np.arange(p), truth].prod() for truth in every])
+    costs = np.array([[loss.counted[truth, guess].mean() for truth in every] for guess in every]) @ chance
+    assert found.labels.shape == (p, 1)
+    assert found.exact.all()
+    assert found.values[0] == pytest.approx(costs.min(), abs=1e-12)
+    assert costs[(every == found.labels.ravel()).all(axis=1)][0] == pytest.approx(costs.min(), abs=1e-12)
+
+
+def test_a_matrix_of_costs_needs_all_classes_of_each_pixel():
+    q, loss = np.full((4, 3), 1 / 3), CostMatrix(1 - np.eye(3))
+    for more in ({"overlapping": True}, {"classes": [1, 2]}):
+        with pytest.raises(Refusal, match="Leave both out"):
+            least_expected_loss_of_map(q, loss, **more)
+    with pytest.raises(ValueError, match=r"a column for each class, 3; got 2"):
+        least_expected_loss_of_map(q, CostMatrix(1 - np.eye(2)))
 
 
 def test_sums_over_classes_must_be_one():

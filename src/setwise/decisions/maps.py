@@ -24,6 +24,7 @@ from setwise.decisions.small_sets import DecisionRule
 from setwise.kernels.pixels import assign, divide, empty_classes, move_pixels
 from setwise.losses import as_loss
 from setwise.losses.combinations import MeanOverClasses
+from setwise.losses.cost_matrix import CostMatrix
 
 ROUNDS = 40
 """So often the prices of the classes are changed at most."""
@@ -323,7 +324,8 @@ def least_expected_loss_of_map(
     Parameters
     ----------
     probabilities : (..., k) of the k classes of each pixel, k >= 2; they have the sum 1, but for ``overlapping``
-    loss : an increasing loss of counts, as ``"jaccard"`` or ``FBeta(zero_division=0.0)``, or its mean over classes
+    loss : an increasing loss of counts, as ``"jaccard"`` or ``FBeta(zero_division=0.0)``, or its mean over classes; or
+        :class:`~setwise.losses.CostMatrix`, for the mean of the costs of all pixels: each has its cheapest class
     overlapping : whether a pixel may have several classes, or none
     tol : the gap of the expected loss of a mask at which its search may stop in large maps
     classes : the numbers of the classes over which the mean is taken, as all but the background; None takes all. Where
@@ -354,6 +356,8 @@ def least_expected_loss_of_map(
     as_flag(overlapping, "overlapping")
     gap, q = as_number(tol, "tol", low=0.0), _checked(probabilities, overlapping)
     bound = as_loss(loss)
+    if isinstance(bound, CostMatrix):
+        return _of_costs(q, bound, overlapping, classes)
     inner = bound.loss if isinstance(bound, MeanOverClasses) else bound
     k = q.shape[-1]
     pixels = np.ascontiguousarray(q.reshape(-1, k))
@@ -384,6 +388,21 @@ def least_expected_loss_of_map(
     else:
         found, value = MapSearch(pixels, chosen, rule, formula, masks.labels).run()
     return _decision(_filled(found, pixels, chosen).reshape(q.shape[:-1]), np.array([value]), least)
+
+
+def _of_costs(q: Values, loss: CostMatrix, overlapping: bool, classes: Sequence[int] | None) -> Decision:
+    """``argmin_d sum_c q_c costs[c, d]`` in each pixel, which is exact."""
+    if overlapping or classes is not None:
+        raise Refusal(
+            "a decision of a map for a matrix of costs is refused with overlapping or classes: it gives one of all "
+            "classes to each pixel. Leave both out.",
+            DECISIONS_REFUSE,
+        )
+    if loss.k != q.shape[-1]:
+        raise ValueError(f"costs must have a row and a column for each class, {q.shape[-1]}; got {loss.k}.")
+    expected = q @ loss.counted
+    value = expected.min(axis=-1).mean(keepdims=True).reshape(1)
+    return _decision(np.asarray(expected.argmin(axis=-1)), value, value)
 
 
 def _as_classes(classes: Sequence[int] | None, k: int) -> Ints:

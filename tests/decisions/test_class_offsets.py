@@ -115,10 +115,10 @@ def test_each_coordinate_is_exact(name):
             continue
         form = class_loss(CostMatrix(rng.random((k, k))) if name == "costs" else as_loss(name), k)
         rows, c = _Rows(scores, y, form, weights), int(rng.integers(k))
-        margins, others = np.empty(n), np.empty(n, np.int64)
-        best_others(scores, c, margins, others)
-        order = np.argsort(margins)
-        value, cut = rows._best_cut(order, margins, others, c)
+        margins, cells = np.empty(n), np.empty(n, np.int64)
+        best_others(scores, np.zeros(k), c, y, margins, cells)
+        others = cells % k
+        value, cut, rising_margins = rows._best_cut(margins, cells, c)
         rising = np.unique(margins)
         between = [(a + b) / 2 for a, b in pairwise(rising) if b - a > margins_equal]
         losses = [
@@ -127,7 +127,7 @@ def test_each_coordinate_is_exact(name):
         ]
         assert value == pytest.approx(min(losses), abs=1e-9)
         offsets = np.zeros(k)
-        offsets[c] = _between(margins[order], cut)
+        offsets[c] = _between(rising_margins, cut)
         assert rows.loss(offsets) == pytest.approx(value, abs=1e-9)
 
 

@@ -4,10 +4,18 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, f1_score, make_scorer, matthews_corrcoef
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    cohen_kappa_score,
+    f1_score,
+    log_loss,
+    make_scorer,
+    matthews_corrcoef,
+)
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -15,7 +23,14 @@ from sklearn.svm import LinearSVC
 
 from setwise import MeasureClassifier
 from setwise.core.exceptions import Refusal
-from setwise.estimators.selection import ClassMultipliers, LeastExpectedCost
+from setwise.estimators.selection import (
+    CLASS_STRATEGIES,
+    CalibratedCost,
+    CalibratedMultipliers,
+    ClassMultipliers,
+    LeastExpectedCost,
+)
+from setwise.estimators.selection.several_classes import ClassCalibration, centered_logs
 from setwise.losses import CohenKappa, CostMatrix, MeanOverClasses
 
 COSTS = np.array([[0.0, 1.0, 2.0, 2.0], [5.0, 0.0, 1.0, 1.0], [9.0, 1.0, 0.0, 1.0], [20.0, 9.0, 5.0, -1.0]])
@@ -45,8 +60,8 @@ def test_the_score_is_that_of_scikit_learn_and_the_choice_is_out_of_fold(rows, l
     X, y, new, truth = rows
     model = MeasureClassifier(LogisticRegression(max_iter=500), loss, random_state=0).fit(X, y)
     assert model.score(new, truth) == pytest.approx(MEASURES[loss](truth, model.predict(new)))
-    first, multipliers, costs = model.candidates_
-    assert (first.strategy, multipliers.strategy, costs.strategy) == ("as_it_is", "class_multipliers", "least_cost")
+    first, *_, costs, _ = model.candidates_
+    assert [one.strategy for one in model.candidates_] == list(CLASS_STRATEGIES)
     assert costs.refusal == "least_cost refuses this loss: it is for CostMatrix and for accuracy."
     # The loss of the reference is that of the out-of-fold labels, by hand.
     folds = model._folds(_problem(X, y, loss), int(np.random.RandomState(0).randint(2**31 - 1)))
@@ -64,15 +79,23 @@ def _problem(X, y, loss):
     return problem_of(X, y, as_loss(loss))
 
 
+def by_hand(model, X):
+    """The labels of multipliers with or without calibration."""
+    q, rule = model.predict_proba(X), model.rule_
+    logs = np.log(np.maximum(q, 1e-12))
+    if rule.calibration is not None:
+        logs = np.log(np.maximum(q, 1e-6))
+        logs = (logs - logs.mean(axis=1, keepdims=True)) @ rule.calibration.matrix + rule.calibration.constants
+    return model.classes_[(logs + rule.offsets).argmax(axis=1)]
+
+
 def test_multipliers_gain_macro_f1_on_new_rows(rows):
     X, y, new, truth = rows
     model = MeasureClassifier(LogisticRegression(max_iter=500), random_state=0).fit(X, y)
-    assert model.best_strategy_ == "class_multipliers"
+    assert model.best_strategy_ in ("class_multipliers", "calibrated_multipliers")
     argmax = f1_score(truth, model.estimator_.predict(new), average="macro")
     assert f1_score(truth, model.predict(new), average="macro") > argmax + 0.02
-    q = model.predict_proba(new)
-    expected = model.classes_[(np.log(np.maximum(q, 1e-12)) + model.rule_.offsets).argmax(axis=1)]
-    np.testing.assert_array_equal(model.predict(new), expected)
+    np.testing.assert_array_equal(model.predict(new), by_hand(model, new))
     assert model.best_threshold_ is None
     with pytest.raises(ValueError, match="cannot be set for more than two classes"):
         model.best_threshold_ = 0.3
@@ -92,6 +115,72 @@ def test_a_matrix_of_costs_decides_by_least_expected_cost(rows):
     assert model.score(new, truth) == pytest.approx(-COSTS[places, by_hand].mean())
     argmax = model.predict_proba(new).argmax(axis=1)
     assert model.score(new, truth) > -COSTS[places, argmax].mean()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_calibration_is_penalized_multinomial_logistic_regression(weighted):
+    """Without a penalty it is that of scikit-learn; any other matrix near it has a larger objective."""
+    rng = np.random.default_rng(0)
+    n, k = 200, 3
+    truth = np.append(np.arange(k), rng.integers(0, k, n - k))
+    q = rng.dirichlet(np.ones(k), n) + 0.5 * np.eye(k)[truth]
+    q /= q.sum(axis=1, keepdims=True)
+    w = rng.integers(0, 4, n).astype(float) if weighted else np.ones(n)
+    s = centered_logs(q)
+
+    def objective(matrix, constants, shrinkage):
+        rest = log_loss(truth, softmax(s @ matrix + constants, axis=1), sample_weight=w) * n
+        return rest + 0.5 * shrinkage * ((matrix - np.eye(k)) ** 2).sum()
+
+    free = ClassCalibration.of(q, truth, w, 1e-6)
+    by_hand = LogisticRegression(C=1e9, tol=1e-8, max_iter=5000).fit(s, truth, sample_weight=w)
+    np.testing.assert_allclose(np.exp(free.logs(q)), by_hand.predict_proba(s), atol=2e-3)
+    for shrinkage in (0.1, 10.0):
+        found = ClassCalibration.of(q, truth, w, shrinkage)
+        least = objective(found.matrix, found.constants, shrinkage)
+        for _ in range(50):
+            step = 0.02 * rng.normal(size=(k + 1, k))
+            assert objective(found.matrix + step[:k], found.constants + step[k], shrinkage) > least
+    np.testing.assert_allclose(ClassCalibration.of(q, truth, w, 1e9).matrix, np.eye(k), atol=1e-6)
+
+
+def test_calibration_repairs_probabilities_of_confused_classes(rows):
+    X, y, new, _ = rows
+
+    class Confused(LogisticRegression):
+        """It says half of the probability of each class for the next one."""
+
+        def predict_proba(self, X):
+            q = super().predict_proba(X)
+            return 0.45 * q + 0.55 * np.roll(q, 1, axis=1)
+
+    for loss, before, after in (
+        ("f1", ClassMultipliers(), CalibratedMultipliers()),
+        (CostMatrix(COSTS), LeastExpectedCost(), CalibratedCost()),
+    ):
+        model = MeasureClassifier(Confused(max_iter=500), loss, [before, after], random_state=0).fit(X, y)
+        assert model.candidates_[2].loss < model.candidates_[1].loss - 0.02
+        assert model.best_strategy_ == after.name
+        if loss == "f1":
+            np.testing.assert_array_equal(model.predict(new), by_hand(model, new))
+        else:
+            logs = np.log(np.maximum(model.predict_proba(new), 1e-6))
+            logs = (logs - logs.mean(axis=1, keepdims=True)) @ model.rule_.calibration.matrix
+            q = softmax(logs + model.rule_.calibration.constants, axis=1)
+            np.testing.assert_array_equal(model.predict(new), model.classes_[(q @ COSTS).argmin(axis=1)])
+        without = MeasureClassifier(LinearSVC(), loss, [after], cv=3, random_state=0).fit(X, y)
+        assert without.candidates_[1].refusal.startswith(f"{after.name} needs probabilities")
+        with pytest.raises(ValueError, match="shrinkage must be"):
+            type(after)(shrinkage=0.0)
+
+
+def test_many_rows_are_calibrated_by_some_of_them(monkeypatch, rows):
+    X, y, *_ = rows
+    monkeypatch.setattr("setwise.estimators.selection.several_classes.CALIBRATION_ROWS", 1000)
+    weights = np.random.default_rng(0).random(len(y))
+    model = MeasureClassifier(LogisticRegression(max_iter=500), strategies=[CalibratedMultipliers()], random_state=0)
+    model.fit(X, y, sample_weight=weights)
+    assert model.candidates_[1].gain > 0
 
 
 def test_one_class_against_the_rest(rows):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.checks import Ints, Values, as_class_labels, as_count, as_random_state, as_reals, as_row_weights
-from setwise.decisions.confusion import ConfusionLoss, Uncorrelated, class_loss, confusion_of
+from setwise.decisions.confusion import ConfusionLoss, Uncorrelated, class_loss, confusion_at, confusion_of
 from setwise.kernels.confusion import best_correlation_cut, best_others, best_quotient_cut
 
 ROUNDS = 20
@@ -149,44 +149,43 @@ class _Rows:
     def ascend(self, start: Values) -> ClassOffsets:
         """Move one offset after the other to its best value, until none moves."""
         offsets, best = start.copy(), self.loss(start)
-        margins, others = np.empty(len(self.truth)), np.empty(len(self.truth), np.int64)
+        margins, cells = np.empty(len(self.truth)), np.empty(len(self.truth), np.int64)
         since = 0
         for step in range(ROUNDS * self.k):
             c = step % self.k
-            without = offsets.copy()
-            without[c] = 0.0
-            best_others(self.scores + without, c, margins, others)
-            order = np.argsort(margins)
-            value, cut = self._best_cut(order, margins, others, c)
+            best_others(self.scores, offsets, c, self.truth, margins, cells)
+            value, cut, rising = self._best_cut(margins, cells, c)
             since += 1
             if value < best - 1e-9:
                 best, since = value, 0
-                offsets[c] = _between(margins[order], cut)
+                offsets[c] = _between(rising, cut)
             if since >= self.k:
                 break
         offsets -= offsets.mean()
         return ClassOffsets(offsets, self.loss(offsets))
 
-    def _best_cut(self, order: Ints, margins: Values, others: Ints, c: int) -> tuple[float, int]:
-        """The least loss, and how many rows in this order are then predicted c."""
-        at = confusion_of(self.truth, others, self.k, self.weights)
+    def _best_cut(self, margins: Values, cells: Ints, c: int) -> tuple[float, int, Values]:
+        """The least loss, how many rows of the least margins are then predicted c, and the margins in rising order."""
+        at = confusion_at(cells, self.k, self.weights)
+        order = np.argsort(margins)
+        rising, inner, w = margins[order], cells[order], self.weights[order]
         if self.fractions is not None:
             tops, bottoms = self.fractions.of(at)
-            parts = (tops, bottoms, self.fractions.zeros, self.fractions.steps, self.fractions.by_class)
-            return best_quotient_cut(order, margins, self.truth, others, self.weights, c, *parts)
+            parts = (self.fractions.zeros, self.fractions.steps, self.fractions.by_class)
+            return *best_quotient_cut(rising, inner, w, c, tops, bottoms, *parts), rising
         if isinstance(self.form, Uncorrelated):
-            return best_correlation_cut(order, margins, self.truth, others, self.weights, c, at)
-        return self._best_of_some(order, margins, others, c)
+            return *best_correlation_cut(rising, inner, w, c, at), rising
+        return *self._best_of_some(rising, inner, w, c, at), rising
 
-    def _best_of_some(self, order: Ints, margins: Values, others: Ints, c: int) -> tuple[float, int]:
-        rising = margins[order]
+    def _best_of_some(self, rising: Values, cells: Ints, weights: Values, c: int, at: Values) -> tuple[float, int]:
         ends = np.append(np.flatnonzero(np.diff(rising) > 0) + 1, len(rising))
         cuts = np.unique(np.concatenate(([0], ends[np.linspace(0, len(ends) - 1, CUTS).astype(int)])))
         tables = []
         for cut in cuts:
-            predicted = others.copy()
-            predicted[order[:cut]] = c
-            tables.append(confusion_of(self.truth, predicted, self.k, self.weights))
+            moved = confusion_at(cells[:cut], self.k, weights[:cut])
+            table = at - moved
+            table[:, c] += moved.sum(axis=1)
+            tables.append(table)
         losses = self.form.of_confusion(np.array(tables))
         place = int(losses.argmin())
         return float(losses[place]), int(cuts[place])

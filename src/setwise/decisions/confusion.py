@@ -47,8 +47,12 @@ class Fractions:
 
 def confusion_of(truth: Ints, predicted: Ints, k: int, weights: Values | None = None) -> Values:
     """The confusion matrix (k, k): the rows, or their weight, of each true class that are predicted each class."""
-    counts = np.bincount(truth * k + predicted, weights, minlength=k * k)
-    return counts.reshape(k, k).astype(np.float64)
+    return confusion_at(truth * k + predicted, k, weights)
+
+
+def confusion_at(cells: Ints, k: int, weights: Values | None = None) -> Values:
+    """The confusion matrix (k, k) of rows in its cells, ``k`` times the true class plus the predicted one."""
+    return np.bincount(cells, weights, minlength=k * k).reshape(k, k).astype(np.float64)
 
 
 @dataclass(frozen=True)

@@ -9,27 +9,33 @@ EQUAL = 1e-12
 
 
 @kernel
-def best_others(scores: Array, c: int, margins: Array, others: Array) -> None:
-    """Stores the best class beside c of each row, and its score minus that of c; O(n k).
+def best_others(scores: Array, offsets: Array, c: int, truth: Array, margins: Array, cells: Array) -> None:
+    """Stores the score of each row's best other class b with offsets (k,), minus that of c without its own; O(n k).
 
-    ``scores`` (n, k) have the offsets added. A row is predicted c once the offset of c grows by more than its margin.
+    ``cells`` are ``truth k + b``. A row is predicted c once the offset of c is above its margin.
     """
     n, k = scores.shape
     for i in range(n):
-        best = -1
+        best, most = -1, 0.0
         for j in range(k):
-            if j != c and (best < 0 or scores[i, j] > scores[i, best]):
-                best = j
-        others[i] = best
-        margins[i] = scores[i, best] - scores[i, c]
+            value = scores[i, j] + offsets[j]
+            if j != c and (best < 0 or value > most):
+                best, most = j, value
+        cells[i] = truth[i] * k + best
+        margins[i] = most - scores[i, c]
+
+
+@kernel
+def _ends(margins: Array, place: int) -> bool:
+    """Whether the next of the rising margins is another one."""
+    margin = margins[place]
+    return place + 1 == len(margins) or margins[place + 1] - margin > EQUAL * max(1.0, abs(margin))
 
 
 @kernel
 def best_quotient_cut(
-    order: Array,
     margins: Array,
-    truth: Array,
-    others: Array,
+    cells: Array,
     weights: Array,
     c: int,
     tops: Array,
@@ -38,56 +44,53 @@ def best_quotient_cut(
     steps: Array,
     by_class: bool,
 ) -> tuple[float, int]:
-    """Returns (least loss, rows predicted c) of ``sum_r tops_r / bottoms_r`` along the order of rising margins.
+    """Returns (least loss, rows predicted c) of ``sum_r tops_r / bottoms_r`` over rows in the order of margins.
 
     ``tops`` and ``bottoms`` (R,) are those where no row is predicted c, and are changed. ``steps`` (R, 2, k, k) are
     what a cell of the confusion matrix adds to them; ``zeros`` (R,) is the value of 0/0. With ``by_class`` a cell is 0
     in all quotients but those of its two classes. Rows of equal margins change over together. O(n), or O(n R).
     """  # fmt: skip
-    R, m = len(tops), len(order)
+    R, m, k = len(tops), len(margins), steps.shape[2]
     values = np.empty(R)
     total = 0.0
     for r in range(R):
         values[r] = tops[r] / bottoms[r] if bottoms[r] > 0.0 else zeros[r]
         total += values[r]
+    # What a row of each cell changes in which quotients is looked up once, and not for each row.
+    counts, touched = np.zeros(k * k, np.int64), np.empty((k * k, min(R, 3) if by_class else R), np.int64)
+    moves = np.empty((2, k * k, touched.shape[1]))
+    for y in range(k):
+        for j in range(k):
+            cell = y * k + j
+            for r in range(R):
+                if not by_class or r in (c, y, j):
+                    u = counts[cell]
+                    touched[cell, u] = r
+                    for part in range(2):
+                        moves[part, cell, u] = steps[r, part, y, c] - steps[r, part, y, j]
+                    counts[cell] += 1
     best, where = total, 0
-    touched = np.empty(max(R, 3), np.int64)
-    for r in range(R):
-        touched[r] = r
-    count = R
     for place in range(m):
-        i = order[place]
-        y, j, w = truth[i], others[i], weights[i]
-        if by_class:
-            touched[0], count = c, 1
-            if y != c:
-                touched[count] = y
-                count += 1
-            if j != c and j != y:
-                touched[count] = j
-                count += 1
-        for u in range(count):
-            r = touched[u]
-            tops[r] += w * (steps[r, 0, y, c] - steps[r, 0, y, j])
-            bottoms[r] += w * (steps[r, 1, y, c] - steps[r, 1, y, j])
+        cell, w = cells[place], weights[place]
+        for u in range(counts[cell]):
+            r = touched[cell, u]
+            tops[r] += w * moves[0, cell, u]
+            bottoms[r] += w * moves[1, cell, u]
             value = tops[r] / bottoms[r] if bottoms[r] > 1e-12 else zeros[r]
             total += value - values[r]
             values[r] = value
-        ends = place + 1 == m or margins[order[place + 1]] - margins[i] > EQUAL * max(1.0, abs(margins[i]))
-        if ends and total < best - 1e-12:
+        if total < best - 1e-12 and _ends(margins, place):
             best, where = total, place + 1
     return best, where
 
 
 @kernel
-def best_correlation_cut(
-    order: Array, margins: Array, truth: Array, others: Array, weights: Array, c: int, confusion: Array
-) -> tuple[float, int]:
-    """Returns (least loss, rows predicted c) of one minus Matthews' correlation along the order of rising margins.
+def best_correlation_cut(margins: Array, cells: Array, weights: Array, c: int, confusion: Array) -> tuple[float, int]:
+    """Returns (least loss, rows predicted c) of one minus Matthews' correlation over rows in the order of margins.
 
     ``confusion`` (k, k) is that where no row is predicted c. O(n).
     """
-    k, m = len(confusion), len(order)
+    k, m = len(confusion), len(margins)
     true, said = np.zeros(k), np.zeros(k)
     right, n = 0.0, 0.0
     for a in range(k):
@@ -105,8 +108,8 @@ def best_correlation_cut(
     best = 1.0 - (n * right - shared) / scale if scale > 0.0 else 1.0
     where = 0
     for place in range(m):
-        i = order[place]
-        y, j, w = truth[i], others[i], weights[i]
+        w = weights[place]
+        y, j = divmod(cells[place], k)
         if y == c:
             right += w
         if y == j:
@@ -115,7 +118,7 @@ def best_correlation_cut(
         squares += 2.0 * w * (said[c] - said[j] + w)
         said[c] += w
         said[j] -= w
-        if place + 1 == m or margins[order[place + 1]] - margins[i] > EQUAL * max(1.0, abs(margins[i])):
+        if _ends(margins, place):
             scale = np.sqrt(max(n * n - squares, 0.0)) * np.sqrt(spread)
             value = 1.0 - (n * right - shared) / scale if scale > 1e-9 * n * n else 1.0
             if value < best - 1e-12:

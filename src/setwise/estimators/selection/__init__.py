@@ -8,7 +8,13 @@ from typing import Any
 
 from setwise.core.checks import shown
 from setwise.core.registry import discover
-from setwise.estimators.selection.several_classes import CLASS_STRATEGIES, ClassMultipliers, LeastExpectedCost
+from setwise.estimators.selection.several_classes import (
+    CLASS_STRATEGIES,
+    CalibratedCost,
+    CalibratedMultipliers,
+    ClassMultipliers,
+    LeastExpectedCost,
+)
 from setwise.estimators.selection.strategies import Strategy
 
 STRATEGIES = discover(__name__, Strategy)  # type: ignore[type-abstract]
@@ -23,7 +29,8 @@ STRATEGIES = discover(__name__, Strategy)  # type: ignore[type-abstract]
 globals().update({kind.__name__: kind for kind in STRATEGIES.values()})
 
 __all__ = [
-    "CLASS_STRATEGIES", "STRATEGIES", "ClassMultipliers", "LeastExpectedCost", "Strategy", "as_strategies",
+    "CLASS_STRATEGIES", "STRATEGIES", "CalibratedCost", "CalibratedMultipliers", "ClassMultipliers",
+    "LeastExpectedCost", "Strategy", "as_strategies",
     *(kind.__name__ for kind in STRATEGIES.values()),
 ]  # fmt: skip
 

@@ -95,8 +95,11 @@ def _of_best_band(counts: Ints) -> int:
     return int(min(counts.sum(axis=1) - inside))
 
 
-def takes_turns(counts: Ints) -> bool:
-    """Whether neighbors among many rising values nearly always have the same label, and no range tells it."""
+def takes_turns(counts: Ints, turns: float = TURNS) -> bool:
+    """Whether neighbors among many rising values nearly always have the same label, and no range tells it.
+
+    Nearly always is: they have another one in at most so many ``turns``, as a share of chance.
+    """
     values = counts[:, :-1]
     many = values.sum(axis=0)
     if len(many) < many.sum() / FEWER or many.max(initial=0) > many.sum() / FEWER:
@@ -104,7 +107,7 @@ def takes_turns(counts: Ints) -> bool:
     share = values[1] / many
     torn = np.mean(share[1:] * (1.0 - share[:-1]) + share[:-1] * (1.0 - share[1:]))
     chance = 2.0 * share.mean() * (1.0 - share.mean())
-    return bool(torn <= TURNS * chance and _of_best_band(values) > BY_RANGE * values.sum(axis=1).min())
+    return bool(torn <= turns * chance and _of_best_band(values) > BY_RANGE * values.sum(axis=1).min())
 
 
 def mistakes(counts: Ints) -> int:
@@ -350,8 +353,11 @@ def _in_two(problem: Problem, first: Ints, labels: Sequence[Ints], sizes: dict[i
     for i, j in permutations(sizes, 2):
         if min(sizes[i], sizes[j]) > 1 and len(first) <= sizes[i] * sizes[j] <= FULL * len(first):
             one, two = (np.unique(problem.X[first, place], return_inverse=True)[1] for place in (i, j))
-            numbers = (one * sizes[j] + two).astype(np.float64)
-            if len(np.unique(numbers)) == len(first) and any(takes_turns(value_counts(numbers, y)) for y in labels):
+            there, back = (one * sizes[j] + two).astype(np.float64), (two * sizes[i] + one).astype(np.float64)
+            # In a factorial design a label that depends on both columns is alike in next rows of either order.
+            if len(np.unique(there)) == len(first) and any(
+                takes_turns(value_counts(there, y)) and not takes_turns(value_counts(back, y), BY_RANGE) for y in labels
+            ):
                 words = f"Columns {names[i]!r} and {names[j]!r} number the rows and give the label away: {LIKE_NEXT}."
                 advice = f"If they are not features, leave them out: --drop {quote(names[i])} --drop {quote(names[j])}."
                 found.append(Finding("label", (names[i], names[j]), len(first), "none", f"{words} {advice}"))

@@ -6,7 +6,7 @@ Missing values among labels and ids are refused, since their meaning is unknown.
 import mmap
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -176,11 +176,13 @@ class Column(ABC):
     def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
         """The numbers for texts (k,) that are no gaps; NaN for one that does not fit."""
 
-    def codes(self, cells: Cells, file: str, place: Callable[[int], str] = row_words) -> NDArray[np.float64]:
+    def codes(
+        self, cells: Cells, file: str, place: Callable[[int], str] = row_words, options: bool = False
+    ) -> NDArray[np.float64]:
         """The numbers (n,) for the cells (n,), with NaN for gaps.
 
-        ``file`` is the name for the sentence, and ``place`` gives the words for a row. Raises ValueError naming the
-        first row that does not fit this column.
+        ``file`` is the name for the sentence, ``place`` gives the words for a row, and ``options`` tells whether words
+        for gaps can be given. Raises ValueError naming the first row that does not fit this column.
         """
         if isinstance(self, Number) and not isinstance(cells, Texts):
             numbers = [float(text) for text in self.missing if is_number(text)]
@@ -197,8 +199,24 @@ class Column(ABC):
             value = values[places[row]]
             value = value.item() if isinstance(value, np.generic) else value
             what = f"column {self.name!r} of {file} holds {shown(value)} in {place(row)}"
-            raise ValueError(f"{what}, and it must hold {self.reads}; mend it, or leave it out.")
+            words = dict.fromkeys(map(str, values[odd].tolist()))
+            advice = f"mend it, leave it out, or make it a gap by {as_options(words)}." if options else MEND
+            raise ValueError(f"{what}, and it must hold {self.reads}; {advice}")
         return np.asarray(found[places])
+
+
+MEND = "mend it, or leave it out."
+"""What to do about a cell that does not fit its column."""
+
+
+def as_options(words: Iterable[str]) -> str:
+    """The options that make the first dozen of these words gaps, as a shell takes them."""
+    options = []
+    for word in words:
+        # A full stop at its end is not that of the sentence.
+        text = f"'{word}'" if quote(word) == word and word.endswith(".") else quote(word)
+        options.append(f"--missing={text}" if word.startswith("-") else f"--missing {text}")
+    return " ".join(options[:12] + ["and so on"] * (len(options) > 12))
 
 
 UNIT = r"%|‰|[A-Z]{0,3}[$€£¥₹₽₺₩₪₫฿]|EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|Rs\.?"
@@ -475,7 +493,9 @@ class Word(Column):
         """The column of text."""
         return self.text
 
-    def codes(self, cells: Cells, file: str, place: Callable[[int], str] = row_words) -> NDArray[np.float64]:
+    def codes(
+        self, cells: Cells, file: str, place: Callable[[int], str] = row_words, options: bool = False
+    ) -> NDArray[np.float64]:
         """How often the word is in each cell; never in a gap."""
         texts = as_texts(cells)
         counts, words = texts.words
@@ -536,6 +556,10 @@ def column_of(
     few = len(strays) == 1 <= FEW * len(words)
     if 0 < len(strays) < len(words) and (few or all(text.lower() in ABSENT for text in strays)):
         found = _fitting(name, [text for text in words if text not in strays], decimal_comma, kind)
+    codes = [text for text in words if text not in strays]
+    # Of codes that are there once each only the order tells anything.
+    if kind is None and found is not None and 2 * len(codes) <= len(cells) and are_codes(codes):
+        found = Category.of(name, codes, ())
     if found is None and kind is None:
         return Category.of(name, words, gaps)
     # What is no number or date, though it was asked for, is refused where it is read.
@@ -555,6 +579,11 @@ def is_prose(cells: Texts) -> bool:
     """Whether it is text of many words: four on average, and other words in most rows."""
     known = cells.without(WORDS)
     return 2 * len(known) > len(cells) and sum(len(text.split()) for text in known) >= 4 * len(known)
+
+
+def are_codes(words: Sequence[str]) -> bool:
+    """Whether all are digits alone, and some begin with 0, as postcodes do: these zeros are lost in a number."""
+    return any(text[0] == "0" and len(text) > 2 for text in words) and all(map(str.isdigit, words))
 
 
 def is_number(text: str) -> bool:
@@ -671,7 +700,7 @@ def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str],
             codes += [one.codes(cells, table.path.name) for one in words]
             notes.append(f"Column {name!r} is read as text: {len(words)} words of it are features.")
             continue
-        found = column.codes(cells, table.path.name, table.place)
+        found = column.codes(cells, table.path.name, table.place, options=True)
         why = _useless(column, found) if kind is None else ""
         notes += [left_out(name, why)] if why else []
         # What looks like an id may be numbers that were not read as such.
@@ -706,15 +735,18 @@ THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
 """What may be thousands, or a number with a decimal comma."""
 
 
+LISTED = re.compile(r"[\[{]|\W*\w+\W+\w")
+"""What begins as a list does, or as several words."""
+
 SEVERAL = 30
 """Of more than so many words that begin like numbers or dates, or are durations, it is said how these are written."""
 
 DATED = re.compile(
-    r"[^\w]*\d|[^\W\d_]{3,9}[.,]? +\d|P(?:T?[\d.,]+[YMWDHS])+$"
+    r"(?![\[{])(?:[^\w]*\d|v\d+\.\d+\.\d|[^\W\d_]{3,9}[.,]? +\d|P(?:T?[\d.,]+[YMWDHS])+$)"
     r"|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)-\d"
 )
 
-BEFORE = re.compile(r"\D*[^\w./#-](?=\d)")
+BEFORE = re.compile(r"(?![\[{])\D*[^\w./#-](?=\d)")
 """What is before a number, up to a blank or a sign; what joins letters and digits of a code is no such sign."""
 
 IDENTIFIER = re.compile(
@@ -749,12 +781,17 @@ def _doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
     if not isinstance(cells, Texts):
         return []
     words, begin = cells.without({*WORDS, *column.missing}), f"Column {column.name!r} is read as"
-    if isinstance(column, Category):
-        # A thousand of the words show what they are.
-        return _stray_words(column.name, f"{begin} text: it holds", column.words[:: max(1, len(words) // 1000)])
+    notes = list[str]()
+    if isinstance(column, Number | Category) and are_codes(words):
+        as_words, code = isinstance(column, Category), next(text for text in words if text[0] == "0")
+        kinds = ("words", "numbers", "number") if as_words else ("numbers", "words", "category")
+        option = f"--kind {quote(f'{column.name}={kinds[2]}')}"
+        notes = [f"{begin} {kinds[0]}, and {code} in it begins with 0. If these are {kinds[1]}, write {option}."]
+    elif isinstance(column, Category):
+        return _stray_words(column.name, f"{begin} text: it holds", column.words) or _parts(column, cells)
     gaps = [text for text in column.missing if text not in missing]
-    what = "dates" if isinstance(column, Date) else "numbers"
-    notes = [f"{begin} {what}, and {some(gaps)} in it as a gap."] if gaps else []
+    what = "dates" if isinstance(column, Date) else "words" if isinstance(column, Category) else "numbers"
+    notes += [f"{begin} {what}, and {some(gaps)} in it as a gap."] if gaps else []
     if isinstance(column, Date) and column.form.startswith("%m") and "%d" in column.form:
         other = replace(column, form=column.form.translate(str.maketrans("md", "dm")))
         if not np.isnan(other.of_texts(np.array(words, dtype=object))).any():
@@ -770,23 +807,40 @@ def _doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
     return notes
 
 
+def _parts(column: Category, cells: Texts) -> list[str]:
+    """A sentence on words of several parts, most of which are there once, so that only their parts tell anything."""
+    rows, words = int((~column.gaps(cells.values))[cells.places].sum()), len(column.words)
+    if not max(SEVERAL, rows / 2) < words < rows or 2 * sum(map(bool, map(LISTED.match, column.words))) <= words:
+        return []
+    aside = f"If their parts matter, write --kind {quote(f'{column.name}=text')}, which counts their words"
+    begin = f"Column {column.name!r} is read as words like {shown(column.words[0])}, most of which are there once."
+    return [f"{begin} {aside}, or give each part a column."]
+
+
 def _stray_words(name: str, begin: str, words: Sequence[str]) -> list[str]:
     """A sentence on a column of text that may be one of numbers or dates."""
+    # A thousand of the words show what they are.
+    every, words = words, words[:: 1 + len(words) // 1000]
     middle = words[len(words) // 2]
     date = None if is_number(middle) else Date.of("", [middle])
-    if date is not None:
-        odd = np.isnan(date.of_texts(np.array(words, dtype=object))).tolist()
-    else:
-        odd = [Number.of("", [text]) is None for text in words]
+
+    def odd_ones(texts: Sequence[str]) -> list[str]:
+        if date is None:
+            return [text for text in texts if not is_number(text) and Number.of("", [text]) is None]
+        days = date.of_texts(np.array(texts, dtype=object))
+        return [text for text, is_odd in zip(texts, np.isnan(days), strict=True) if is_odd]
+
+    strays = odd_ones(words)
+    strays = odd_ones(every) if len(strays) <= FEW * len(words) else strays
+    if date is None:
         units = [found[2] for text in words if (found := written(text)) is not None]
-        if not any(odd) and not any(unit[:1].isalpha() for unit in units):
+        if not strays and not any(unit[:1].isalpha() for unit in units):
             text = next((text for text in words if not is_number(text)), words[0])
             aside = "with nothing between thousands, and with the same unit as the others."
             return [f"{begin} {shown(text)}. If that is a number, write it with a decimal point, {aside}"]
-    strays = [text for text, is_odd in zip(words, odd, strict=True) if is_odd]
-    if 0 < len(strays) <= FEW * len(words):
-        what = "numbers" if date is None else "dates"
-        return [f"{begin} {shown(strays[0])} among its {what}. If that is a gap, write --missing {quote(strays[0])}."]
+    if 0 < len(strays) <= FEW * len(every):
+        what, gaps = "numbers" if date is None else "dates", "that is a gap" if len(strays) == 1 else "these are gaps"
+        return [f"{begin} {some(strays)} among its {what}. If {gaps}, write {as_options(strays)}."]
     # Words of codes are many.
     few = len({head[0] for text in words if (head := BEFORE.match(text))}) <= 3
     like = [text for text in words if DATED.match(text) or (few and BEFORE.match(text))]

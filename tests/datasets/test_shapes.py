@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from setwise.datasets import load, load_rows, load_table
 from setwise.datasets.columns import Category, Date, Number, Word, as_texts
-from setwise.datasets.tables import read_csv
+from setwise.datasets.tables import PACKED, TEXTS, read_csv
 from setwise.estimators import TableEncoder
 
 
@@ -362,6 +362,34 @@ def test_cells_are_those_that_the_module_csv_has_written(tmp_path, seed):
         found = [as_texts(table.cells(name)).cells.tolist() for name in table.names]
         assert table.names == tuple(names)
         assert [list(row) for row in zip(*found, strict=True)] == [[cell.strip() for cell in row] for row in rows]
+
+
+@pytest.mark.parametrize("end", [".txt", *(own + packed for own in TEXTS for packed in PACKED), ".CSV.GZ"])
+def test_compressed_tables_are_read_as_they_are(tmp_path, end):
+    if end.endswith(".zst"):
+        pytest.importorskip("zstandard")
+    frame = pd.DataFrame({"größe": range(50), "w": ["a b", "c"] * 25, "y": [0, 1] * 25})
+    form = {"sep": "\t" if ".tsv" in end else ";", "index": False, "encoding": "cp1252"}
+    frame.to_csv(tmp_path / f"t{end.lower()}", **form)
+    path = (tmp_path / f"t{end.lower()}").rename(tmp_path / f"t{end}")
+    data = load_table(path)
+    assert data.features == ("größe", "w")
+    np.testing.assert_array_equal(data.X, np.column_stack([np.arange(50), [0, 1] * 25]))
+    np.testing.assert_array_equal(load_rows(path, data.columns, sep=form["sep"], encoding="cp1252").X, data.X)
+    # A refusal names the line, as in a file that is not compressed.
+    with pytest.raises(ValueError, match=r"row 1 \(line 2\)"):
+        load_rows(path, [Number("größe"), Date("w")])
+
+
+@pytest.mark.parametrize("end", [".gz", ".bz2", ".xz", ".zip"])
+def test_what_cannot_be_unpacked_is_refused_in_a_sentence(tmp_path, end):
+    path = tmp_path / f"t.csv{end}"
+    pd.DataFrame({"x": np.random.default_rng(0).random(9000), "y": [0, 1, 1] * 3000}).to_csv(path)
+    whole = path.read_bytes()
+    for damaged in (b"x,y\n1,0\n2,1\n", whole[: len(whole) // 2], whole[:100] + bytes(900) + whole[1000:]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=rf"t.csv{end} cannot be unpacked: \w+"):
+            load_table(path, "y")
 
 
 def test_types_of_parquet_are_read(tmp_path):

@@ -38,7 +38,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
 from setwise.datasets.columns import SAME_VALUE, Number, left_out, optional, some
-from setwise.datasets.files import TABLES, as_existing, as_names_of_columns, drawn, parts_of, request
+from setwise.datasets.files import as_existing, as_names_of_columns, columns_in, drawn, parts_of, request
 from setwise.datasets.tables import ParquetTable
 from setwise.decisions.task import Task
 from setwise.estimators import MeasureClassifier
@@ -461,10 +461,9 @@ def refuse_gaps(options: Namespace, problem: Problem, costs: Mapping[str, Any]) 
             label = cell in ("tp", "fn")
             gaps = np.isnan(problem.X[:, list(problem.features).index(name)]) & (problem.y.ravel() == label)
             if gaps.any():
-                path = Path(options.data)
-                place = TABLES[path.suffix.lower()](path, options.sep, options.encoding).place(int(gaps.argmax()))
+                place = columns_in(options.data, options.sep, options.encoding).place(int(gaps.argmax()))
                 kind = problem.classes[label]
-                words = f"column {name!r} of {path.name} holds nothing in {place}"
+                words = f"column {name!r} of {problem.name} holds nothing in {place}"
                 raise ValueError(f"--{cell}-cost must be known for each row that is {kind!r}; {words}.")
 
 

@@ -18,7 +18,7 @@ from setwise.core.files import visible_errors
 from setwise.core.pages import LARGE_FILES
 from setwise.datasets.columns import KINDS, Column, Columns, Cost, raw_features, refuse_missing, row_words, some, word
 from setwise.datasets.formats import features_and_groups, read_arrays, read_svmlight, target_of
-from setwise.datasets.tables import ParquetTable, read_csv, read_parquet
+from setwise.datasets.tables import TEXTS, ParquetTable, ending, read_csv, read_parquet
 
 Names = str | Sequence[str] | None
 """Names in a list, or in a text that joins them by commas."""
@@ -150,10 +150,10 @@ def load(
 ) -> Data:
     r"""Read a file of numbers in the format that its suffix names.
 
-    The suffixes are ``.csv`` and ``.tsv``, ``.parquet``, ``.npz``, and ``.svm``, ``.svmlight``, ``.libsvm`` and
-    ``.dat`` for svmlight. Memory is proportional to the file. Features that are missing or no numbers are refused; see
-    :func:`load_table` for these. Missing labels and ids are refused too: empty cells, NaN, NaT, and words such as
-    ``NA`` or ``null``.
+    The suffixes are ``.csv``, ``.tsv`` and ``.txt``, also compressed as ``.csv.gz``, ``.parquet``, ``.npz``, and ``.svm``,
+    ``.svmlight``, ``.libsvm`` and ``.dat`` for svmlight. Memory is proportional to the file. Features that are missing
+    or no numbers are refused; see :func:`load_table` for these. Missing labels and ids are refused too: empty cells,
+    NaN, NaT, and words such as ``NA`` or ``null``.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def load_table(
 def _load(path: Any, asked: Request) -> Data:
     """The content of a file, whose path is not checked yet."""
     path = as_existing(path)
-    suffix, known = path.suffix.lower(), sorted([*TABLES, ".npz", *SVMLIGHT])
+    suffix, known = ending(path), sorted([*TABLES, ".npz", *SVMLIGHT])
     if suffix not in known:
         raise ValueError(f"{path.name} must end in one of {', '.join(known)}; got {path.suffix or 'no ending'!r}.")
     if suffix in TABLES:
@@ -361,7 +361,7 @@ def _svmlight(path: Path, asked: Request) -> Data:
     return Data(X, numbers, groups, classes, FeatureNames(range(first, first + X.shape[1])))
 
 
-TABLES = {".csv": read_csv, ".tsv": read_csv, ".parquet": read_parquet}
+TABLES = {**dict.fromkeys(TEXTS, read_csv), ".parquet": read_parquet}
 """What reads a table with named columns from its path, its separator and its encoding, by the suffixes of files."""
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".dat")
@@ -410,7 +410,7 @@ def load_rows(
 
     Parameters
     ----------
-    path : the path of a ``.csv``, ``.tsv`` or ``.parquet`` file
+    path : the path of a ``.csv``, ``.tsv``, ``.txt`` or ``.parquet`` file
     columns : the columns from :func:`setwise.datasets.load_table`
     group : the name of the column of set ids, or None
     keep : names of columns to return as text, as a list or joined by commas
@@ -451,7 +451,7 @@ def load_rows(
 def columns_in(path: str | Path, sep: str | None = None, encoding: str | None = None) -> Columns:
     """The columns of a table, with arguments as in :func:`load_rows`."""
     path, asked = as_existing(path), request(True, sep=sep, encoding=encoding)
-    read = TABLES.get(path.suffix.lower())
+    read = TABLES.get(ending(path))
     if read is None:
         raise ValueError(f"path must end in one of {', '.join(TABLES)}, since the columns have names; got {path.name}.")
     return read(path, asked.sep, asked.encoding)

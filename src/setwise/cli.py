@@ -176,7 +176,7 @@ def _add_compare(commands: Any) -> None:
     )
     add.add_argument(
         "data", nargs="?", metavar="DATA",
-        help="a file .csv, .csv.gz, .tsv, .txt, .parquet, .svm or .npz; words and gaps may be; none takes bundled problems",
+        help="a file .csv, .csv.gz, .tsv, .txt, .parquet, .svm or .npz, with words and gaps; none takes bundled problems",
     )  # fmt: skip
     add.add_argument(
         "--target", metavar="COLUMN[,COLUMN]",

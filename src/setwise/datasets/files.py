@@ -150,7 +150,7 @@ def load(
 ) -> Data:
     r"""Read a file of numbers in the format that its suffix names.
 
-    The suffixes are ``.csv``, ``.tsv`` and ``.txt``, also compressed as ``.csv.gz``, ``.parquet``, ``.npz``, and ``.svm``,
+    The suffixes are ``.csv``, ``.tsv`` and ``.txt``, also compressed as ``.csv.gz``, ``.parquet``, ``.npz``, ``.svm``,
     ``.svmlight``, ``.libsvm`` and ``.dat`` for svmlight. Memory is proportional to the file. Features that are missing
     or no numbers are refused; see :func:`load_table` for these. Missing labels and ids are refused too: empty cells,
     NaN, NaT, and words such as ``NA`` or ``null``.

@@ -176,7 +176,7 @@ def _add_compare(commands: Any) -> None:
     )
     add.add_argument(
         "data", nargs="?", metavar="DATA",
-        help="a file .csv, .csv.gz, .tsv, .txt, .parquet, .svm or .npz, with words and gaps; none takes bundled problems",
+        help="a file .csv, .csv.gz, .tsv, .txt, .parquet, .svm or .npz, with words and gaps; none takes bundled data",
     )  # fmt: skip
     add.add_argument(
         "--target", metavar="COLUMN[,COLUMN]",

@@ -415,18 +415,18 @@ def _with_similar(problem: Problem) -> Problem:
         done, action = "They are too many to keep together.", "none"
     apart = "If new rows are as similar to these, --similar-apart is right."
     said = Finding("similar", (), len(problem.y), action, f"{words} {why} {done} {apart}")
-    if found.blocks is None:
-        return replace(problem, findings=(*problem.findings, said))
-    code = problem.code
-    if code:
-        known, columns = ("None", "blocks")[problem.blocks is not None], ", data.columns" if problem.columns else ""
-        lines = (
-            "from setwise.compare.similar import similar_blocks",
-            "# Rows that are much like each other are in one block.",
-            f"blocks = similar_blocks(X, y, {known}{columns})",
-        )
-        code = (*code, *lines)
-    return replace(problem, blocks=found.blocks, findings=(*problem.findings, said), code=code)
+    problem, old = replace(problem, findings=(*problem.findings, said)), ("None", "blocks")[problem.blocks is not None]
+    columns = ", data.columns" if problem.columns else ""
+    call, comment = f"similar_blocks(X, y, {old}{columns})", "# Rows that are much like each other are in one block."
+    return _with_blocks(problem, found.blocks, "similar", call, comment)
+
+
+def _with_blocks(problem: Problem, blocks: Ints | None, module: str, call: str, comment: str) -> Problem:
+    """The problem with these blocks of rows, if there are any, and with the code that finds them."""
+    if blocks is None or not problem.code:
+        return replace(problem, blocks=problem.blocks if blocks is None else blocks)
+    needed = f"from setwise.compare.{module} import {call.partition('(')[0]}"
+    return replace(problem, blocks=blocks, code=(*problem.code, needed, comment, f"blocks = {call}"))
 
 
 def _of(name: str, kind: str, rows: int, words: str) -> Finding:
@@ -464,14 +464,8 @@ def _with_twins(problem: Problem, found: Twins) -> Problem:
         )
         if rows
     ]
-    problem = replace(problem, blocks=found.blocks, findings=(*problem.findings, *said))
-    if found.blocks is None or not problem.code:
-        return problem
     groups = "" if problem.groups is None else ", groups"
-    columns = ", columns=data.columns" if problem.columns else ""
-    lines = (
-        "from setwise.compare.twins import twin_blocks",
-        "# Rows that are equal to another one are in its block, which folds do not split.",
-        f"blocks = twin_blocks(X, y{groups}{columns})",
-    )
-    return replace(problem, code=(*problem.code, *lines))
+    call = f"twin_blocks(X, y{groups}{', columns=data.columns' if problem.columns else ''})"
+    comment = "# Rows that are equal to another one are in its block, which folds do not split."
+    problem = replace(problem, findings=(*problem.findings, *said))
+    return _with_blocks(problem, found.blocks, "twins", call, comment)

@@ -75,14 +75,10 @@ class Texts:
     places: NDArray[np.intp]
 
     @classmethod
-    def of(cls, cells: Any, strip: bool = False) -> "Texts":
-        """The column of these texts; ``strip`` takes the blanks around them away."""
+    def of(cls, cells: Any) -> "Texts":
+        """The column of these texts."""
         places, values = optional("pandas", "to read tables").factorize(cells)
-        found = np.array(values, dtype=object)
-        if strip and any(text != text.strip() for text in found.tolist()):
-            again = cls.of(np.array([text.strip() for text in found.tolist()], dtype=object))
-            return cls(again.values, again.places[places])
-        return cls(found, places)
+        return cls(np.array(values, dtype=object), places)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -392,7 +388,7 @@ class Date(Column):
     def of(cls, name: str, words: Sequence[str]) -> "Date | None":
         """The first form that fits all words."""
         # The common case, words without digits, costs nothing.
-        if DIGIT.search(words[0]) is None:
+        if not words or DIGIT.search(words[0]) is None:
             return None
         texts = np.array(words, dtype=object)
         clock = CLOCK.search(words[0])
@@ -523,8 +519,8 @@ KINDS = ("number", "category", "date", "text", "id", "cost")
 
 def column_of(
     name: str, cells: Cells, decimal_comma: bool = False, missing: Sequence[str] = (), kind: str | None = None
-) -> Column | None:
-    """The column for the cells of a file: the first kind that fits them all; None if all are gaps.
+) -> Column:
+    """The column for the cells of a file: the first kind that fits them all.
 
     Parameters
     ----------
@@ -537,17 +533,11 @@ def column_of(
     if kind == "cost":
         looked = column_of(name, cells, decimal_comma, missing)
         numbers = looked if isinstance(looked, Number) else column_of(name, cells, decimal_comma, missing, "number")
-        return None if numbers is None else Cost(**vars(numbers))
+        return Cost(**vars(numbers))
     gaps = tuple(dict.fromkeys(missing))
     if not isinstance(cells, Texts) and kind in (None, "number"):
-        if cells.dtype.kind == "b":
-            return Truth(name, missing=gaps)
-        column = Number(name, missing=gaps)
-        gap = np.isin(cells, [float(text) for text in missing if is_number(text)]) | (cells != cells)
-        return None if gap.all() else column
+        return (Truth if cells.dtype.kind == "b" else Number)(name, missing=gaps)
     words = as_texts(cells).without({*WORDS, *gaps})
-    if not words:
-        return None
     if kind in ("category", "text"):
         return Category.of(name, words, gaps)
     found = _fitting(name, words, decimal_comma, kind)
@@ -689,9 +679,13 @@ def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str],
     kept, codes, notes = list[Column](), list[NDArray[np.float64]](), list[str]()
     for name in names:
         cells, kind = table.cells(name), kinds.get(name)
-        column = None if kind == "id" else column_of(name, cells, table.decimal_comma, missing, kind)
-        if column is None:
-            notes.append(left_out(name, "it is an id" if kind == "id" else "it holds nothing"))
+        if kind == "id":
+            notes.append(left_out(name, "it is an id"))
+            continue
+        column = column_of(name, cells, table.decimal_comma, missing, kind)
+        found = column.codes(cells, table.path.name, table.place, options=True)
+        if np.isnan(found).all():
+            notes.append(left_out(name, "it holds nothing"))
             continue
         prose = kind == "text" or (kind is None and isinstance(column, Category) and is_prose(as_texts(cells)))
         words = Word.all_of(name, as_texts(cells)) if prose else ()
@@ -700,7 +694,6 @@ def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str],
             codes += [one.codes(cells, table.path.name) for one in words]
             notes.append(f"Column {name!r} is read as text: {len(words)} words of it are features.")
             continue
-        found = column.codes(cells, table.path.name, table.place, options=True)
         why = _useless(column, found) if kind is None else ""
         notes += [left_out(name, why)] if why else []
         # What looks like an id may be numbers that were not read as such.

@@ -251,7 +251,7 @@ def _columns(form: TextForm, frame: Any) -> Columns:
     places = dict(zip(names, kept, strict=True))
 
     def cells(name: str) -> Cells:
-        return Texts.of(frame[places[name]], strip=True)
+        return Texts.of(frame[places[name]].str.strip())
 
     return Columns(form.path, tuple(names), len(frame), cells, form.separator != ",", form.place, tuple(notes))
 

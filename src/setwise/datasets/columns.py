@@ -6,7 +6,7 @@ Missing values among labels and ids are refused, since their meaning is unknown.
 import mmap
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -196,13 +196,10 @@ class Column(ABC):
             value = value.item() if isinstance(value, np.generic) else value
             what = f"column {self.name!r} of {file} holds {shown(value)} in {place(row)}"
             words = dict.fromkeys(map(str, values[odd].tolist()))
-            advice = f"mend it, leave it out, or make it a gap by {as_options(words)}." if options else MEND
+            advice = f"mend it, leave it out, or make it a gap by {as_options(words)}."
+            advice = advice if options else "mend it, or leave it out."
             raise ValueError(f"{what}, and it must hold {self.reads}; {advice}")
         return np.asarray(found[places])
-
-
-MEND = "mend it, or leave it out."
-"""What to do about a cell that does not fit its column."""
 
 
 def as_options(words: Iterable[str]) -> str:
@@ -661,67 +658,13 @@ class Columns:
         return f"column {name!r} of {self.path.name}"
 
 
-LIKE_AN_ID = "it is text of which no value occurs twice, as an id is; its words count as kind text"
-"""Why a column is left out whose words say nothing about other rows."""
-
 SAME_VALUE = "it holds the same value in every row"
 """Why a column is left out that may still be a cost."""
-
-Raw = tuple[NDArray[np.float64], tuple[Column, ...], tuple[str, ...], tuple[str, ...]]
-
-
-def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str], missing: Sequence[str]) -> Raw:
-    """The named columns as numbers (n, d) with NaN for gaps, their d kinds, sentences on what was left out, and ids.
-
-    Left out are columns that hold nothing, the same value in every row, or text of which no value occurs twice, as ids
-    do. ``kinds`` names the kinds of some columns, and ``missing`` further words for gaps.
-    """
-    kept, codes, notes = list[Column](), list[NDArray[np.float64]](), list[str]()
-    for name in names:
-        cells, kind = table.cells(name), kinds.get(name)
-        if kind == "id":
-            notes.append(left_out(name, "it is an id"))
-            continue
-        column = column_of(name, cells, table.decimal_comma, missing, kind)
-        found = column.codes(cells, table.path.name, table.place, options=True)
-        if np.isnan(found).all():
-            notes.append(left_out(name, "it holds nothing"))
-            continue
-        prose = kind == "text" or (kind is None and isinstance(column, Category) and is_prose(as_texts(cells)))
-        words = Word.all_of(name, as_texts(cells)) if prose else ()
-        if words or kind == "text":
-            kept += words
-            codes += [one.codes(cells, table.path.name) for one in words]
-            notes.append(f"Column {name!r} is read as text: {len(words)} words of it are features.")
-            continue
-        why = _useless(column, found) if kind is None else ""
-        notes += [left_out(name, why)] if why else []
-        # What looks like an id may be numbers that were not read as such.
-        if kind is None and (not why or isinstance(column, Category)):
-            notes += _doubts(column, cells, missing) + _maybe_times(column, found)
-        if not why:
-            kept.append(column)
-            codes.append(found)
-    ids = tuple(name for name in names if kinds.get(name) == "id" or left_out(name, LIKE_AN_ID) in notes)
-    return np.column_stack(codes) if codes else np.empty((table.rows, 0)), tuple(kept), tuple(notes), ids
 
 
 def left_out(name: str, why: str) -> str:
     """The sentence on a column that is left out."""
     return f"Column {name!r} is left out: {why}."
-
-
-def _useless(column: Column, codes: NDArray[np.float64]) -> str:
-    """Why a column says nothing about other rows; the empty text if it may say something."""
-    # NaN is neither the largest nor the smallest, so a gap beside one value is a difference.
-    if codes.min() == codes.max():
-        # Larger whole numbers may differ where float64 does not.
-        large = abs(codes.max()) >= 2.0**53
-        return "its numbers differ in no more than the last digits" if large else SAME_VALUE
-    known = codes[~np.isnan(codes)]
-    if isinstance(column, Category) and 1 < len(known) == len(column.words):
-        return LIKE_AN_ID
-    return ""
 
 
 THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
@@ -748,7 +691,7 @@ IDENTIFIER = re.compile(
 """The names of columns whose numbers are hardly times."""
 
 
-def _maybe_times(column: Column, codes: NDArray[np.float64]) -> list[str]:
+def maybe_times(column: Column, codes: NDArray[np.float64]) -> list[str]:
     """A sentence on numbers that may be dates in digits, or Unix times from 2000 to 2035 and within 20 years."""
     # A zero is no time, and may be meant as a gap.
     known = codes[codes > 0]
@@ -769,7 +712,7 @@ def _maybe_times(column: Column, codes: NDArray[np.float64]) -> list[str]:
     return [f"Column {column.name!r} is read as numbers. If {texts[0]} is {time}, {kind}"]
 
 
-def _doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
+def doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
     """Sentences on a column that may be read in another way."""
     if not isinstance(cells, Texts):
         return []

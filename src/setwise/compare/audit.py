@@ -236,13 +236,11 @@ def _useless(problem: Problem, folds: int) -> list[Finding]:
             found.append(_of(name, "running number", len(cells), what))
         elif isinstance(column, Number) and _starts_again(cells):
             advice = f"If it numbers rows, leave it out: --drop {quote(name)}."
-            words = f"Column {name!r} counts up and starts again. {advice}"
-            found.append(Finding("running number", (name,), len(cells), "none", words))
+            found.append(_of(name, "running number", len(cells), "counts up and starts again.", advice))
         elif isinstance(column, Number) and (stray := _sentinel(cells)) is not None:
             many = int((problem.X[:, j] == stray).sum())
-            words = f"Column {name!r} holds {stray:g} in {many:,} rows, far from its other numbers."
-            words = f"{words} If it stands for a gap, write --missing {stray:g}."
-            found.append(Finding("sentinel", (name,), many, "none", words))
+            words = f"holds {stray:g} in {many:,} rows, far from its other numbers."
+            found.append(_of(name, "sentinel", many, words, f"If it stands for a gap, write --missing {stray:g}."))
         elif held < min(KNOWN, units / 2):
             groups = "" if problem.groups is None else f", in {held} groups"
             words = f"holds something in {len(filled):,} of {len(rows):,} {part}{groups}, too few for folds."
@@ -325,12 +323,11 @@ def _telling(problem: Problem, blocks: Ints | None, costs: Sequence[str]) -> lis
             shares = {name: share for name, share in shares.items() if name not in lone}
     for name, (share, wrong) in shares.items():
         right = 1.0 - wrong / len(first)
-        one = _of(name, "label", round(right * n), f"alone tells the label of {percent(right)} of rows.")
-        if share <= NEAR and ranked[1:2] > [ALONE + 10.0 * share]:
-            found.append(one)
-        elif share <= SAID or (alone and share <= SOME):
-            advice = f"If it is known only after the label, leave it out: --drop {quote(name)}."
-            found.append(replace(one, action="none", sentence=f"{one.sentence} {advice}"))
+        sure = share <= NEAR and ranked[1:2] > [ALONE + 10.0 * share]
+        if sure or share <= SAID or (alone and share <= SOME):
+            advice = "" if sure else f"If it is known only after the label, leave it out: --drop {quote(name)}."
+            words = f"alone tells the label of {percent(right)} of rows."
+            found.append(_of(name, "label", round(right * n), words, advice))
     return [*found, *_in_two(problem, first, labels, sizes)]
 
 
@@ -429,8 +426,10 @@ def _with_blocks(problem: Problem, blocks: Ints | None, module: str, call: str, 
     return replace(problem, blocks=blocks, code=(*problem.code, needed, comment, f"blocks = {call}"))
 
 
-def _of(name: str, kind: str, rows: int, words: str) -> Finding:
-    return Finding(kind, (name,), rows, "left out", f"Column {name!r} {words}")
+def _of(name: str, kind: str, rows: int, words: str, advice: str = "") -> Finding:
+    """A finding on a column, which is left out unless there is only advice."""
+    sentence = f"Column {name!r} {words} {advice}".rstrip()
+    return Finding(kind, (name,), rows, "none" if advice else "left out", sentence)
 
 
 def _units(problem: Problem, rows: Ints) -> int:

@@ -200,7 +200,7 @@ def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, text, say
             "If these are gaps, write --missing=-0- --missing=-1- --missing=-10- --missing=-11- --missing=-12- "
             "--missing=-13- --missing=-2- --missing=-3- --missing=-4- --missing=-5- --missing=-6- --missing=-7- and ",
         ),
-        ([f"0{i % 35}123" for i in range(80)], "is read as words, and 00123 in it begins with 0. If these are numbers, "
+        ([f"0{i % 15}123" for i in range(80)], "is read as words, and 00123 in it begins with 0. If these are numbers, "
          "write --kind x=number."),
         ([f"{i:05}" for i in range(80)], "is read as numbers, and 00000 in it begins with 0. If these are words, write "
          "--kind x=category."),
@@ -280,6 +280,16 @@ def test_all_words_among_numbers_are_named_where_numbers_are_asked_for(tmp_path)
     path = write(tmp_path / "t.csv", [*map(str, range(38)), "late", "soon"], [0, 1] * 20)
     with pytest.raises(ValueError, match="holds 'late' in row 39 .* gap by --missing late --missing soon"):
         load_table(path, "y", kinds={"x": "number"})
+
+
+@pytest.mark.parametrize("kind", [None, "number", "category", "date", "text", "cost"])
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_a_column_of_gaps_is_left_out_whatever_its_kind(tmp_path, kind, end):
+    frame = pd.DataFrame({"a": np.full(40, np.nan), "b": range(40), "y": [0, 1] * 20})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    data = load_table(tmp_path / f"t.{end}", "y", kinds=None if kind is None else {"a": kind})
+    assert (data.features, data.notes) == (("b",), ("Column 'a' is left out: it holds nothing.",))
 
 
 def test_tags_are_no_comments(tmp_path):

@@ -535,7 +535,7 @@ def column_of(
     if not isinstance(cells, Texts) and kind in (None, "number"):
         return (Truth if cells.dtype.kind == "b" else Number)(name, missing=gaps)
     words = as_texts(cells).without({*WORDS, *gaps})
-    if kind in ("category", "text"):
+    if kind in ("category", "text") and words:
         return Category.of(name, words, gaps)
     found = _fitting(name, words, decimal_comma, kind)
     # A word among numbers or dates has no digits, as the codes of a category have.
@@ -544,8 +544,8 @@ def column_of(
     if 0 < len(strays) < len(words) and (few or all(text.lower() in ABSENT for text in strays)):
         found = _fitting(name, [text for text in words if text not in strays], decimal_comma, kind)
     codes = [text for text in words if text not in strays]
-    # Of codes that are there once each only the order tells anything.
-    if kind is None and found is not None and 2 * len(codes) <= len(cells) and are_codes(codes):
+    # Of codes that are in fewer rows each only the order tells much.
+    if kind is None and found is not None and LEAST_ROWS * len(codes) <= len(cells) and are_codes(codes):
         found = Category.of(name, codes, ())
     if found is None and kind is None:
         return Category.of(name, words, gaps)

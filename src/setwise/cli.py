@@ -146,7 +146,12 @@ def options_parser() -> Parser:
     add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
     add.add_argument("--keep", metavar="COLUMN[,COLUMN]", help="columns to write beside the labels, such as ids")
     _add_text_form(add)
-    add.add_argument("--out", type=Path, metavar="FILE", help="CSV file for the labels (default: standard output)")
+    add.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="CSV file for the labels, as l.csv or l.csv.gz (default: standard output)",
+    )
     add.add_argument(
         "--single-threshold", action="store_true",
         help="decide by the tuned threshold, which needs no costs, where the model decides each row by its own costs",
@@ -171,7 +176,7 @@ def _add_compare(commands: Any) -> None:
     )
     add.add_argument(
         "data", nargs="?", metavar="DATA",
-        help="a file .csv, .tsv, .parquet, .svm or .npz, with words, dates and gaps; none takes bundled problems",
+        help="a file .csv, .csv.gz, .tsv, .txt, .parquet, .svm or .npz, with words and gaps; none takes bundled data",
     )  # fmt: skip
     add.add_argument(
         "--target", metavar="COLUMN[,COLUMN]",
@@ -269,7 +274,7 @@ def _add_floors(add: argparse.ArgumentParser) -> None:
 def _add_text_form(add: argparse.ArgumentParser) -> None:
     """The options of how a text table is written."""
     add.add_argument(
-        "--sep", metavar="CHARACTER", help="what parts the cells of a .csv file (default: it is looked for)"
+        "--sep", metavar="CHARACTER", help="what parts the cells of a text table (default: it is looked for)"
     )
     add.add_argument("--encoding", metavar="NAME", help="its encoding, as cp1252 (default: it is looked for)")
 

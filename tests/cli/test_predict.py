@@ -1,7 +1,10 @@
 """``setwise predict``: a saved model labels the rows of a file in another process."""
 
+import bz2
 import csv
+import gzip
 import io
+import lzma
 import os
 import re
 import subprocess
@@ -97,6 +100,20 @@ def put(name, row, value):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a named pipe and /dev/full")
+def test_labels_are_compressed_as_their_ending_says(folder, tmp_path, capsys):
+    packed = tmp_path / "new.csv.gz"
+    packed.write_bytes(gzip.compress((folder / "t.csv").read_bytes()))
+    for out in ("labels.csv", "labels.csv.gz", "labels.csv.bz2", "labels.csv.xz"):
+        assert run("predict", folder / "linear.skops", packed, "--out", tmp_path / out) == 0
+    plain = (tmp_path / "labels.csv").read_bytes()
+    assert len(plain.splitlines()) == len((folder / "t.csv").read_bytes().splitlines())
+    for end, module in (("gz", gzip), ("bz2", bz2), ("xz", lzma)):
+        assert module.decompress((tmp_path / f"labels.csv.{end}").read_bytes()) == plain
+    assert run("predict", folder / "linear.skops", packed, "--out", tmp_path / "labels.csv.zip") == 2
+    assert "--out may be compressed as .gz, .bz2, .xz; got" in capsys.readouterr().err
+    assert not (tmp_path / "labels.csv.zip").exists()
+
+
 def test_labels_go_through_links_and_pipes(folder, tmp_path, capsys):
     link, pipe, got = tmp_path / "link.csv", tmp_path / "pipe", []
     link.symlink_to("behind.csv")
@@ -155,7 +172,7 @@ def test_what_does_not_fit_is_one_sentence(folder, tmp_path, capsys, edit, says)
         (("none.skops", "t.csv"), "there is no file none.skops."),
         (("t.csv", "t.csv"), "the path of a model must end in .skops; got 't.csv'."),
         (("linear.skops", "none.csv"), "there is no file none.csv."),
-        (("linear.skops", "t.npz"), "path must end in one of .csv, .tsv, .parquet, since the columns have names"),
+        (("linear.skops", "t.npz"), "path must end in one of .csv, .tsv, .txt, .parquet, since the columns have names"),
         (("linear.skops", "t.csv", "--group", "no"), "t.csv has no column 'no'; it has"),
         (("linear.skops", "t.csv", "--keep", "age,age"), "keep must name distinct columns"),
         (("linear.skops", "t.csv", "--out", "t.csv"), "--out must not be the model or the data; got t.csv."),

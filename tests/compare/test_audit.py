@@ -699,6 +699,29 @@ def test_numbers_that_start_again_and_two_that_number_rows_together_are_said():
     assert (said.columns, said.action) == (("page", "line"), "none")
     assert said.sentence.endswith("If they are not features, leave them out: --drop page --drop line.")
     assert audited(table(pages, rng.permutation(y), names)).findings == ()
+    # The order of the columns does not matter.
+    (said,) = audited(table(pages[:, [-1, *range(pages.shape[1] - 1)]], y, [names[-1], *names[:-1]])).findings
+    assert said.columns == ("page", "line")
+
+
+@pytest.mark.parametrize(("a", "b"), [(20, 30), (40, 40), (60, 60)])
+@pytest.mark.parametrize("form", ["a disk", "a half plane", "a wave"])
+def test_a_factorial_design_numbers_no_rows(a, b, form):
+    rng = np.random.default_rng(0)
+    dose, hours = (level.ravel() for level in np.meshgrid(np.arange(a) / a, np.arange(b) / b, indexing="ij"))
+    score = {
+        "a disk": 0.1 - (dose - 0.5) ** 2 - (hours - 0.5) ** 2,
+        "a half plane": dose + hours - 1.1,
+        "a wave": np.sin(6 * dose) + np.cos(7 * hours) - 0.4,
+    }[form]
+    order = rng.permutation(a * b)
+    X = np.stack([0.5 * dose, 2.0 * hours, rng.normal(7, 1, a * b)], axis=1)[order]
+    y = (score > 0).astype(int)[order]
+    for d in (2, 3):
+        columns = [Number(name) for name in ("dose", "hours", "ph")[:d]]
+        assert [
+            found for found in audited(table(X[:, :d], y, columns), apart=True).findings if found.rows == a * b
+        ] == []
 
 
 def parts_of(y, rng):

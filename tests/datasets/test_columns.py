@@ -178,7 +178,10 @@ def test_numbers_with_a_stray_word_are_said(write):
         load_rows(write("x\nlater\n3\n", "new.csv"), data.columns)
     # two words are no gaps
     data = load_table(write(f"x,y\n{rows}soon,1\nlater,0\n"), "y")
-    assert "read as text: it holds 'later' among its numbers. If that is a gap, write --missing later." in data.notes[0]
+    assert (
+        "read as text: it holds 'later', 'soon' among its numbers. If these are gaps, write --missing later"
+        in data.notes[0]
+    )
     assert isinstance(data.columns[0], Category)
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import random
+import re
 import sys
 from datetime import datetime, timedelta
 
@@ -13,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from setwise.datasets import load, load_rows, load_table
 from setwise.datasets.columns import Category, Date, Number, Word, as_texts
-from setwise.datasets.tables import read_csv
+from setwise.datasets.tables import PACKED, TEXTS, read_csv
 from setwise.estimators import TableEncoder
 
 
@@ -186,7 +187,31 @@ def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, text, say
         (["5", "3%"] * 20, "read as text: it holds '3%'. If that is a number"),
         (["1,5", "2.5"] * 20, "read as text: it holds '1,5'. If that is a number"),
         ([*map(str, range(19)), "soon"] * 2, "read as numbers, and 'soon' in it as a gap"),
-        ([*map(str, range(18)), "soon", "late"] * 2, "holds 'late' among its numbers. If that is a gap, write --"),
+        (
+            [*map(str, range(18)), "soon", "k.A."] * 2,
+            "holds 'k.A.', 'soon' among its numbers. If these are gaps, write --missing 'k.A.' --missing soon.",
+        ),
+        (
+            [*(f"{i}.5" for i in range(2000)), "<5"] * 2,
+            "read as text: it holds '<5' among its numbers. If that is a gap, write --missing '<5'.",
+        ),
+        (
+            [*(f"{i}.5" for i in range(200)), *(f"-{i}-" for i in range(14))] * 2,
+            "If these are gaps, write --missing=-0- --missing=-1- --missing=-10- --missing=-11- --missing=-12- "
+            "--missing=-13- --missing=-2- --missing=-3- --missing=-4- --missing=-5- --missing=-6- --missing=-7- and ",
+        ),
+        ([f"0{i % 15}123" for i in range(80)], "is read as words, and 00123 in it begins with 0. If these are numbers, "
+         "write --kind x=number."),
+        ([f"{i:05}" for i in range(80)], "is read as numbers, and 00000 in it begins with 0. If these are words, write "
+         "--kind x=category."),
+        ([*(f"{i % 9:03}" for i in range(70)), *["unknown"] * 10], "is read as words, and 'unknown' in it as a gap."),
+        ([f"v1.{i % 35}.10" for i in range(80)], "holds words like 'v1.0.10'. If these are dates or numbers, write"),
+        (
+            [f"a{i % 70};b;c{i % 7}" for i in range(80)],
+            "is read as words like 'a0;b;c0', most of which are there once. If their parts matter, write --kind x=text,"
+            " which counts their words, or give each part a column.",
+        ),
+        ([f"[{i % 70}, 2]" for i in range(80)], "is read as words like '[0, 2]', most of which are there once."),
         (
             [*(f"2020-01-{i:02}" for i in range(1, 20)), "0000-00-00"] * 2,
             "is read as text: it holds '0000-00-00' among its dates. If that is a gap, write --missing 0000-00-00.",
@@ -205,7 +230,7 @@ def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, text, say
     ],
 )  # fmt: skip
 def test_what_may_be_meant_otherwise_is_said(tmp_path, cells, says):
-    data = load_table(write(tmp_path / "t.csv", cells, [0, 1, 1, 0] * 10), "y")
+    data = load_table(write(tmp_path / "t.csv", cells, [i % 2 for i in range(len(cells))]), "y")
     assert says in " ".join(data.notes), data.notes
 
 
@@ -231,6 +256,42 @@ def test_codes_are_not_taken_for_numbers(tmp_path, code):
     assert load_table(write(tmp_path / "t.csv", cells, [0, 1, 1, 0] * 140), "y").notes == ()
 
 
+@pytest.mark.parametrize(
+    ("word", "option"),
+    [("inf", "inf"), ("-inf", "=-inf"), ("Infinity", "Infinity"), ("1e999", "1e999"), ("-1e999", "=-1e999")],
+)
+def test_an_infinite_number_is_refused_with_the_option_that_makes_it_a_gap(tmp_path, word, option):
+    path = write(tmp_path / "t.csv", [*map(str, range(40)), word], [0, 1] * 20 + [1])
+    option = f"--missing{option}" if option[0] == "=" else f"--missing {option}"
+    says = f"'{word}' in row 41 (line 42), and it must hold finite numbers; mend it, leave it out, or make it a gap by "
+    with pytest.raises(ValueError, match=re.escape(f"column 'x' of t.csv holds {says}{option}.")):
+        load_table(path, "y")
+    data = load_table(path, "y", missing=word)
+    assert np.isnan(data.X[:, 0]).tolist() == [False] * 40 + [True]
+    # New rows are read as the model reads them, so that there is no such option.
+    with pytest.raises(ValueError, match="finite numbers; mend it, or leave it out"):
+        load_rows(path, [Number("x")])
+    pd.DataFrame({"x": [*range(40), float(word)], "y": data.y}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="make it a gap by --missing(=-| )inf"):
+        load_table(tmp_path / "t.parquet", "y")
+
+
+def test_all_words_among_numbers_are_named_where_numbers_are_asked_for(tmp_path):
+    path = write(tmp_path / "t.csv", [*map(str, range(38)), "late", "soon"], [0, 1] * 20)
+    with pytest.raises(ValueError, match="holds 'late' in row 39 .* gap by --missing late --missing soon"):
+        load_table(path, "y", kinds={"x": "number"})
+
+
+@pytest.mark.parametrize("kind", [None, "number", "category", "date", "text", "cost"])
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_a_column_of_gaps_is_left_out_whatever_its_kind(tmp_path, kind, end):
+    frame = pd.DataFrame({"a": np.full(40, np.nan), "b": range(40), "y": [0, 1] * 20})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    data = load_table(tmp_path / f"t.{end}", "y", kinds=None if kind is None else {"a": kind})
+    assert (data.features, data.notes) == (("b",), ("Column 'a' is left out: it holds nothing.",))
+
+
 def test_tags_are_no_comments(tmp_path):
     rows = "".join(f"{'#sale' if i % 9 else '# 9'},{i % 2}\n" for i in range(80))
     (tmp_path / "t.csv").write_text(f"x,y\n{rows}")
@@ -241,7 +302,7 @@ def test_kinds_and_words_for_gaps_are_asked_for(tmp_path):
     rows = "".join(f"0{i % 5}123,2024010{i % 7 + 1},{-999 if i % 4 else i},n{i % 3},{i % 2}\n" for i in range(40))
     path = tmp_path / "t.csv"
     path.write_text("zip,day,age,who,y\n" + rows)
-    assert [column.kind for column in load_table(path, "y").columns] == ["number", "number", "number", "category"]
+    assert [column.kind for column in load_table(path, "y").columns] == ["category", "number", "number", "category"]
     kinds = {"zip": "category", "day": "date", "who": "id"}
     data = load_table(path, "y", kinds=kinds, missing="-999")
     zips = tuple(f"0{i}123" for i in range(5))
@@ -311,6 +372,34 @@ def test_cells_are_those_that_the_module_csv_has_written(tmp_path, seed):
         found = [as_texts(table.cells(name)).cells.tolist() for name in table.names]
         assert table.names == tuple(names)
         assert [list(row) for row in zip(*found, strict=True)] == [[cell.strip() for cell in row] for row in rows]
+
+
+@pytest.mark.parametrize("end", [".txt", *(own + packed for own in TEXTS for packed in PACKED), ".CSV.GZ"])
+def test_compressed_tables_are_read_as_they_are(tmp_path, end):
+    if end.endswith(".zst"):
+        pytest.importorskip("zstandard")
+    frame = pd.DataFrame({"größe": range(50), "w": ["a b", "c"] * 25, "y": [0, 1] * 25})
+    form = {"sep": "\t" if ".tsv" in end else ";", "index": False, "encoding": "cp1252"}
+    frame.to_csv(tmp_path / f"t{end.lower()}", **form)
+    path = (tmp_path / f"t{end.lower()}").rename(tmp_path / f"t{end}")
+    data = load_table(path)
+    assert data.features == ("größe", "w")
+    np.testing.assert_array_equal(data.X, np.column_stack([np.arange(50), [0, 1] * 25]))
+    np.testing.assert_array_equal(load_rows(path, data.columns, sep=form["sep"], encoding="cp1252").X, data.X)
+    # A refusal names the line, as in a file that is not compressed.
+    with pytest.raises(ValueError, match=r"row 1 \(line 2\)"):
+        load_rows(path, [Number("größe"), Date("w")])
+
+
+@pytest.mark.parametrize("end", [".gz", ".bz2", ".xz", ".zip"])
+def test_what_cannot_be_unpacked_is_refused_in_a_sentence(tmp_path, end):
+    path = tmp_path / f"t.csv{end}"
+    pd.DataFrame({"x": np.random.default_rng(0).random(9000), "y": [0, 1, 1] * 3000}).to_csv(path)
+    whole = path.read_bytes()
+    for damaged in (b"x,y\n1,0\n2,1\n", whole[: len(whole) // 2], whole[:100] + bytes(900) + whole[1000:]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=rf"t.csv{end} cannot be unpacked: \w+"):
+            load_table(path, "y")
 
 
 def test_types_of_parquet_are_read(tmp_path):

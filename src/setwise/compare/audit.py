@@ -95,8 +95,11 @@ def _of_best_band(counts: Ints) -> int:
     return int(min(counts.sum(axis=1) - inside))
 
 
-def takes_turns(counts: Ints) -> bool:
-    """Whether neighbors among many rising values nearly always have the same label, and no range tells it."""
+def takes_turns(counts: Ints, turns: float = TURNS) -> bool:
+    """Whether neighbors among many rising values nearly always have the same label, and no range tells it.
+
+    Nearly always is: they have another one in at most so many ``turns``, as a share of chance.
+    """
     values = counts[:, :-1]
     many = values.sum(axis=0)
     if len(many) < many.sum() / FEWER or many.max(initial=0) > many.sum() / FEWER:
@@ -104,7 +107,7 @@ def takes_turns(counts: Ints) -> bool:
     share = values[1] / many
     torn = np.mean(share[1:] * (1.0 - share[:-1]) + share[:-1] * (1.0 - share[1:]))
     chance = 2.0 * share.mean() * (1.0 - share.mean())
-    return bool(torn <= TURNS * chance and _of_best_band(values) > BY_RANGE * values.sum(axis=1).min())
+    return bool(torn <= turns * chance and _of_best_band(values) > BY_RANGE * values.sum(axis=1).min())
 
 
 def mistakes(counts: Ints) -> int:
@@ -233,13 +236,11 @@ def _useless(problem: Problem, folds: int) -> list[Finding]:
             found.append(_of(name, "running number", len(cells), what))
         elif isinstance(column, Number) and _starts_again(cells):
             advice = f"If it numbers rows, leave it out: --drop {quote(name)}."
-            words = f"Column {name!r} counts up and starts again. {advice}"
-            found.append(Finding("running number", (name,), len(cells), "none", words))
+            found.append(_of(name, "running number", len(cells), "counts up and starts again.", advice))
         elif isinstance(column, Number) and (stray := _sentinel(cells)) is not None:
             many = int((problem.X[:, j] == stray).sum())
-            words = f"Column {name!r} holds {stray:g} in {many:,} rows, far from its other numbers."
-            words = f"{words} If it stands for a gap, write --missing {stray:g}."
-            found.append(Finding("sentinel", (name,), many, "none", words))
+            words = f"holds {stray:g} in {many:,} rows, far from its other numbers."
+            found.append(_of(name, "sentinel", many, words, f"If it stands for a gap, write --missing {stray:g}."))
         elif held < min(KNOWN, units / 2):
             groups = "" if problem.groups is None else f", in {held} groups"
             words = f"holds something in {len(filled):,} of {len(rows):,} {part}{groups}, too few for folds."
@@ -322,12 +323,11 @@ def _telling(problem: Problem, blocks: Ints | None, costs: Sequence[str]) -> lis
             shares = {name: share for name, share in shares.items() if name not in lone}
     for name, (share, wrong) in shares.items():
         right = 1.0 - wrong / len(first)
-        one = _of(name, "label", round(right * n), f"alone tells the label of {percent(right)} of rows.")
-        if share <= NEAR and ranked[1:2] > [ALONE + 10.0 * share]:
-            found.append(one)
-        elif share <= SAID or (alone and share <= SOME):
-            advice = f"If it is known only after the label, leave it out: --drop {quote(name)}."
-            found.append(replace(one, action="none", sentence=f"{one.sentence} {advice}"))
+        sure = share <= NEAR and ranked[1:2] > [ALONE + 10.0 * share]
+        if sure or share <= SAID or (alone and share <= SOME):
+            advice = "" if sure else f"If it is known only after the label, leave it out: --drop {quote(name)}."
+            words = f"alone tells the label of {percent(right)} of rows."
+            found.append(_of(name, "label", round(right * n), words, advice))
     return [*found, *_in_two(problem, first, labels, sizes)]
 
 
@@ -350,8 +350,11 @@ def _in_two(problem: Problem, first: Ints, labels: Sequence[Ints], sizes: dict[i
     for i, j in permutations(sizes, 2):
         if min(sizes[i], sizes[j]) > 1 and len(first) <= sizes[i] * sizes[j] <= FULL * len(first):
             one, two = (np.unique(problem.X[first, place], return_inverse=True)[1] for place in (i, j))
-            numbers = (one * sizes[j] + two).astype(np.float64)
-            if len(np.unique(numbers)) == len(first) and any(takes_turns(value_counts(numbers, y)) for y in labels):
+            there, back = (one * sizes[j] + two).astype(np.float64), (two * sizes[i] + one).astype(np.float64)
+            # In a factorial design a label that depends on both columns is alike in next rows of either order.
+            if len(np.unique(there)) == len(first) and any(
+                takes_turns(value_counts(there, y)) and not takes_turns(value_counts(back, y), BY_RANGE) for y in labels
+            ):
                 words = f"Columns {names[i]!r} and {names[j]!r} number the rows and give the label away: {LIKE_NEXT}."
                 advice = f"If they are not features, leave them out: --drop {quote(names[i])} --drop {quote(names[j])}."
                 found.append(Finding("label", (names[i], names[j]), len(first), "none", f"{words} {advice}"))
@@ -409,22 +412,24 @@ def _with_similar(problem: Problem) -> Problem:
         done, action = "They are too many to keep together.", "none"
     apart = "If new rows are as similar to these, --similar-apart is right."
     said = Finding("similar", (), len(problem.y), action, f"{words} {why} {done} {apart}")
-    if found.blocks is None:
-        return replace(problem, findings=(*problem.findings, said))
-    code = problem.code
-    if code:
-        known, columns = ("None", "blocks")[problem.blocks is not None], ", data.columns" if problem.columns else ""
-        lines = (
-            "from setwise.compare.similar import similar_blocks",
-            "# Rows that are much like each other are in one block.",
-            f"blocks = similar_blocks(X, y, {known}{columns})",
-        )
-        code = (*code, *lines)
-    return replace(problem, blocks=found.blocks, findings=(*problem.findings, said), code=code)
+    problem, old = replace(problem, findings=(*problem.findings, said)), ("None", "blocks")[problem.blocks is not None]
+    columns = ", data.columns" if problem.columns else ""
+    call, comment = f"similar_blocks(X, y, {old}{columns})", "# Rows that are much like each other are in one block."
+    return _with_blocks(problem, found.blocks, "similar", call, comment)
 
 
-def _of(name: str, kind: str, rows: int, words: str) -> Finding:
-    return Finding(kind, (name,), rows, "left out", f"Column {name!r} {words}")
+def _with_blocks(problem: Problem, blocks: Ints | None, module: str, call: str, comment: str) -> Problem:
+    """The problem with these blocks of rows, if there are any, and with the code that finds them."""
+    if blocks is None or not problem.code:
+        return replace(problem, blocks=problem.blocks if blocks is None else blocks)
+    needed = f"from setwise.compare.{module} import {call.partition('(')[0]}"
+    return replace(problem, blocks=blocks, code=(*problem.code, needed, comment, f"blocks = {call}"))
+
+
+def _of(name: str, kind: str, rows: int, words: str, advice: str = "") -> Finding:
+    """A finding on a column, which is left out unless there is only advice."""
+    sentence = f"Column {name!r} {words} {advice}".rstrip()
+    return Finding(kind, (name,), rows, "none" if advice else "left out", sentence)
 
 
 def _units(problem: Problem, rows: Ints) -> int:
@@ -458,14 +463,8 @@ def _with_twins(problem: Problem, found: Twins) -> Problem:
         )
         if rows
     ]
-    problem = replace(problem, blocks=found.blocks, findings=(*problem.findings, *said))
-    if found.blocks is None or not problem.code:
-        return problem
     groups = "" if problem.groups is None else ", groups"
-    columns = ", columns=data.columns" if problem.columns else ""
-    lines = (
-        "from setwise.compare.twins import twin_blocks",
-        "# Rows that are equal to another one are in its block, which folds do not split.",
-        f"blocks = twin_blocks(X, y{groups}{columns})",
-    )
-    return replace(problem, code=(*problem.code, *lines))
+    call = f"twin_blocks(X, y{groups}{', columns=data.columns' if problem.columns else ''})"
+    comment = "# Rows that are equal to another one are in its block, which folds do not split."
+    problem = replace(problem, findings=(*problem.findings, *said))
+    return _with_blocks(problem, found.blocks, "twins", call, comment)

@@ -38,7 +38,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
 from setwise.datasets.columns import SAME_VALUE, Number, left_out, optional, some
-from setwise.datasets.files import TABLES, as_existing, as_names_of_columns, drawn, parts_of, request
+from setwise.datasets.files import as_existing, as_names_of_columns, columns_in, drawn, parts_of, request
 from setwise.datasets.tables import ParquetTable
 from setwise.decisions.task import Task
 from setwise.estimators import MeasureClassifier
@@ -189,25 +189,16 @@ def saved_model(found: Answer, group: str | None) -> SavedModel:
     :class:`setwise.MeasureClassifier` that the code in Python makes.
     """
     problem, winner = found.problem, found.winner
-    X, places = problem.X, problem.places
-    width = X.shape[1] if places is None else problem.width
-    at = winner.threshold
+    X, at = problem.X, winner.threshold
+    width = X.shape[1] if problem.places is None else problem.width
     simple = at is not None or winner.key[1] in ("as_it_is", "order")
     held = SavedModel(
-        winner.fitted if simple else _fitted_anew(found),
-        problem.classes,
-        found.measured.name,
-        problem.columns,
-        0 if problem.columns else width,
-        problem.first,
-        places,
-        response="predict_proba" if simple else "predict",
+        winner.fitted if simple else _fitted_anew(found), problem.classes, found.measured.name, problem.columns,
+        0 if problem.columns else width, problem.first, problem.places, "predict_proba" if simple else "predict",
         threshold=None if at is None else tuple(map(float, at)) if np.ndim(at) else float(at),
-        many=problem.many,
-        group=group,
-        joint=winner.joint and problem.groups is not None,
+        many=problem.many, group=group, joint=winner.joint and problem.groups is not None,
         alarms=None if found.plan.floor is None else found.plan.floor.alarms,
-    )
+    )  # fmt: skip
     # What is not read of new rows does not tell them from those of the training.
     X = np.where(held.unread, np.nan, X) if any(held.unread) else X
     training = TrainingRows.of(X, problem.columns, problem.groups, winner.labels, problem.weights)
@@ -461,10 +452,9 @@ def refuse_gaps(options: Namespace, problem: Problem, costs: Mapping[str, Any]) 
             label = cell in ("tp", "fn")
             gaps = np.isnan(problem.X[:, list(problem.features).index(name)]) & (problem.y.ravel() == label)
             if gaps.any():
-                path = Path(options.data)
-                place = TABLES[path.suffix.lower()](path, options.sep, options.encoding).place(int(gaps.argmax()))
+                place = columns_in(options.data, options.sep, options.encoding).place(int(gaps.argmax()))
                 kind = problem.classes[label]
-                words = f"column {name!r} of {path.name} holds nothing in {place}"
+                words = f"column {name!r} of {problem.name} holds nothing in {place}"
                 raise ValueError(f"--{cell}-cost must be known for each row that is {kind!r}; {words}.")
 
 

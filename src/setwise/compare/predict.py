@@ -1,9 +1,12 @@
 """The command ``setwise predict``: it labels the rows of a file by a saved model."""
 
+import bz2
 import csv
+import gzip
 import io
+import lzma
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +29,11 @@ from setwise.datasets.files import (
     load_numbered,
     rows_of,
 )
+from setwise.datasets.tables import PACKED
 from setwise.decisions.floors import SLACK
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+"""What compresses labels, by the endings of their files."""
 
 
 def predict_command(options: Namespace) -> tuple[str, list[str], str]:
@@ -45,6 +52,8 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
     if out is not None:
         if out.exists() and any(out.samefile(file) for file in (model, data) if Path(file).exists()):
             raise ValueError(f"--out must not be the model or the data; got {out}.")
+        if out.suffix.lower() in {*PACKED} - {*PACKERS}:
+            raise ValueError(f"--out may be compressed as {', '.join(PACKERS)}; got {out}.")
         try_file(out)
     held, notes = load_model(model), list[str]()
     # The group is read where it matters, and where it is asked for.
@@ -72,7 +81,7 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
         notes.append(f"{called}; the limit of alarms, {held.alarms:g}, is {most}.")
     if out is not None:
         with written_whole(out) as part:
-            part.write_text(text, encoding="utf-8", newline="")
+            part.write_bytes(PACKERS.get(out.suffix.lower(), bytes)(text.encode()))
     where = "" if out is None else f", in {out}"
     return text, notes, f"{_counted(held, labels)}{where}"
 

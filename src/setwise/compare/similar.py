@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -21,6 +19,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from setwise.compare.twins import joined
 from setwise.core.checks import Ints, Values
 from setwise.datasets.columns import Column, Date, Number
 from setwise.estimators.base import base_threads
@@ -84,7 +83,8 @@ def similar(X: Values, y: Ints, blocks: Ints | None = None, columns: Sequence[Co
     n = len(y)
     if n < FEWEST or min(y.sum(), n - y.sum()) < FEWEST_OF_LABEL or not X.shape[1]:
         return None
-    own, told, small = np.arange(n) if blocks is None else blocks, None, n <= ROWS
+    own = np.arange(n) if blocks is None else np.unique(blocks, return_inverse=True)[1]
+    told, small = None, n <= ROWS
     near, telling = X.shape[1] > FEW_COLUMNS, _telling(X, columns)
     mixed = _area(X, y, own, columns) if small else None
     # Near in all columns, or next to each other in one, as rows of one customer are.
@@ -97,14 +97,14 @@ def similar(X: Values, y: Ints, blocks: Ints | None = None, columns: Sequence[Co
         ids = np.zeros(n, np.int64) if in_all else _neighbors(X[:, j])
         if in_all:
             ids[rows] = _clusters(X[rows], columns)
-        after = _area(X[rows], y[rows], _union(own[rows], ids[rows]), columns)
+        after = _area(X[rows], y[rows], joined(own[rows], ids[rows], 1.0)[0], columns)
         if before is None or after is None or not _falls(before, after, y[rows]):
             continue
         for k, part in enumerate(parts if in_all else []):
             ids[part] = k * ROWS + (ids[part] if part is rows else _clusters(X[part], columns))
-        joined = _union(own, ids)
-        if np.bincount(joined).max() <= LARGEST * n:
-            return Similar(joined, before, after)
+        wider = joined(own, ids, 1.0)[0]
+        if np.bincount(wider).max() <= LARGEST * n:
+            return Similar(wider, before, after)
         told = told or Similar(None, before, after)
     return told
 
@@ -147,14 +147,6 @@ def _clusters(X: Values, columns: Sequence[Column]) -> Ints:
         simplefilter("ignore", ConvergenceWarning)
         found = KMeans(max(2, len(cells) // CLUSTER), n_init=1, random_state=0).fit(cells)
     return np.asarray(found.labels_, dtype=np.int64)
-
-
-def _union(blocks: Ints, clusters: Ints) -> Ints:
-    """Blocks of rows that share a block or a cluster, (n,)."""
-    one, two = (np.unique(ids, return_inverse=True)[1] for ids in (blocks, clusters))
-    size = int(one.max()) + 1
-    links = coo_array((np.ones(len(one)), (one, size + two)), (size + int(two.max()) + 1,) * 2)
-    return np.unique(connected_components(links, directed=False)[1][one], return_inverse=True)[1]
 
 
 def _area(X: Values, y: Ints, blocks: Ints, columns: Sequence[Column]) -> float | None:

@@ -22,7 +22,7 @@ from setwise.core.files import try_file
 from setwise.core.loss import Loss
 from setwise.core.pages import TUNE
 from setwise.datasets.columns import optional, some
-from setwise.datasets.files import TARGET_NAMES, NewRows, as_names_of_columns, load_table
+from setwise.datasets.files import NewRows, as_names_of_columns, load_table, parts_of, request
 from setwise.decisions.task import compared
 from setwise.estimators.selection.base_models import Response
 from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
@@ -272,11 +272,8 @@ def _labelled(
             raise ValueError(f"{Path(data).name} must hold the labels {some(model.classes)}; got {some(held.classes)}.")
         return rows, given, held.y, rows.X
     table = table_in(data, sep, encoding)
-    usual = model.classes if model.many else [name for name in table.names if name.lower() in TARGET_NAMES]
-    if asked is None and not model.many and len(usual) != 1:
-        raise ValueError(f"target must name the column of the label; the columns are {some(table.names)}.")
-    names = usual if model.many or asked is None else asked
-    if asked is not None and (set(asked) != set(usual) if model.many else len(asked) != 1):
+    names, _ = parts_of(table, request(True, model.classes if model.many else asked))
+    if asked is not None and (set(asked) != set(names) if model.many else len(asked) != 1):
         wanted = some(model.classes) if model.many else "one column"
         raise ValueError(f"target must name {wanted}, as the model has labels; got {some(asked)}.")
     rows, given = rows_for(model, table, group, list(names))

@@ -150,9 +150,9 @@ def twins(X: Any, y: Ints, groups: Any, columns: Sequence[Column]) -> Twins:
     return found if blocks.max() == own.max() else found._replace(blocks=blocks)
 
 
-def _common(many: Ints) -> Bools:
+def _common(many: Ints, share: float = COMMON) -> Bools:
     """Whether rows (n,) that occur so often are too common to be copies."""
-    return many > max(COMMON * len(many), 1)
+    return many > max(share * len(many), 1)
 
 
 def _spelled(X: Values, columns: Sequence[Column]) -> Values:
@@ -352,10 +352,13 @@ def _fits(cells: Values, pairs: Ints, differ: Values, rest: Ints) -> Bools:
     return np.asarray((cost < 0.0).all(axis=0))
 
 
-def joined(blocks: Ints, ids: Ints) -> tuple[Ints, int]:
-    """The blocks (n,) of rows, joined where they share an id that is not too common, and the rows that make joins."""
+def joined(blocks: Ints, ids: Ints, share: float = COMMON) -> tuple[Ints, int]:
+    """The blocks (n,) of rows, joined where they share an id that is not too common, and the rows that make joins.
+
+    A too common id is that of more than this ``share`` of the rows.
+    """
     many = np.bincount(ids)[ids]
-    rows = np.flatnonzero((many > 1) & ~_common(many))
+    rows = np.flatnonzero((many > 1) & ~_common(many, share))
     size = int(blocks.max()) + 1
     links = coo_matrix((np.ones(len(rows)), (blocks[rows], size + ids[rows])), (size + int(ids.max()) + 1,) * 2)
     joined = np.unique(connected_components(links, directed=False)[1][:size], return_inverse=True)[1][blocks]

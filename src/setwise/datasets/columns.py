@@ -6,7 +6,7 @@ Missing values among labels and ids are refused, since their meaning is unknown.
 import mmap
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -75,14 +75,10 @@ class Texts:
     places: NDArray[np.intp]
 
     @classmethod
-    def of(cls, cells: Any, strip: bool = False) -> "Texts":
-        """The column of these texts; ``strip`` takes the blanks around them away."""
+    def of(cls, cells: Any) -> "Texts":
+        """The column of these texts."""
         places, values = optional("pandas", "to read tables").factorize(cells)
-        found = np.array(values, dtype=object)
-        if strip and any(text != text.strip() for text in found.tolist()):
-            again = cls.of(np.array([text.strip() for text in found.tolist()], dtype=object))
-            return cls(again.values, again.places[places])
-        return cls(found, places)
+        return cls(np.array(values, dtype=object), places)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -176,11 +172,13 @@ class Column(ABC):
     def of_texts(self, texts: NDArray[np.object_]) -> NDArray[np.float64]:
         """The numbers for texts (k,) that are no gaps; NaN for one that does not fit."""
 
-    def codes(self, cells: Cells, file: str, place: Callable[[int], str] = row_words) -> NDArray[np.float64]:
+    def codes(
+        self, cells: Cells, file: str, place: Callable[[int], str] = row_words, options: bool = False
+    ) -> NDArray[np.float64]:
         """The numbers (n,) for the cells (n,), with NaN for gaps.
 
-        ``file`` is the name for the sentence, and ``place`` gives the words for a row. Raises ValueError naming the
-        first row that does not fit this column.
+        ``file`` is the name for the sentence, ``place`` gives the words for a row, and ``options`` tells whether words
+        for gaps can be given. Raises ValueError naming the first row that does not fit this column.
         """
         if isinstance(self, Number) and not isinstance(cells, Texts):
             numbers = [float(text) for text in self.missing if is_number(text)]
@@ -197,8 +195,21 @@ class Column(ABC):
             value = values[places[row]]
             value = value.item() if isinstance(value, np.generic) else value
             what = f"column {self.name!r} of {file} holds {shown(value)} in {place(row)}"
-            raise ValueError(f"{what}, and it must hold {self.reads}; mend it, or leave it out.")
+            words = dict.fromkeys(map(str, values[odd].tolist()))
+            advice = f"mend it, leave it out, or make it a gap by {as_options(words)}."
+            advice = advice if options else "mend it, or leave it out."
+            raise ValueError(f"{what}, and it must hold {self.reads}; {advice}")
         return np.asarray(found[places])
+
+
+def as_options(words: Iterable[str]) -> str:
+    """The options that make the first dozen of these words gaps, as a shell takes them."""
+    options = []
+    for word in words:
+        # A full stop at its end is not that of the sentence.
+        text = f"'{word}'" if quote(word) == word and word.endswith(".") else quote(word)
+        options.append(f"--missing={text}" if word.startswith("-") else f"--missing {text}")
+    return " ".join(options[:12] + ["and so on"] * (len(options) > 12))
 
 
 UNIT = r"%|‰|[A-Z]{0,3}[$€£¥₹₽₺₩₪₫฿]|EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|Rs\.?"
@@ -374,7 +385,7 @@ class Date(Column):
     def of(cls, name: str, words: Sequence[str]) -> "Date | None":
         """The first form that fits all words."""
         # The common case, words without digits, costs nothing.
-        if DIGIT.search(words[0]) is None:
+        if not words or DIGIT.search(words[0]) is None:
             return None
         texts = np.array(words, dtype=object)
         clock = CLOCK.search(words[0])
@@ -475,7 +486,9 @@ class Word(Column):
         """The column of text."""
         return self.text
 
-    def codes(self, cells: Cells, file: str, place: Callable[[int], str] = row_words) -> NDArray[np.float64]:
+    def codes(
+        self, cells: Cells, file: str, place: Callable[[int], str] = row_words, options: bool = False
+    ) -> NDArray[np.float64]:
         """How often the word is in each cell; never in a gap."""
         texts = as_texts(cells)
         counts, words = texts.words
@@ -503,8 +516,8 @@ KINDS = ("number", "category", "date", "text", "id", "cost")
 
 def column_of(
     name: str, cells: Cells, decimal_comma: bool = False, missing: Sequence[str] = (), kind: str | None = None
-) -> Column | None:
-    """The column for the cells of a file: the first kind that fits them all; None if all are gaps.
+) -> Column:
+    """The column for the cells of a file: the first kind that fits them all.
 
     Parameters
     ----------
@@ -517,18 +530,12 @@ def column_of(
     if kind == "cost":
         looked = column_of(name, cells, decimal_comma, missing)
         numbers = looked if isinstance(looked, Number) else column_of(name, cells, decimal_comma, missing, "number")
-        return None if numbers is None else Cost(**vars(numbers))
+        return Cost(**vars(numbers))
     gaps = tuple(dict.fromkeys(missing))
     if not isinstance(cells, Texts) and kind in (None, "number"):
-        if cells.dtype.kind == "b":
-            return Truth(name, missing=gaps)
-        column = Number(name, missing=gaps)
-        gap = np.isin(cells, [float(text) for text in missing if is_number(text)]) | (cells != cells)
-        return None if gap.all() else column
+        return (Truth if cells.dtype.kind == "b" else Number)(name, missing=gaps)
     words = as_texts(cells).without({*WORDS, *gaps})
-    if not words:
-        return None
-    if kind in ("category", "text"):
+    if kind in ("category", "text") and words:
         return Category.of(name, words, gaps)
     found = _fitting(name, words, decimal_comma, kind)
     # A word among numbers or dates has no digits, as the codes of a category have.
@@ -536,6 +543,10 @@ def column_of(
     few = len(strays) == 1 <= FEW * len(words)
     if 0 < len(strays) < len(words) and (few or all(text.lower() in ABSENT for text in strays)):
         found = _fitting(name, [text for text in words if text not in strays], decimal_comma, kind)
+    codes = [text for text in words if text not in strays]
+    # Of codes that are in fewer rows each only the order tells much.
+    if kind is None and found is not None and LEAST_ROWS * len(codes) <= len(cells) and are_codes(codes):
+        found = Category.of(name, codes, ())
     if found is None and kind is None:
         return Category.of(name, words, gaps)
     # What is no number or date, though it was asked for, is refused where it is read.
@@ -555,6 +566,11 @@ def is_prose(cells: Texts) -> bool:
     """Whether it is text of many words: four on average, and other words in most rows."""
     known = cells.without(WORDS)
     return 2 * len(known) > len(cells) and sum(len(text.split()) for text in known) >= 4 * len(known)
+
+
+def are_codes(words: Sequence[str]) -> bool:
+    """Whether all are digits alone, and some begin with 0, as postcodes do: these zeros are lost in a number."""
+    return any(text[0] == "0" and len(text) > 2 for text in words) and all(map(str.isdigit, words))
 
 
 def is_number(text: str) -> bool:
@@ -642,46 +658,8 @@ class Columns:
         return f"column {name!r} of {self.path.name}"
 
 
-LIKE_AN_ID = "it is text of which no value occurs twice, as an id is; its words count as kind text"
-"""Why a column is left out whose words say nothing about other rows."""
-
 SAME_VALUE = "it holds the same value in every row"
 """Why a column is left out that may still be a cost."""
-
-Raw = tuple[NDArray[np.float64], tuple[Column, ...], tuple[str, ...], tuple[str, ...]]
-
-
-def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str], missing: Sequence[str]) -> Raw:
-    """The named columns as numbers (n, d) with NaN for gaps, their d kinds, sentences on what was left out, and ids.
-
-    Left out are columns that hold nothing, the same value in every row, or text of which no value occurs twice, as ids
-    do. ``kinds`` names the kinds of some columns, and ``missing`` further words for gaps.
-    """
-    kept, codes, notes = list[Column](), list[NDArray[np.float64]](), list[str]()
-    for name in names:
-        cells, kind = table.cells(name), kinds.get(name)
-        column = None if kind == "id" else column_of(name, cells, table.decimal_comma, missing, kind)
-        if column is None:
-            notes.append(left_out(name, "it is an id" if kind == "id" else "it holds nothing"))
-            continue
-        prose = kind == "text" or (kind is None and isinstance(column, Category) and is_prose(as_texts(cells)))
-        words = Word.all_of(name, as_texts(cells)) if prose else ()
-        if words or kind == "text":
-            kept += words
-            codes += [one.codes(cells, table.path.name) for one in words]
-            notes.append(f"Column {name!r} is read as text: {len(words)} words of it are features.")
-            continue
-        found = column.codes(cells, table.path.name, table.place)
-        why = _useless(column, found) if kind is None else ""
-        notes += [left_out(name, why)] if why else []
-        # What looks like an id may be numbers that were not read as such.
-        if kind is None and (not why or isinstance(column, Category)):
-            notes += _doubts(column, cells, missing) + _maybe_times(column, found)
-        if not why:
-            kept.append(column)
-            codes.append(found)
-    ids = tuple(name for name in names if kinds.get(name) == "id" or left_out(name, LIKE_AN_ID) in notes)
-    return np.column_stack(codes) if codes else np.empty((table.rows, 0)), tuple(kept), tuple(notes), ids
 
 
 def left_out(name: str, why: str) -> str:
@@ -689,32 +667,22 @@ def left_out(name: str, why: str) -> str:
     return f"Column {name!r} is left out: {why}."
 
 
-def _useless(column: Column, codes: NDArray[np.float64]) -> str:
-    """Why a column says nothing about other rows; the empty text if it may say something."""
-    # NaN is neither the largest nor the smallest, so a gap beside one value is a difference.
-    if codes.min() == codes.max():
-        # Larger whole numbers may differ where float64 does not.
-        large = abs(codes.max()) >= 2.0**53
-        return "its numbers differ in no more than the last digits" if large else SAME_VALUE
-    known = codes[~np.isnan(codes)]
-    if isinstance(column, Category) and 1 < len(known) == len(column.words):
-        return LIKE_AN_ID
-    return ""
-
-
 THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
 """What may be thousands, or a number with a decimal comma."""
 
+
+LISTED = re.compile(r"[\[{]|\W*\w+\W+\w")
+"""What begins as a list does, or as several words."""
 
 SEVERAL = 30
 """Of more than so many words that begin like numbers or dates, or are durations, it is said how these are written."""
 
 DATED = re.compile(
-    r"[^\w]*\d|[^\W\d_]{3,9}[.,]? +\d|P(?:T?[\d.,]+[YMWDHS])+$"
+    r"(?![\[{])(?:[^\w]*\d|v\d+\.\d+\.\d|[^\W\d_]{3,9}[.,]? +\d|P(?:T?[\d.,]+[YMWDHS])+$)"
     r"|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)-\d"
 )
 
-BEFORE = re.compile(r"\D*[^\w./#-](?=\d)")
+BEFORE = re.compile(r"(?![\[{])\D*[^\w./#-](?=\d)")
 """What is before a number, up to a blank or a sign; what joins letters and digits of a code is no such sign."""
 
 IDENTIFIER = re.compile(
@@ -723,7 +691,7 @@ IDENTIFIER = re.compile(
 """The names of columns whose numbers are hardly times."""
 
 
-def _maybe_times(column: Column, codes: NDArray[np.float64]) -> list[str]:
+def maybe_times(column: Column, codes: NDArray[np.float64]) -> list[str]:
     """A sentence on numbers that may be dates in digits, or Unix times from 2000 to 2035 and within 20 years."""
     # A zero is no time, and may be meant as a gap.
     known = codes[codes > 0]
@@ -744,17 +712,22 @@ def _maybe_times(column: Column, codes: NDArray[np.float64]) -> list[str]:
     return [f"Column {column.name!r} is read as numbers. If {texts[0]} is {time}, {kind}"]
 
 
-def _doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
+def doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
     """Sentences on a column that may be read in another way."""
     if not isinstance(cells, Texts):
         return []
     words, begin = cells.without({*WORDS, *column.missing}), f"Column {column.name!r} is read as"
-    if isinstance(column, Category):
-        # A thousand of the words show what they are.
-        return _stray_words(column.name, f"{begin} text: it holds", column.words[:: max(1, len(words) // 1000)])
+    notes = list[str]()
+    if isinstance(column, Number | Category) and are_codes(words):
+        as_words, code = isinstance(column, Category), next(text for text in words if text[0] == "0")
+        kinds = ("words", "numbers", "number") if as_words else ("numbers", "words", "category")
+        option = f"--kind {quote(f'{column.name}={kinds[2]}')}"
+        notes = [f"{begin} {kinds[0]}, and {code} in it begins with 0. If these are {kinds[1]}, write {option}."]
+    elif isinstance(column, Category):
+        return _stray_words(column.name, f"{begin} text: it holds", column.words) or _parts(column, cells)
     gaps = [text for text in column.missing if text not in missing]
-    what = "dates" if isinstance(column, Date) else "numbers"
-    notes = [f"{begin} {what}, and {some(gaps)} in it as a gap."] if gaps else []
+    what = "dates" if isinstance(column, Date) else "words" if isinstance(column, Category) else "numbers"
+    notes += [f"{begin} {what}, and {some(gaps)} in it as a gap."] if gaps else []
     if isinstance(column, Date) and column.form.startswith("%m") and "%d" in column.form:
         other = replace(column, form=column.form.translate(str.maketrans("md", "dm")))
         if not np.isnan(other.of_texts(np.array(words, dtype=object))).any():
@@ -770,23 +743,40 @@ def _doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
     return notes
 
 
+def _parts(column: Category, cells: Texts) -> list[str]:
+    """A sentence on words of several parts, most of which are there once, so that only their parts tell anything."""
+    rows, words = int((~column.gaps(cells.values))[cells.places].sum()), len(column.words)
+    if not max(SEVERAL, rows / 2) < words < rows or 2 * sum(map(bool, map(LISTED.match, column.words))) <= words:
+        return []
+    aside = f"If their parts matter, write --kind {quote(f'{column.name}=text')}, which counts their words"
+    begin = f"Column {column.name!r} is read as words like {shown(column.words[0])}, most of which are there once."
+    return [f"{begin} {aside}, or give each part a column."]
+
+
 def _stray_words(name: str, begin: str, words: Sequence[str]) -> list[str]:
     """A sentence on a column of text that may be one of numbers or dates."""
+    # A thousand of the words show what they are.
+    every, words = words, words[:: 1 + len(words) // 1000]
     middle = words[len(words) // 2]
     date = None if is_number(middle) else Date.of("", [middle])
-    if date is not None:
-        odd = np.isnan(date.of_texts(np.array(words, dtype=object))).tolist()
-    else:
-        odd = [Number.of("", [text]) is None for text in words]
+
+    def odd_ones(texts: Sequence[str]) -> list[str]:
+        if date is None:
+            return [text for text in texts if not is_number(text) and Number.of("", [text]) is None]
+        days = date.of_texts(np.array(texts, dtype=object))
+        return [text for text, is_odd in zip(texts, np.isnan(days), strict=True) if is_odd]
+
+    strays = odd_ones(words)
+    strays = odd_ones(every) if len(strays) <= FEW * len(words) else strays
+    if date is None:
         units = [found[2] for text in words if (found := written(text)) is not None]
-        if not any(odd) and not any(unit[:1].isalpha() for unit in units):
+        if not strays and not any(unit[:1].isalpha() for unit in units):
             text = next((text for text in words if not is_number(text)), words[0])
             aside = "with nothing between thousands, and with the same unit as the others."
             return [f"{begin} {shown(text)}. If that is a number, write it with a decimal point, {aside}"]
-    strays = [text for text, is_odd in zip(words, odd, strict=True) if is_odd]
-    if 0 < len(strays) <= FEW * len(words):
-        what = "numbers" if date is None else "dates"
-        return [f"{begin} {shown(strays[0])} among its {what}. If that is a gap, write --missing {quote(strays[0])}."]
+    if 0 < len(strays) <= FEW * len(every):
+        what, gaps = "numbers" if date is None else "dates", "that is a gap" if len(strays) == 1 else "these are gaps"
+        return [f"{begin} {some(strays)} among its {what}. If {gaps}, write {as_options(strays)}."]
     # Words of codes are many.
     few = len({head[0] for text in words if (head := BEFORE.match(text))}) <= 3
     like = [text for text in words if DATED.match(text) or (few and BEFORE.match(text))]

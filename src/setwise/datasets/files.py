@@ -16,9 +16,28 @@ from setwise.core.checks import Ints, as_choice, as_count, as_flag, as_kind, as_
 from setwise.core.exceptions import Refusal
 from setwise.core.files import visible_errors
 from setwise.core.pages import LARGE_FILES
-from setwise.datasets.columns import KINDS, Column, Columns, Cost, raw_features, refuse_missing, row_words, some, word
+from setwise.datasets.columns import (
+    EXACT,
+    KINDS,
+    SAME_VALUE,
+    Category,
+    Column,
+    Columns,
+    Cost,
+    Word,
+    as_texts,
+    column_of,
+    doubts,
+    is_prose,
+    left_out,
+    maybe_times,
+    refuse_missing,
+    row_words,
+    some,
+    word,
+)  # fmt: skip
 from setwise.datasets.formats import features_and_groups, read_arrays, read_svmlight, target_of
-from setwise.datasets.tables import ParquetTable, read_csv, read_parquet
+from setwise.datasets.tables import TEXTS, ParquetTable, ending, read_csv, read_parquet
 
 Names = str | Sequence[str] | None
 """Names in a list, or in a text that joins them by commas."""
@@ -150,10 +169,10 @@ def load(
 ) -> Data:
     r"""Read a file of numbers in the format that its suffix names.
 
-    The suffixes are ``.csv`` and ``.tsv``, ``.parquet``, ``.npz``, and ``.svm``, ``.svmlight``, ``.libsvm`` and
-    ``.dat`` for svmlight. Memory is proportional to the file. Features that are missing or no numbers are refused; see
-    :func:`load_table` for these. Missing labels and ids are refused too: empty cells, NaN, NaT, and words such as
-    ``NA`` or ``null``.
+    The suffixes are ``.csv``, ``.tsv`` and ``.txt``, also compressed as ``.csv.gz``, ``.parquet``, ``.npz``, ``.svm``,
+    ``.svmlight``, ``.libsvm`` and ``.dat`` for svmlight. Memory is proportional to the file. Features that are missing
+    or no numbers are refused; see :func:`load_table` for these. Missing labels and ids are refused too: empty cells,
+    NaN, NaT, and words such as ``NA`` or ``null``.
 
     Parameters
     ----------
@@ -247,7 +266,7 @@ def load_table(
 def _load(path: Any, asked: Request) -> Data:
     """The content of a file, whose path is not checked yet."""
     path = as_existing(path)
-    suffix, known = path.suffix.lower(), sorted([*TABLES, ".npz", *SVMLIGHT])
+    suffix, known = ending(path), sorted([*TABLES, ".npz", *SVMLIGHT])
     if suffix not in known:
         raise ValueError(f"{path.name} must end in one of {', '.join(known)}; got {path.suffix or 'no ending'!r}.")
     if suffix in TABLES:
@@ -322,6 +341,61 @@ def of_columns(table: Columns, asked: Request) -> Data:
     return Data(X, y, groups, classes, features, columns, notes, target, ids)
 
 
+LIKE_AN_ID = "it is text of which no value occurs twice, as an id is; its words count as kind text"
+"""Why a column is left out whose words say nothing about other rows."""
+
+Raw = tuple[NDArray[np.float64], tuple[Column, ...], tuple[str, ...], tuple[str, ...]]
+
+
+def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str], missing: Sequence[str]) -> Raw:
+    """The named columns as numbers (n, d) with NaN for gaps, their d kinds, sentences on what was left out, and ids.
+
+    Left out are columns that hold nothing, the same value in every row, or text of which no value occurs twice, as ids
+    do. ``kinds`` names the kinds of some columns, and ``missing`` further words for gaps.
+    """
+    kept, codes, notes = list[Column](), list[NDArray[np.float64]](), list[str]()
+    for name in names:
+        cells, kind = table.cells(name), kinds.get(name)
+        if kind == "id":
+            notes.append(left_out(name, "it is an id"))
+            continue
+        column = column_of(name, cells, table.decimal_comma, missing, kind)
+        found = column.codes(cells, table.path.name, table.place, options=True)
+        if np.isnan(found).all():
+            notes.append(left_out(name, "it holds nothing"))
+            continue
+        prose = kind == "text" or (kind is None and isinstance(column, Category) and is_prose(as_texts(cells)))
+        words = Word.all_of(name, as_texts(cells)) if prose else ()
+        if words or kind == "text":
+            kept += words
+            codes += [one.codes(cells, table.path.name) for one in words]
+            notes.append(f"Column {name!r} is read as text: {len(words)} words of it are features.")
+            continue
+        why = _useless(column, found) if kind is None else ""
+        notes += [left_out(name, why)] if why else []
+        # What looks like an id may be numbers that were not read as such.
+        if kind is None and (not why or isinstance(column, Category)):
+            notes += doubts(column, cells, missing) + maybe_times(column, found)
+        if not why:
+            kept.append(column)
+            codes.append(found)
+    ids = tuple(name for name in names if kinds.get(name) == "id" or left_out(name, LIKE_AN_ID) in notes)
+    return np.column_stack(codes) if codes else np.empty((table.rows, 0)), tuple(kept), tuple(notes), ids
+
+
+def _useless(column: Column, codes: NDArray[np.float64]) -> str:
+    """Why a column says nothing about other rows; the empty text if it may say something."""
+    # NaN is neither the largest nor the smallest, so a gap beside one value is a difference.
+    if codes.min() == codes.max():
+        # Larger whole numbers may differ where float64 does not.
+        large = abs(codes.max()) >= EXACT
+        return "its numbers differ in no more than the last digits" if large else SAME_VALUE
+    known = codes[~np.isnan(codes)]
+    if isinstance(column, Category) and 1 < len(known) == len(column.words):
+        return LIKE_AN_ID
+    return ""
+
+
 def parts_of(table: Columns, asked: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names of the target columns, and of those that are not features: to drop, and that of the group."""
     usual = tuple(name for name in table.names if name.lower() in TARGET_NAMES)
@@ -361,7 +435,7 @@ def _svmlight(path: Path, asked: Request) -> Data:
     return Data(X, numbers, groups, classes, FeatureNames(range(first, first + X.shape[1])))
 
 
-TABLES = {".csv": read_csv, ".tsv": read_csv, ".parquet": read_parquet}
+TABLES = {**dict.fromkeys(TEXTS, read_csv), ".parquet": read_parquet}
 """What reads a table with named columns from its path, its separator and its encoding, by the suffixes of files."""
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".dat")
@@ -410,7 +484,7 @@ def load_rows(
 
     Parameters
     ----------
-    path : the path of a ``.csv``, ``.tsv`` or ``.parquet`` file
+    path : the path of a ``.csv``, ``.tsv``, ``.txt`` or ``.parquet`` file
     columns : the columns from :func:`setwise.datasets.load_table`
     group : the name of the column of set ids, or None
     keep : names of columns to return as text, as a list or joined by commas
@@ -451,7 +525,7 @@ def load_rows(
 def columns_in(path: str | Path, sep: str | None = None, encoding: str | None = None) -> Columns:
     """The columns of a table, with arguments as in :func:`load_rows`."""
     path, asked = as_existing(path), request(True, sep=sep, encoding=encoding)
-    read = TABLES.get(path.suffix.lower())
+    read = TABLES.get(ending(path))
     if read is None:
         raise ValueError(f"path must end in one of {', '.join(TABLES)}, since the columns have names; got {path.name}.")
     return read(path, asked.sep, asked.encoding)

@@ -60,7 +60,7 @@ class TextForm:
     def of(cls, path: Path, sep: str | None, encoding: str | None) -> "TextForm":
         """The form of a file: what is given, and what its first lines show."""
         encoding, notes = _encoding(path, encoding)
-        with path.open(encoding=encoding, newline="") as file:
+        with unpacked(path, encoding) as file:
             head = list(islice(file, HEAD))
 
         def cells_of(part: str) -> tuple[bool, int]:
@@ -69,7 +69,7 @@ class TextForm:
             return abs(len(first) - len(names)) <= 1, len(names)
 
         told = SEP_LINE.fullmatch(head[0]) if head else None
-        usual = "\t" if path.suffix.lower() == ".tsv" else None
+        usual = "\t" if ending(path) == ".tsv" else None
         separator = sep or (told[1] if told else usual) or max(SEPARATORS, key=cells_of)
         header, names, first = _header(head, separator)
         if not first:
@@ -86,7 +86,7 @@ class TextForm:
 
         Blank lines and comments are no rows.
         """
-        with self.path.open(encoding=self.encoding, newline="") as file:
+        with unpacked(self.path, self.encoding) as file:
             reader, before = csv.reader(file, delimiter=self.separator, skipinitialspace=True), 0
             for number, cells in enumerate(reader):
                 comment = len(self.names) > 1 and cells and cells[0].startswith("#") and not any(cells[1:])
@@ -113,14 +113,45 @@ class TextForm:
                 raise ValueError(f"{what} and the header has {width}: {aside}.")
 
 
+TEXTS = (".csv", ".tsv", ".txt")
+"""The endings of text tables."""
+
+PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst")
+"""The endings of compressed ones, behind their own."""
+
+
+def ending(path: Path) -> str:
+    """The ending of a file in small letters; of a compressed text table it is its own, as ``.csv`` of ``t.csv.gz``."""
+    last, own = path.suffix.lower(), Path(path.stem).suffix.lower()
+    return own if last in PACKED and own in TEXTS else last
+
+
+@contextmanager
+def unpacked(path: Path, encoding: str | None = None) -> Iterator[Any]:
+    """The file as text in an encoding, or as bytes, which pandas unpacks as its ending says; ValueError if damaged."""
+    common = optional("pandas.io.common", f"to read {path.name}")
+    mode = "rb" if encoding is None else "r"
+    try:
+        # A path from the root is no address in the web.
+        with common.get_handle(
+            path.absolute(), mode, encoding=encoding, is_text=mode == "r", compression="infer"
+        ) as one:
+            yield one.handle
+    # Damaged bytes make the decompressors raise almost any exception.
+    except Exception as error:
+        if path.suffix.lower() not in PACKED or isinstance(error, ValueError | LookupError | Warning | csv.Error):
+            raise
+        raise ValueError(f"{path.name} cannot be unpacked: {' '.join(str(error).split()).rstrip('.')}.") from None
+
+
 def _encoding(path: Path, asked: str | None) -> tuple[str, list[str]]:
     """The encoding of a file, all of which it can read, and a sentence where it is not the usual one."""
-    with path.open("rb") as file:
+    with unpacked(path) as file:
         wide = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     # A byte order mark is no part of the first name.
     usual = "utf-8-sig" if asked is not None and codecs.lookup(asked).name == "utf-8" else asked
     for encoding in (usual,) if usual is not None else ("utf-16",) if wide else ("utf-8-sig", "cp1252", "latin-1"):
-        with suppress(UnicodeError), path.open(encoding=encoding, newline="") as file:
+        with suppress(UnicodeError), unpacked(path, encoding) as file:
             if any("\0" in part for part in iter(partial(file.read, 1 << 20), "")):
                 why = "it holds NUL; if it is UTF-16, write --encoding utf-16-le"
                 raise ValueError(f"{path.name} is no text, for {why}.")
@@ -155,7 +186,7 @@ def _header(lines: Iterable[str], separator: str) -> tuple[int, list[str], list[
 
 
 def read_csv(path: Path, sep: str | None = None, encoding: str | None = None) -> Columns:
-    """Read a text table whose first line names the columns, by pandas.
+    """Read a text table whose first line names the columns, by pandas; it may be compressed.
 
     The separator of a ``.tsv`` file is the tab; otherwise it is the comma, semicolon, tab or bar that parts the header
     and the first row into most cells. ``sep`` and ``encoding`` name others.
@@ -163,7 +194,7 @@ def read_csv(path: Path, sep: str | None = None, encoding: str | None = None) ->
     pandas = optional("pandas", f"to read {path.name}")
     try:
         form = TextForm.of(path, sep, encoding)
-        with path.open(encoding=form.encoding, newline="") as file, warnings.catch_warnings():
+        with unpacked(path, form.encoding) as file, warnings.catch_warnings():
             # It only warns of cells that it leaves out.
             warnings.simplefilter("error", pandas.errors.ParserWarning)
             header = csv.reader(iter(file.readline, ""), delimiter=form.separator, skipinitialspace=True)
@@ -220,7 +251,7 @@ def _columns(form: TextForm, frame: Any) -> Columns:
     places = dict(zip(names, kept, strict=True))
 
     def cells(name: str) -> Cells:
-        return Texts.of(frame[places[name]], strip=True)
+        return Texts.of(frame[places[name]].str.strip())
 
     return Columns(form.path, tuple(names), len(frame), cells, form.separator != ",", form.place, tuple(notes))
 

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 import sklearn
 from scipy.special import expit, logit
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
@@ -514,10 +515,61 @@ def test_trees_weighted_by_costs_say_where_they_do_not_fit():
     fixed = LogisticRegression().fit(X, y)
     assert "or is not fitted here" in said(fixed, cv="prefit", refit=False)
     sparse = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression())
-    assert said(sparse).startswith("cost_trees refuses these columns, which boosted trees do not take")
+    assert said(sparse).startswith("cost_trees is refused, because boosted trees cannot be fitted here")
+    voting = VotingClassifier([("a", LogisticRegression()), ("b", KNeighborsClassifier())], voting="soft")
+    assert said(voting).startswith("cost_trees refuses VotingClassifier: it holds several estimators")
     words = X.assign(kind=pd.Series(np.where(y == 1, "a", "b"), dtype=object))
     coded = make_pipeline(make_column_transformer((OneHotEncoder(sparse_output=False), ["kind"])), LogisticRegression())
     assert said(coded, words) == ""
+
+
+@pytest.mark.parametrize("wrap", ["pipeline", "search", "calibrated"])
+def test_a_column_that_the_estimator_drops_is_read_by_no_strategy(wrap):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=900), "amount": np.exp(rng.normal(2.0, 1.0, 900))})
+    y = (rng.random(900) < expit(X["a"] - 1.0)).astype(int)
+    told = X.assign(label=y)
+    base = make_pipeline(make_column_transformer(("drop", ["label"]), remainder="passthrough"), LogisticRegression())
+    if wrap == "search":
+        base = GridSearchCV(base, {"logisticregression__C": [0.1, 1.0]}, cv=2)
+    elif wrap == "calibrated":
+        base = CalibratedClassifierCV(base, cv=2)
+    fitted = MeasureClassifier(base, RowCosts(fp=5.0, fn="amount"), cv=3, random_state=0).fit(told, y)
+    # With the label as a column trees and the ramp would cost nothing.
+    tried = {one.strategy: one for one in fitted.candidates_}
+    assert min(one.loss for one in fitted.candidates_ if not one.refusal) > 0.2 * tried["threshold"].loss
+    assert "no step of the estimator may leave some out" in tried["ramp"].refusal
+    assert tried["cost_trees"].refusal == ""
+    assert (fitted.predict(told.assign(label=1 - y)) == fitted.predict(told)).all()
+
+
+def test_trees_that_fit_all_folds_but_not_all_rows_are_refused_before_the_choice():
+    rng = np.random.default_rng(0)
+    shop = np.r_[rng.integers(0, 200, 1940), 1000 + np.arange(60)]
+    X = pd.DataFrame({"a": rng.normal(size=2000), "b": rng.normal(size=2000), "shop": pd.Categorical(shop)})
+    y = (X["a"] * X["b"] > 0.4 * rng.logistic(size=2000)).astype(int)
+    base = make_pipeline(CodesOfShops(), LogisticRegression())
+    costs = RowCosts(fp=1.0, fn=np.exp(0.3 * rng.normal(size=2000)))
+    fitted = MeasureClassifier(base, costs, ["threshold", "cost_trees"], cv=3, random_state=0).fit(X, y)
+    assert fitted.best_strategy_ == "threshold"
+    assert "cardinality <= 255" in fitted.candidates_[1].refusal
+
+
+class CodesOfShops(TransformerMixin, BaseEstimator):
+    """The table as it is for trees; linear models read the codes of its category."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def test_strategies_for_costs_can_be_named():
+    X, y, _ = cases(300, 15)
+    costs = RowCosts(fp=5.0, fn="amount")
+    named = MeasureClassifier(LogisticRegression(), costs, ["cost_weight", "cost_trees"], cv=3).fit(X, y)
+    assert [one.strategy for one in named.candidates_] == ["threshold", "cost_weight", "cost_trees"]
 
 
 def test_weighted_rows_are_tried_with_costs_alone():

@@ -37,10 +37,9 @@ from setwise.estimators.base import (
     with_parameters,
 )
 from setwise.estimators.checkpoints import UNROUTED
-from setwise.estimators.selection import STRATEGIES, Strategy, as_strategies
+from setwise.estimators.selection import COST_STRATEGIES, STRATEGIES, Strategy, as_strategies
 from setwise.estimators.selection.base_models import base_has, check_prefit, default_classifier, is_prefit
 from setwise.estimators.selection.choice import BY_COSTS, Choice, choose, repeated_choice
-from setwise.estimators.selection.cost_weight import CostTrees, CostWeight
 from setwise.estimators.selection.decision import BayesDecision, RowCostRule
 from setwise.estimators.selection.out_of_fold import NewRowsEvidence, OutOfFoldBase, open_for_choice
 from setwise.estimators.selection.problem import SelectionProblem, problem_of
@@ -109,7 +108,9 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
 
     Attributes
     ----------
-    estimator_ : the classifier, fitted on all rows
+    estimator_ : the classifier, fitted on all rows. If ``best_strategy_`` is ``"cost_weight"`` or ``"cost_trees"``, it
+        is fitted to rows weighted by their costs, or boosted trees are in its place; then ``predict_proba`` is no
+        probability of the label
     classes_ : the labels, or the names of the columns of a label matrix, or 0..p-1
     best_strategy_ : the name of the strategy that was chosen
     best_threshold_ : the threshold at which a score of ``estimator_`` is positive; an array with one for each label, or
@@ -456,7 +457,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         found = as_strategies(self.strategies, several)
         by_row = isinstance(loss, RowCosts) and loss.by_class is None
         return (
-            (*found, CostWeight(), CostTrees())
+            (*found, *(kind() for kind in COST_STRATEGIES.values()))
             if by_row and isinstance(self.strategies, str) and self.strategies == "auto"
             else found
         )

@@ -435,5 +435,5 @@ def test_a_reference_that_cannot_be_tuned_is_a_refusal():
 def test_the_guide_names_every_strategy():
     guide = (Path(__file__).resolve().parents[3] / "docs/guide/measure.md").read_text("utf-8")
     table = {line.split("`")[1] for line in guide.splitlines() if line.startswith("| `")}
-    # These two are tried where rows have costs, and are named by their objects alone.
+    # These two are tried where rows have costs.
     assert table == {*STRATEGIES, CostWeight.name, CostTrees.name}

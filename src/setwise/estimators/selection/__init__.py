@@ -8,6 +8,7 @@ from typing import Any
 
 from setwise.core.checks import shown
 from setwise.core.registry import discover
+from setwise.estimators.selection.cost_weight import COST_STRATEGIES, CostTrees, CostWeight
 from setwise.estimators.selection.several_classes import (
     CLASS_STRATEGIES,
     CalibratedCost,
@@ -29,8 +30,8 @@ STRATEGIES = discover(__name__, Strategy)  # type: ignore[type-abstract]
 globals().update({kind.__name__: kind for kind in STRATEGIES.values()})
 
 __all__ = [
-    "CLASS_STRATEGIES", "STRATEGIES", "CalibratedCost", "CalibratedMultipliers", "ClassMultipliers",
-    "LeastExpectedCost", "Strategy", "as_strategies",
+    "CLASS_STRATEGIES", "COST_STRATEGIES", "STRATEGIES", "CalibratedCost", "CalibratedMultipliers", "ClassMultipliers",
+    "CostTrees", "CostWeight", "LeastExpectedCost", "Strategy", "as_strategies",
     *(kind.__name__ for kind in STRATEGIES.values()),
 ]  # fmt: skip
 
@@ -80,7 +81,7 @@ def _as_strategy(strategy: Any) -> Strategy:
             "strategies must hold names or strategies, such as 'threshold' or SingleThreshold(); got "
             f"{shown(strategy)}."
         )
-    known: dict[str, type[Strategy]] = {**STRATEGIES, **CLASS_STRATEGIES}
+    known: dict[str, type[Strategy]] = {**STRATEGIES, **COST_STRATEGIES, **CLASS_STRATEGIES}
     if strategy not in known:
         raise ValueError(
             f"there is no strategy {shown(strategy)}; strategies must be 'auto' or among {', '.join(known)}."

@@ -15,11 +15,14 @@ from scipy.sparse import issparse
 from scipy.special import expit, logit
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_selection import SelectorMixin
 from sklearn.isotonic import isotonic_regression
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection._search import BaseSearchCV
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 from sklearn.utils.metaestimators import available_if
@@ -27,7 +30,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_para
 
 from setwise.core.checks import Bools, Ints, Values
 from setwise.core.exceptions import Refusal
-from setwise.core.pages import MEASURE_COST
+from setwise.core.pages import MEASURE_COST, ROW_COSTS
 from setwise.estimators.base import base_threads, take_features
 
 RESPONSE_METHODS = {"auto": ("predict_proba", "decision_function")}
@@ -286,11 +289,34 @@ def weight_name(estimator: Any) -> str | None:
         return None if inner is None else f"{step}__{inner}"
     if isinstance(estimator, BaseSearchCV):
         return weight_name(estimator.estimator)
+    inner = estimator.estimator if isinstance(estimator, CalibratedClassifierCV) else None
+    # A pipeline inside would be fitted without weights; scikit-learn warns of it.
+    if inner is not None and not has_fit_parameter(inner, "sample_weight"):
+        return None
     return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
 
 
+def reads_some_columns(estimator: Any) -> bool:
+    """Whether a step before the classifier may leave columns of X out, as a ``ColumnTransformer`` or a selector does.
+
+    Searches and other estimators that hold one ``estimator`` read what that reads. Steps of other packages may, too.
+    """
+    if isinstance(estimator, Pipeline):
+        return any(map(_may_leave_out, estimator.steps[:-1])) or reads_some_columns(estimator.steps[-1][1])
+    inner = estimator.get_params(deep=False).get("estimator") if isinstance(estimator, MetaEstimatorMixin) else None
+    return inner is not None and reads_some_columns(inner)
+
+
+def _may_leave_out(named: tuple[str, Any]) -> bool:
+    step = named[1]
+    if isinstance(step, Pipeline):
+        return any(map(_may_leave_out, step.steps))
+    known = type(step).__module__.split(".")[0] in ("sklearn", "setwise", "builtins")
+    return not known or isinstance(step, ColumnTransformer | FeatureUnion | FunctionTransformer | SelectorMixin)
+
+
 def is_boosted_trees(estimator: Any) -> bool:
-    """Whether the estimator, or the last step of a pipeline, is what :func:`with_boosted_trees` puts in its place."""
+    """Whether the classifier of an estimator is what :func:`with_boosted_trees` puts in its place."""
     if isinstance(estimator, Pipeline):
         return is_boosted_trees(estimator.steps[-1][1])
     # To ask by the class would import the ensembles for everybody.
@@ -298,13 +324,23 @@ def is_boosted_trees(estimator: Any) -> bool:
 
 
 def with_boosted_trees(estimator: Any) -> Any:
-    """A clone of a pipeline with boosted trees as its last step, which take weights; of another estimator the trees."""
+    """A clone of a pipeline with boosted trees as its last step, which take weights; of another estimator the trees.
+
+    Of a search, and of others that hold one ``estimator``, it is that of this estimator. Raises Refusal for those that
+    hold several.
+    """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     if isinstance(estimator, Pipeline):
         found = clone(estimator)
         found.steps[-1] = (found.steps[-1][0], with_boosted_trees(found.steps[-1][1]))
         return found
+    held = estimator.get_params(deep=False)
+    if isinstance(estimator, MetaEstimatorMixin) and held.get("estimator") is not None:
+        return with_boosted_trees(held["estimator"])
+    if "estimators" in held:
+        why = f"cost_trees refuses {type(estimator).__name__}: it holds several estimators, each with its own columns."
+        raise Refusal(why, ROW_COSTS)
     trees = HistGradientBoostingClassifier(random_state=0)
     return trees.set_fit_request(sample_weight=True) if get_config().get("enable_metadata_routing") else trees
 

@@ -102,7 +102,9 @@ class CostTrees(CostWeight):
     """``[score >= t]`` with scores of boosted trees in place of the classifier, fitted as for :class:`CostWeight`.
 
     The trees are ``HistGradientBoostingClassifier``. In a pipeline they take the place of the last step, so that its
-    other steps prepare the columns. Then ``estimator_`` of :class:`~setwise.MeasureClassifier` is that pipeline.
+    other steps prepare the columns; a search gives way to the pipeline that it holds. If this is chosen, ``estimator_``
+    of :class:`~setwise.MeasureClassifier` holds the trees, and ``predict_proba`` says how likely the costly label is,
+    with each row weighted by its costs.
 
     Source: Zadrozny, Langford and Abe (2003), section 3, with another learner.
 
@@ -135,3 +137,12 @@ class CostTrees(CostWeight):
     def fits(self) -> tuple[Weight, ...]:
         assert self.costs is not None
         return (TreesByCosts(self.costs),)
+
+
+COST_STRATEGIES: dict[str, type[Strategy]] = {kind.name: kind for kind in (CostWeight, CostTrees)}
+"""The strategies that are for costs of each row alone, by their names; ``"auto"`` tries them there.
+
+>>> from setwise.estimators.selection import COST_STRATEGIES
+>>> list(COST_STRATEGIES)
+['cost_weight', 'cost_trees']
+"""

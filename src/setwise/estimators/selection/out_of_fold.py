@@ -27,6 +27,7 @@ from setwise.estimators.checkpoints import described, of_rows, table_parts
 from setwise.estimators.selection.base_models import (
     Response,
     is_boosted_trees,
+    reads_some_columns,
     respond,
     weight_name,
     with_boosted_trees,
@@ -236,8 +237,8 @@ class OutOfFoldBase(Base):
 
     @cached_property
     def numbers(self) -> Values | None:
-        """The numbers of the rows as :func:`as_numbers` gives them, which few strategies ask for."""
-        return as_numbers(self.X, codes_of(self.estimator))
+        """The numbers of the rows as :func:`as_numbers` gives them; None if the base model may leave columns out."""
+        return None if reads_some_columns(self.estimator) else as_numbers(self.X, codes_of(self.estimator))
 
     @cached_property
     def tested(self) -> Ints:
@@ -261,12 +262,12 @@ class OutOfFoldBase(Base):
         if self.prefit:
             self._responses[1.0] = self._respond(self.estimator, self.X)
             return
-        # The fit on all rows is made along with the folds: nearly every choice needs it.
-        whole = [np.arange(len(self.truth))] if 1.0 in missing else []
+        # The fit on all rows is made along with the folds: most choices need it, and trees may fail there alone.
+        whole = [weight for weight in missing if weight == 1.0 or isinstance(weight, TreesByCosts)]
         jobs = [(w, train, test) for w in missing for train, test in self.folds]
-        results = _fits([(self, 1.0, rows, None) for rows in whole] + [(self, *job) for job in jobs], self.n_jobs)
-        if whole:
-            self._fitted[1.0] = results[0]
+        every = np.arange(len(self.truth))
+        results = _fits([(self, w, every, None) for w in whole] + [(self, *job) for job in jobs], self.n_jobs)
+        self._fitted.update(zip(whole, results, strict=False))
         for i, weight in enumerate(missing):
             parts = results[len(whole) + i * len(self.folds) :][: len(self.folds)]
             tests = [test for _, test in self.folds]
@@ -400,13 +401,13 @@ def _fit(source: OutOfFoldBase, weight: Weight, train: Ints, test: Ints | None) 
 
 @contextmanager
 def _told_of_trees(weight: Weight) -> Iterator[None]:
-    """Refuse boosted trees in place of the base model where they do not take the columns that it takes."""
+    """Refuse boosted trees in place of the base model where they cannot be fitted, as to columns of other kinds."""
     try:
         yield
     except (TypeError, ValueError) as error:
         if not isinstance(weight, TreesByCosts) or isinstance(error, Refusal):
             raise
-        why = f"cost_trees refuses these columns, which boosted trees do not take: {error}"
+        why = f"cost_trees is refused, because boosted trees cannot be fitted here: {error}"
         raise Refusal(why, ROW_COSTS) from error
 
 

@@ -93,8 +93,9 @@ class RampStack(Strategy):
 
     It begins at logistic regression (C = 1) on these features with its best threshold, and descends from there. For y
     (n,) the columns of X must be numbers, at most 200 of them: with log-odds alone the ramp would be another way to a
-    threshold. Columns that a ``TableEncoder`` in front of the base model reads as words are left out. For a label
-    matrix the features are the log-odds of all labels.
+    threshold. Columns that a ``TableEncoder`` in front of the base model reads as words are left out; where another
+    step may leave columns out, as a ``ColumnTransformer``, the ramp is refused. For a label matrix the features are the
+    log-odds of all labels.
 
     Source: own; measured in docs/results.md.
 
@@ -143,7 +144,8 @@ class RampStack(Strategy):
         if not task.is_matrix and not usable(base.numbers):
             return (
                 "ramp refuses this X: for y of shape (n,) X must be a dense table of numbers, of at most "
-                f"{WIDEST} columns, because the ramp would be just a threshold without them."
+                f"{WIDEST} columns, and no step of the estimator may leave some out. Without columns the ramp would be "
+                "just a threshold."
             )
         return self.refuses_data(task)
 
@@ -159,8 +161,8 @@ class Stack(Strategy):
 
     For a label matrix each label has a weight for the log-odds of every label, so that labels which depend on each
     other are predicted together. For groups there are weights for the columns of X beside those of the log-odds, if
-    all columns are numbers and there are at most 200; columns that a ``TableEncoder`` in front of the base model reads
-    as words are left out.
+    all columns are numbers and there are at most 200, and no step before the classifier may leave some out. Columns
+    that a ``TableEncoder`` in front of the base model reads as words are left out.
 
     Where all rows are one set, the bound of a convex surrogate often says nothing; ``"ramp"`` is for these.
 

@@ -450,6 +450,7 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
         codes, classes = given.coded(ranges.width)
         if ranges.empty:
             refuse_one_class(codes, classes)
+        ranges.warn_of_zeros(codes >= 0)
         loss = None if self.loss is None else as_loss(self.loss)
         if loss is not None and len(classes) > 2:
             raise ValueError(f"loss must be None for more than two classes; got {loss!r} and {len(classes)} classes.")

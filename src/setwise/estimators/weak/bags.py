@@ -316,7 +316,7 @@ class Ranges:
         return self.width is None and bool(((low == 0) & (high == self.bags.sizes)).all())
 
     def warn_of_zeros(self, labeled: Bools) -> None:
-        """Warn of bags with ``at_least`` of 0 and nothing else that is known; ``labeled`` (n,) are rows with a label."""
+        """Warn of bags with ``at_least`` of 0 and nothing else known; ``labeled`` (n,) are rows with a label."""
         zero = self.values.get("at_least", np.nan) == 0
         if not np.any(zero):
             return

@@ -1,4 +1,4 @@
-"""No line of a page begins as a list item or a comment by accident, and no docstring has markup where the site shows plain text."""
+"""No line of a page begins as a list item or a comment by accident, and no docstring has markup shown as plain text."""
 
 import inspect
 import re

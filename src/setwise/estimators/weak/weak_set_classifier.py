@@ -268,7 +268,7 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
         groups : (n,) the id of the bag of each row; None makes all rows one bag
         counts : numbers of positives
         proportions : shares of positives, from 0 to 1
-        at_least : least numbers of positives
+        at_least : least numbers of positives: 1 for a positive bag; a negative one has ``counts`` of 0
         between : pairs of the least and the largest number of positives
 
         Returns

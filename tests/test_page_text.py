@@ -1,4 +1,4 @@
-"""No line of a page begins as a list item by accident, and no docstring has markup where the site shows plain text."""
+"""No line of a page begins as a list item or a comment by accident, and no docstring has markup shown as plain text."""
 
 import inspect
 import re
@@ -13,7 +13,7 @@ from packages import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-ITEM = re.compile(r"\s*(?:[-+*]|\d+[.)])\s")
+ITEM = re.compile(r"\s*(?:[-+*%]|\d+[.)])\s")
 FENCE = re.compile(r"\s*(`{3,}|:{3,}|~{3,})")
 
 
@@ -39,7 +39,7 @@ def accidental_items(text):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_no_line_of_a_paragraph_begins_as_a_list_item(page):
     found = accidental_items(page.read_text("utf-8"))
-    assert not found, f"lines {found} of {page.name} begin as list items: break them elsewhere"
+    assert not found, f"lines {found} of {page.name} begin as list items or comments: break them elsewhere"
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,7 @@ def test_no_line_of_a_paragraph_begins_as_a_list_item(page):
     [
         ("the gap is `(upper\n- lower) / upper`", [2]),
         ("a bag of\n92. The next", [2]),
+        ("93.9\n% of them are found", [2]),
         ("Two:\n\n- one\n- two\n  on\n- three\n\n  more\n- four", []),
         ("- one\n\nthen `a\n+ b`", [4]),
         ("```text\na\n- b\n```\n\n:::{tip}\na\n* b\n:::", [8]),

@@ -458,7 +458,8 @@ def test_warnings_say_what_matters_for_trust_in_short():
         f"Column {'y' * 90!r} holds -999 in 2 rows, far from its other numbers.",
         "3 lines of t.csv that begin with # are left out.",
         "Left out to keep to the time: CatBoost.",
-        "There was no time to repeat the choice in outer folds: on new rows it may be less good.",
+        "There was no time to repeat the choice in enough outer folds: the figures are from rows that it has seen, and "
+        "may be too good.",
         "Column 'x' is larger.",
     ]
     more = replace(found, problem=replace(problem, findings=FINDINGS[:1] * 3))

@@ -158,7 +158,10 @@ def _on_further_rows(found: Answer, where: str, loss: float, gain: str, reached:
 USUAL = 0.5
 """The threshold of probabilities that classifiers have by themselves."""
 
-NOT_REPEATED = "There was no time to repeat the choice in outer folds: on new rows it may be less good."
+NOT_REPEATED = (
+    "There was no time to repeat the choice in enough outer folds: the figures are from rows that it has seen, and may "
+    "be too good."
+)
 
 
 def verdict(found: Answer) -> str:

@@ -62,6 +62,17 @@ def test_all_kinds_of_knowledge_teach():
     assert error(mixed) < full + 0.03
 
 
+def test_at_least_0_is_said_to_be_no_negative_bag():
+    X, _, groups, _ = drawn()
+    positive = np.arange(40) < 30
+    # A bag of which a row or a share is known is used.
+    one_row, share = np.where(np.arange(400) == 390, 0, -1), np.where(np.arange(40) == 38, 0.2, np.nan)
+    with pytest.warns(UserWarning, match=r"^at_least=0 says nothing of a bag, so 8 of 40 bags are .* counts=0"):
+        clone(PLAIN).fit(X, one_row, groups=groups, proportions=share, at_least=positive.astype(int))
+    none = np.where(positive, np.nan, 0)
+    clone(PLAIN).fit(X, groups=groups, at_least=positive.astype(int), counts=none)
+
+
 def test_multiple_instances():
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(100), 6)

@@ -315,6 +315,22 @@ class Ranges:
         low, high = self.of_class(1, self.width or 2)
         return self.width is None and bool(((low == 0) & (high == self.bags.sizes)).all())
 
+    def warn_of_zeros(self, labeled: Bools) -> None:
+        """Warn of bags with ``at_least`` of 0 and nothing else known; ``labeled`` (n,) are rows with a label."""
+        zero = self.values.get("at_least", np.nan) == 0
+        if not np.any(zero):
+            return
+        low, high = self.of_class(1, 2)
+        some = np.bincount(self.bags.owners[labeled], minlength=len(self.bags)) > 0
+        count = int((zero & (low == 0) & (high == self.bags.sizes) & ~some).sum())
+        if count:
+            warnings.warn(
+                f"at_least=0 says nothing of a bag, so {count} of {len(self.bags)} bags are not used; for bags without "
+                f"positives give counts=0 and None in at_least.{BAGS.see}",
+                UserWarning,
+                stacklevel=outside(),
+            )
+
     def of_class(self, column: int, classes: int) -> tuple[Ints, Ints]:
         """The least and the largest number of rows of a class in each bag, (bags,) each."""
         sizes = self.bags.sizes

@@ -268,7 +268,7 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
         groups : (n,) the id of the bag of each row; None makes all rows one bag
         counts : numbers of positives
         proportions : shares of positives, from 0 to 1
-        at_least : least numbers of positives
+        at_least : least numbers of positives: 1 for a positive bag; a negative one has ``counts`` of 0
         between : pairs of the least and the largest number of positives
 
         Returns
@@ -450,6 +450,7 @@ class WeakSetClassifier(ClassifierMixin, VersionedEstimator):
         codes, classes = given.coded(ranges.width)
         if ranges.empty:
             refuse_one_class(codes, classes)
+        ranges.warn_of_zeros(codes >= 0)
         loss = None if self.loss is None else as_loss(self.loss)
         if loss is not None and len(classes) > 2:
             raise ValueError(f"loss must be None for more than two classes; got {loss!r} and {len(classes)} classes.")

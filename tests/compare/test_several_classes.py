@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setwise.cli import main
-from setwise.compare import NamedLoss, Plan, Problem, compare
+from setwise.compare import NamedLoss, Plan, Problem, SavedModel, compare
 from setwise.compare.audit import audited, copies_label, value_counts
 from setwise.compare.fits import SEED
 from setwise.compare.plan import measures_of
@@ -121,7 +121,7 @@ def test_a_file_is_compared_and_new_rows_get_the_class_by_hand(table, capsys):
     assert main(["compare", "t.csv", *words]) == 0
     out = capsys.readouterr().out
     assert "Change to logistic regression with a tuned multiplier for each class." in out
-    assert "The 1,200 rows have 4 classes: ash " in out
+    assert "The 1,200 rows have 4 classes: ash (8" in out
     assert "Of 1,000 rows " in out
     assert "On the rows of the test" in out
     assert main(["predict", "m.skops", "t.csv", "--out", "new.csv"]) == 0
@@ -307,3 +307,14 @@ def test_a_verdict_has_twelve_words_at_most(table):
     for loss in ("f1", "balanced_accuracy"):
         (found,) = compare(problem_of(X, y), measures_of(loss, "samples"), QUICK)
         assert len(verdict(found).split()) <= 12
+
+
+@pytest.mark.parametrize("wrong", [{"threshold": 0.5}, {"alarms": 0.1}, {"fitted_to": "array"}])
+def test_a_saved_model_of_several_classes_has_no_threshold(wrong):
+    model = LogisticRegression().fit(np.eye(6, 2), np.arange(6) % 3)
+    usual = {"estimator": model, "classes": KINDS[:3], "loss": "", "n_features": 2, "response": "predict_proba"}
+    said, scores = SavedModel(**usual).decide(np.eye(6, 2))
+    np.testing.assert_array_equal(said, model.predict(np.eye(6, 2)))
+    np.testing.assert_array_equal(scores, model.predict_proba(np.eye(6, 2)))
+    with pytest.raises(ValueError, match="for more than two classes"):
+        SavedModel(**usual, **wrong)

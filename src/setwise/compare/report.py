@@ -141,7 +141,9 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float,
     made = f"{f'{command}, ' if command else ''}{day}, setwise {__version__}, {seconds:.0f} s."
     rules = {"the most probable class" if one.problem.several else "a tuned threshold": None for one in found}
     how = HOW.format(rule=" or ".join(rules))
-    page = visible(_page(title, parts, made, how, any(images))).encode("utf-8", "xmlcharrefreplace")
+    # There are no pictures of more than two classes.
+    pictured = any(images) or all(one.problem.several for one in found)
+    page = visible(_page(title, parts, made, how, pictured)).encode("utf-8", "xmlcharrefreplace")
     content = {
         "command": command,
         "date": day,

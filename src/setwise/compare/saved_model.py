@@ -126,6 +126,12 @@ class SavedModel:
             as_number(self.alarms, "alarms", low=0.0, high=1.0, open_low=True)
             if self.many:
                 raise ValueError(f"alarms must be None for a label matrix; got {self.alarms!r}.")
+        given: dict[str, Any] = {"threshold": self.threshold, "alarms": self.alarms}
+        given["fitted_to"] = None if self.fitted_to == "codes" else self.fitted_to
+        for name, value in given.items() if self.several else ():
+            if value is not None:
+                wanted = "'codes'" if name == "fitted_to" else "None"
+                raise ValueError(f"{name} must be {wanted} for more than two classes; got {shown(value)}.")
         as_text(self.loss, "loss")
         as_text(self.version, "version")
         as_text("" if self.group is None else self.group, "group")

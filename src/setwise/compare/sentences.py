@@ -10,7 +10,7 @@ import numpy as np
 from setwise.compare.answer import Answer, CandidateResult, PairedDifference
 from setwise.compare.fits import rows_of
 from setwise.compare.floor_sentences import expected, floor_gain, floor_warnings, price, shares_text
-from setwise.compare.plan import PLAIN, TRIED, Key, NamedLoss, base_model
+from setwise.compare.plan import OF_CLASSES, PLAIN, TRIED, Key, NamedLoss, base_model
 from setwise.compare.problem import Origin, Problem
 from setwise.compare.text import between, figure, grid, listed, percent, threshold_text
 from setwise.core.checks import Bools, Values
@@ -58,7 +58,8 @@ def labels(problem: Problem) -> str:
     n = len(problem.y)
     if problem.many or problem.several:
         means = problem.each(problem.y.ravel() if problem.several else problem.y).mean(axis=0)
-        shares = [f"{name} {percent(share)}" for name, share in zip(problem.classes, means, strict=True)]
+        form = "{} {}" if problem.many else "{} ({})"
+        shares = [form.format(name, percent(share)) for name, share in zip(problem.classes, means, strict=True)]
         rest = [f"{len(shares) - MOST_LABELS} more"] if len(shares) > MOST_LABELS else []
         what = "Shares of the rows that have a label" if problem.many else f"The {n:,} rows have {len(means)} classes"
         return f"{what}: {listed([*shares[:MOST_LABELS], *rest])}."
@@ -134,9 +135,7 @@ def foreign(problem: Problem, measured: NamedLoss) -> tuple[str, ...]:
     return tuple(
         n
         for n, kind in TRIED.items()
-        if (not by_costs and n == "cost_weight")
-        or (task.classes and not kind.several_classes)
-        or kind().refuses_data(task)
+        if (not by_costs and n == "cost_weight") or (n in OF_CLASSES) != bool(task.classes) or kind().refuses_data(task)
     )
 
 

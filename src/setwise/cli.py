@@ -183,8 +183,10 @@ def _add_compare(commands: Any) -> None:
         help="column to predict; several make a label matrix (default: the one called target, y, label or class)",
     )  # fmt: skip
     add.add_argument(
-        "--positive", metavar="VALUE", help="which of the two labels is the positive one (default: the later in order)"
-    )
+        "--positive", metavar="VALUE",
+        help="which of the two labels is the positive one (default: the later in order); of more classes the one that "
+        "is told from the others (default: all are told apart)",
+    )  # fmt: skip
     add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
     add.add_argument("--drop", metavar="COLUMN[,COLUMN]", help="columns that are not features; costs may be among them")
     add.add_argument(
@@ -208,6 +210,11 @@ def _add_compare(commands: Any) -> None:
         "'setwise list', or module:function for a function of y_true and y_pred of yours (default: f1)",
     )  # fmt: skip
     _add_costs(add)
+    add.add_argument(
+        "--cost-matrix", metavar="FILE",
+        help="a .csv file of what decisions cost, for more than two classes: a line for each true class, whose name is "
+        "in the first column, and a column for each predicted one",
+    )  # fmt: skip
     add.add_argument(
         "--average", choices=("samples", "macro", "micro"),
         help="what a set is in a label matrix: a row, a label, or the whole (default: samples)",

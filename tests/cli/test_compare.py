@@ -271,7 +271,7 @@ def test_floors_are_asked_for_and_counted(files, tmp_path, capsys, without_pictu
         (("t.csv", "--target", "sick", "--test", "matrix.npz"), "path must end in one of .csv"),
         (("t.csv", "--target", "sick", "--test", "none.csv"), "there is no file none.csv."),
         (("t.csv", "--target", "sick", "--folds", "100"), "t.csv is too small for 100 outer folds"),
-        (("t.csv", "--target", "u"), "must have two values"),
+        (("t.csv", "--target", "u"), "must have 2 to 50 values; it has 124"),
         (("t.csv", "--target", "sick", "--kind", "bag"), "--kind must be COLUMN=KIND, as zip=category; got 'bag'."),
         (("t.csv", "--target", "sick", "--kind", "bag=numeral"), "kinds['bag'] must be one of 'number', 'category'"),
         (("t.csv", "--target", "sick", "--kind", "no=id"), "t.csv has no column 'no'"),

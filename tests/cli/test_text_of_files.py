@@ -110,7 +110,7 @@ def test_a_comparison_and_its_report(path, tmp_path, capsys):
     [
         ("compare", "PATH"),
         ("compare", "PATH", "--target", f"none{ODD}"),
-        ("compare", "PATH", "--target", f"c{ODD}"),
+        ("compare", "PATH", "--target", f"c{ODD}", "--positive", f"none{ODD}"),
         ("compare", "PATH", "--target", f"y{ODD}", "--group", f"none{ODD}"),
         ("compare", "PATH", "--target", f"y{ODD}", "--positive", f"none{ODD}"),
         ("compare", "PATH", "--target", f"y{ODD}", "--out", "PATH"),

@@ -73,10 +73,15 @@ def test_trees_that_are_not_fitted_stay_so(package):
 
 
 @pytest.mark.parametrize("package", TREES)
-def test_three_classes_and_other_models_are_refused(package):
-    X, _ = rows()
-    with pytest.raises(ValueError, match="boosted trees for two classes"):
-        StoredBooster.of(clone(TREES[package]).fit(X, np.arange(len(X)) % 3))
+def test_the_text_of_three_classes_answers_as_the_trees(package):
+    X, y = rows()
+    trees = clone(TREES[package]).fit(X, y + (X[:, 3] > 1.0))
+    stored = StoredBooster.of(trees)
+    assert_allclose(stored.predict_proba(X), trees.predict_proba(X), rtol=0, atol=3e-16 * (package == "catboost"))
+    assert_array_equal(stored.predict(X), np.ravel(trees.predict(X)))
+    for classes in (np.arange(2), np.arange(4)):
+        stored.classes_ = classes
+        assert not fits_together(stored)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +95,7 @@ def test_three_classes_and_other_models_are_refused(package):
 )
 def test_other_boosters_are_refused(model):
     X, y = rows()
-    with pytest.raises(ValueError, match="boosted trees for two classes"):
+    with pytest.raises(ValueError, match="written only as boosted trees"):
         StoredBooster.of(model.fit(np.nan_to_num(X), y))
 
 

@@ -92,9 +92,14 @@ def test_the_target_is_found_by_its_usual_name(tmp_path):
         ("x,g,y\n1,u,0\n2,,1\n", "y", "g", "column 'g' of t.csv holds nothing in row 2"),
         (",y\n0,0\n1,1\n", "y", None, "no column left for features. Column 1 has no name and numbers the rows: it is"),
         ('x,y\n1,"a\n2,b\n', "y", None, "is not a text table: a quoted cell does not end"),
-        ("x,y\n1,0\n2,1\n3,2\n", "y", None, "must have two values; it has 3: '0', '1', '2'; '0' is in row 1 .line 2"),
+        (
+            "x,y\n1,0\n2,1\n3,2\n",
+            "y",
+            None,
+            "must have each value in two rows or more; it has 3: '0', '1', '2'; '0' is in row 1 .line 2",
+        ),
         ("x,y\n1,a\n2,b\n\n1,y\n2,a\n3,b\n", "y", None, "it has 3: 'a', 'b', 'y'; 'y' is in row 3 .line 5. alone"),
-        ("x,y\n1,0\n2,0\n", "y", None, "must have two values; it has 1"),
+        ("x,y\n1,0\n2,0\n", "y", None, "must have 2 to 50 values; it has 1"),
         (
             '"x",y\n\n"1\n",0\n\n"2\n2",0\n\n\nred,1\n',
             "y",

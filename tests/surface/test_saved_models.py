@@ -20,7 +20,7 @@ PATHS = OBJECTS | {"another ending": "model.pkl", "nothing": "", "zero": "a\0.sk
 def models():
     wrong = {
         "estimator": OBJECTS,
-        "classes": OBJECTS | {"one": ("a",), "three": ("a", "b", "c"), "numbers": (0, 1)},
+        "classes": OBJECTS | {"one": ("a",), "numbers": (0, 1)},
         "loss": OBJECTS,
         "columns": OBJECTS | {"names": ("a",)},
         "n_features": COUNTS | {"zero": 0},

@@ -250,7 +250,9 @@ class Answer:
 
     @property
     def reference(self) -> CandidateResult:
-        """Logistic regression with a tuned threshold; for losses of a ranking, in its order."""
+        """Logistic regression with a tuned threshold; for losses of a ranking, in its order, and with the most probable
+        class where there are more than two.
+        """
         return self.rows[0]
 
     @property
@@ -296,7 +298,7 @@ class Answer:
         found = {} if self.plain is None else {"threshold": self.paired(self.plain.outer, self.reference.outer)}
         tuned = [self.row((base, self.reference.strategy)).outer[k] for k, (base, _) in enumerate(self.choices)]
         found["base"] = self.paired(self.reference.outer, np.array(tuned))
-        if self.plain is not None:
+        if self.plain is not None or self.measured.classes:
             found["strategy"] = self.paired(np.array(tuned), self.own)
         return found
 

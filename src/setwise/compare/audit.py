@@ -20,7 +20,7 @@ from setwise.compare.twins import FEW, Twins, joined, twins
 from setwise.core.checks import Ints, Values
 from setwise.datasets.columns import Column, Cost, Date, Number, Word, some
 from setwise.estimators.sets import as_ids
-from setwise.estimators.splits import row_keys
+from setwise.estimators.splits import indicators, row_keys
 
 LIKE_NEXT = "rows with neighboring values nearly always have the same label, as in joined exports of one label each"
 """What is said of numbers, and of two numbers together, whose neighbors tell the label."""
@@ -68,17 +68,20 @@ CHANCE = 1e-4
 
 
 def value_counts(column: Values, y: Ints) -> Ints:
-    """The rows with the labels 0 and 1 of each distinct value of a column (n,), rising, and of gaps, (2, m + 1)."""
+    """The rows with the labels 0 and 1 of each distinct value of a column (n,), rising, and of gaps, (2, m + 1).
+
+    Of more than two classes there is a line for each.
+    """
     values, places = np.unique(column, return_inverse=True)
     # NaN is the last of the values, where there are gaps.
     m = len(values) + 1 - int(np.isnan(values).sum())
-    return np.stack([np.bincount(places[y == label], minlength=m) for label in (0, 1)])
+    return np.stack([np.bincount(places[y == label], minlength=m) for label in range(max(int(y.max()) + 1, 2))])
 
 
 def copies_label(counts: Ints) -> bool:
     """Whether a column with these counts has one value for each label, or gaps for one label and for no other."""
     values = (counts[:, :-1] > 0).sum(axis=1)
-    return not counts.min(axis=0).any() and bool(values.max() == 1 or values.min() == 0)
+    return not (np.sort(counts, axis=0)[-2]).any() and bool(values.max() == 1 or values.min() == 0)
 
 
 def gaps_tell_label(counts: Ints) -> bool:
@@ -294,7 +297,9 @@ def _telling(problem: Problem, blocks: Ints | None, costs: Sequence[str]) -> lis
     """
     n = len(problem.y)
     first = np.arange(n) if blocks is None else np.unique(blocks, return_index=True)[1]
-    labels = problem.y.reshape(n, -1)[first].T
+    labels = indicators(problem.y)[first].T
+    # A column may well tell one of several classes, but not each of them.
+    worst, whole = (max, problem.y.ravel()[first]) if problem.several else (min, None)
     labels = labels[np.minimum(labels.sum(axis=1), (1 - labels).sum(axis=1)) >= FEW]
     found, shares, sizes = list[Finding](), dict[str, tuple[float, int]](), dict[int, int]()
     # The words of a text stand together, and are one column, told by the best of them.
@@ -303,7 +308,9 @@ def _telling(problem: Problem, blocks: Ints | None, costs: Sequence[str]) -> lis
         column, each = kinds[0], [value_counts(problem.X[first, j], y) for j in places for y in labels]
         if column.name in costs and any(map(gaps_tell_label, each)):
             found.append(_of(name, "label", n, "is empty for one of the labels alone."))
-        elif any(map(copies_label, each)):
+        elif any(
+            map(copies_label, each if whole is None else [value_counts(problem.X[first, j], whole) for j in places])
+        ):
             what = "has words that are" if isinstance(column, Word) else "is"
             found.append(_of(name, "label", n, f"{what} the label in other words."))
         elif isinstance(column, Number | Date) and any(map(takes_turns, each)):
@@ -311,7 +318,7 @@ def _telling(problem: Problem, blocks: Ints | None, costs: Sequence[str]) -> lis
         elif each:
             if isinstance(column, Number) and not each[0][:, -1].any():
                 sizes[places[0]] = each[0].shape[1] - 1
-            shares[name] = min((mistakes(one) / one.sum(axis=1).min(), mistakes(one)) for one in each)
+            shares[name] = worst((mistakes(one) / one.sum(axis=1).min(), mistakes(one)) for one in each)
     ranked = sorted(share for share, _ in shares.values())
     lone = [name for name, (share, _) in shares.items() if share <= LONE]
     alone = ranked[len(lone) : len(lone) + 1] >= [NOTHING]
@@ -372,7 +379,8 @@ def _of_same_value(problem: Problem, blocks: Ints | None) -> tuple[Ints | None, 
         return blocks, found
     y = problem.y.ravel()
     own = blocks if blocks is not None else np.arange(n) if problem.groups is None else as_ids(problem.groups, n)
-    largest, rarer = max(n / 5, np.bincount(own).max()), min(y.sum(), n - y.sum())
+    largest, rows = max(n / 5, np.bincount(own).max()), np.bincount(y, minlength=2)
+    rarer = np.minimum(rows, n - rows)
     for j, column in _features(problem):
         if not isinstance(column, Number | Date):
             continue
@@ -382,9 +390,10 @@ def _of_same_value(problem: Problem, blocks: Ints | None) -> tuple[Ints | None, 
         several = int(many[many > 1].sum())
         if several < len(first) / 2 or len(many) < n / FEWER or many.max() > n / FEWER:
             continue
-        pairs, torn = (many * (many - 1) / 2.0).sum(), (values[0] * values[1]).sum()
-        chance = 2.0 * y.mean() * (1.0 - y.mean())
-        if torn > ALIKE_BY_VALUE * chance * pairs or _of_best_band(values) < BY_RANGE * min(rarer, len(first)):
+        pairs, torn = (many * (many - 1) / 2.0).sum(), (many**2 - (values**2).sum(axis=0)).sum() / 2.0
+        chance = 1.0 - ((rows / n) ** 2).sum()
+        bands = [_of_best_band(np.stack([many - one, one])) for one in values]
+        if torn > ALIKE_BY_VALUE * chance * pairs or (bands < BY_RANGE * np.minimum(rarer, len(first))).any():
             continue
         ids = np.unique(problem.X[:, j], return_inverse=True, equal_nan=False)[1]
         wider = joined(own, ids)[0]

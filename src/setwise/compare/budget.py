@@ -12,13 +12,20 @@ from setwise.compare.problem import Problem
 from setwise.compare.sentences import WAYS, foreign
 from setwise.compare.text import seconds_text
 
-ALWAYS = ("as_it_is", "threshold", "order", "decision")
+ALWAYS = ("as_it_is", "threshold", "order", "decision", "most_probable", "class_multipliers")
 """Strategies that cost next to nothing, and are never left out."""
 
 FITS = {"class_weight": 4.0, "cost_weight": 1.0, "ramp": 1.7, "stack": 1.7, "gfm": 1.7}
 """How many times the fits of a base model with one constant a strategy asks for further ones."""
 
-SECONDS = {"as_it_is": 1e-7, "decision": 1e-5, "threshold": 2e-5, "class_weight": 2e-5, "cost_weight": 2e-5}
+SECONDS = {
+    "as_it_is": 1e-7,
+    "most_probable": 1e-7,
+    "decision": 1e-5,
+    "threshold": 2e-5,
+    "class_weight": 2e-5,
+    "cost_weight": 2e-5,
+}
 """Seconds that tuning and judging a strategy takes for each label of a row; most others take ``OTHERS``."""
 
 OTHERS = 6e-5
@@ -36,7 +43,7 @@ class Costs:
 
     Attributes
     ----------
-    rows, columns, labels : the size of the table, and the number of labels of a row
+    rows, columns, labels : the size of the table, and the number of labels of a row, or of more than two classes
     free : the strategies that do not fit the data, and so take no time
     """
 
@@ -52,7 +59,7 @@ class Costs:
         # A sparse matrix has the cells that are not 0.
         columns = -(-problem.X.nnz // n) if issparse(problem.X) else d
         free = frozenset.intersection(*(frozenset(foreign(problem, measured)) for measured in measures))
-        return cls(n, max(int(columns), 1), problem.y.shape[1] if problem.many else 1, free)
+        return cls(n, max(int(columns), 1), problem.y.shape[1] if problem.many else problem.several or 1, free)
 
     def fits(self, base: str, plan: Plan) -> float:
         """Of a base model with one constant: a fit for each inner fold, and one on all rows."""

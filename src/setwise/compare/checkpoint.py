@@ -33,6 +33,8 @@ def open_for_comparison(options: Any, problems: Iterable[Problem]) -> OpenCheckp
         return None
     about = {name: repr(value) for name, value in vars(options).items() if name not in NOT_SAID}
     rows = [text for one in problems for text in of_rows(one.X, one.y, one.groups, described(one.columns)).values()]
+    if options.cost_matrix is not None:
+        about["cost_matrix"] = fingerprint(Path(options.cost_matrix).read_text("utf-8", "replace"))
     about |= {"command": "setwise compare", "data": fingerprint(*rows)}
     try:
         return Checkpoint(options.checkpoint).open(about, resume=options.resume)

@@ -24,7 +24,19 @@ from setwise.compare.drift import TrainingRows
 from setwise.compare.fits import rows_of
 from setwise.compare.memory import WORDS, MemoryAllowance, refuse_too_large
 from setwise.compare.other_rows import OtherRows
-from setwise.compare.plan import BASES, COSTS, FIRST, GRID, QUICK_GRID, TRIED, NamedLoss, Plan, base_model, measures_of
+from setwise.compare.plan import (
+    BASES,
+    COSTS,
+    FIRST,
+    GRID,
+    MEAN_COST,
+    QUICK_GRID,
+    MostProbable,
+    NamedLoss,
+    Plan,
+    base_model,
+    measures_of,
+)
 from setwise.compare.problem import Finding, Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
 from setwise.compare.report import check_folder, section, write_report
@@ -45,8 +57,10 @@ from setwise.estimators import MeasureClassifier
 from setwise.estimators.base import end_with
 from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.choice import BY_COSTS
+from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.splits import block_folds
+from setwise.losses.cost_matrix import CostMatrix
 from setwise.losses.functions import MetricLoss
 from setwise.losses.row_costs import CELLS, Place, RowCosts
 
@@ -96,7 +110,7 @@ def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
     # Weighted fits cost the most and seldom gain anything over a threshold; for many sets the stack is the cheaper one.
     sets = problem is not None and (problem.groups is not None or problem.many)
     slow = ("class_weight", "cost_weight", "ramp") if sets else ("class_weight", "cost_weight")
-    tried = TRIED if given_costs(options) else STRATEGIES
+    tried = (*STRATEGIES, CostWeight.name) if given_costs(options) else tuple(STRATEGIES)
     strategies = tuple(name for name in tried if not options.quick or name not in slow)
     bases, strategies = _names(options.base, bases), _names(options.strategies, strategies)
     inner, grid = (3, QUICK_GRID) if options.quick else (5, GRID)
@@ -191,17 +205,19 @@ def saved_model(found: Answer, group: str | None) -> SavedModel:
     problem, winner = found.problem, found.winner
     X, at = problem.X, winner.threshold
     width = X.shape[1] if problem.places is None else problem.width
-    simple = at is not None or winner.key[1] in ("as_it_is", "order")
+    simple = at is not None or winner.key[1] in ("as_it_is", "order", MostProbable.name)
     held = SavedModel(
         winner.fitted if simple else _fitted_anew(found), problem.classes, found.measured.name, problem.columns,
-        0 if problem.columns else width, problem.first, problem.places, "predict_proba" if simple else "predict",
+        0 if problem.columns else width, problem.first, problem.places,
+        "predict_proba" if simple or problem.several else "predict",
         threshold=None if at is None else tuple(map(float, at)) if np.ndim(at) else float(at),
         many=problem.many, group=group, joint=winner.joint and problem.groups is not None,
         alarms=None if found.plan.floor is None else found.plan.floor.alarms,
     )  # fmt: skip
     # What is not read of new rows does not tell them from those of the training.
     X = np.where(held.unread, np.nan, X) if any(held.unread) else X
-    training = TrainingRows.of(X, problem.columns, problem.groups, winner.labels, problem.weights)
+    called = problem.each(winner.labels)
+    training = TrainingRows.of(X, problem.columns, problem.groups, called, problem.weights)
     return replace(held, training=training)
 
 
@@ -325,6 +341,7 @@ def run(
         jobs = options.n_jobs if options.n_jobs is not None else 1 if small else effective_n_jobs(-1)
         own, costs = replace(plan_of(options, one.problem), n_jobs=jobs), Costs.of(one.problem, one.measures)
         notes = [*unfit(options, own, one), *calls(one)]
+        own = own.of(one.problem)
         if own.floor is not None and (options.alarms_at_most or 0) >= 1:
             asked, limit = options.alarms_at_most, own.floor.alarms
             notes.append(f"The limit of alarms is {asked:,.0f} of all {asked / limit:,.0f} rows, a share of {limit:g}.")
@@ -387,6 +404,7 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
         given = (
             "target", "group", "positive", "drop", "time_column", "keep_column", "similar_apart", "test", "save",
             "memory", "plan", "kind", "missing", "sep", "encoding", "fp_cost", "fn_cost", "tp_cost", "tn_cost",
+            "cost_matrix",
         )  # fmt: skip
         odd = [name for name in given if getattr(options, name) is not None]
         if odd:
@@ -408,6 +426,8 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
         if same:
             problem = read(options.data, asked | {"kinds": {**(asked["kinds"] or {}), **dict.fromkeys(same, "cost")}})
     costs = costs_of(options, problem)
+    if options.cost_matrix is not None:
+        measures = (NamedLoss(MEAN_COST, cost_matrix(options, problem), classes=problem.several),)
     if others is None:
         refuse_gaps(options, problem, costs)
     columns = [cost for cost in costs.values() if isinstance(cost, str)]
@@ -425,7 +445,7 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
     if costs:
         at = {name: Place(name, list(problem.features).index(name)) for name in columns}
         measures = (NamedLoss(COSTS, row_costs({cell: at.get(cost, cost) for cell, cost in costs.items()})),)
-    return [ComparisonTask(problem, measures, test, others)]
+    return [ComparisonTask(problem, tuple(one.of(problem) for one in measures), test, others)]
 
 
 def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
@@ -435,14 +455,29 @@ def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
         return {}
     if options.loss is not None:
         raise ValueError(f"--loss and --{next(iter(given))}-cost do not go together: costs are the measure.")
-    if problem.many:
-        raise ValueError(f"--{next(iter(given))}-cost is for one label a row; the target is a label matrix.")
+    if problem.odd:
+        other = "; use --cost-matrix" if problem.several else ""
+        raise ValueError(f"--{next(iter(given))}-cost is for {problem.odd}{other}.")
     numbers = [column.name for column in problem.columns if isinstance(column, Number)]
     for cell, cost in given.items():
         if isinstance(cost, str) and cost not in numbers:
             known = f"of {problem.name}, which has {some(numbers)}" if numbers else f"; {problem.name} has none"
             raise ValueError(f"--{cell}-cost must be a number or a column of numbers {known}; got {cost!r}.")
     return given
+
+
+def cost_matrix(options: Namespace, problem: Problem) -> CostMatrix:
+    """The costs of ``--cost-matrix`` in the order of the classes; ValueError for a file or options that do not fit."""
+    table, classes = columns_in(options.cost_matrix), problem.classes
+    if options.loss is not None:
+        raise ValueError("--loss and --cost-matrix do not go together: costs are the measure.")
+    if not problem.several:
+        raise ValueError(f"--cost-matrix is for more than two classes; {problem.name} has {some(classes)}.")
+    rows = table.texts(table.names[0])
+    if sorted(rows) != sorted(classes) or sorted(table.names[1:]) != sorted(classes):
+        wanted = f"a line and a column for each class, {some(classes)}, and the true ones in its first column"
+        raise ValueError(f"--cost-matrix {table.path.name} must have {wanted}.")
+    return CostMatrix(table.numbers(classes)[[rows.index(one) for one in classes]])
 
 
 def refuse_gaps(options: Namespace, problem: Problem, costs: Mapping[str, Any]) -> None:

@@ -25,10 +25,11 @@ SEED = 0
 def rows_of(problem: Problem, measured: NamedLoss) -> Rows:
     """The rows of a problem with their target, judged by a measure."""
     ids = None if problem.groups is None else as_ids(problem.groups, len(problem.y))
-    target = problem.y if problem.many else problem.y.ravel()
-    task = Task(target == 1, measured.on(problem.X, ids), ids, measured.average, problem.weights)  # type: ignore[arg-type]
-    classes = np.arange(target.shape[1]) if problem.many else np.array([0, 1])
-    return Rows(problem.X, target, classes, 1, task, ids, problem.weights, blocks=problem.blocks)
+    target, loss = problem.y if problem.many else problem.y.ravel(), measured.on(problem.X, ids)
+    task = Task(problem.truth(target), loss, ids, measured.average, problem.weights)  # type: ignore[arg-type]
+    classes = np.arange(target.shape[1] if problem.many else problem.several or 2)
+    positive = classes if problem.several else 1
+    return Rows(problem.X, target, classes, positive, task, ids, problem.weights, blocks=problem.blocks)
 
 
 def judged_by(rows: Rows, measured: NamedLoss) -> Task:

@@ -93,7 +93,7 @@ class OtherRows:
         for part, first, last in zip(parts, edges, edges[1:], strict=False):
             kept = np.setdiff1d(np.arange(first, last), sample.rows) - first
             held = rows_of(table.columns(table.arrow(part, names).take(kept)), columns, None, sample.target)
-            truth.append(targets_of(held.kept, classes, sample.target, table.path.name, many) == 1)
+            truth.append(self.problem.truth(targets_of(held.kept, classes, sample.target, table.path.name, many)))
             ids += [] if group is None else [table.ids(part, group, codes)[kept]]
             paid.append(held.X[:, [place.at for place in places.values() if isinstance(place, Place)]])
             for at in range(0, len(kept), RUN):
@@ -107,6 +107,7 @@ class OtherRows:
             for key, parts_said in said.items():
                 parts_said.append(held_out[key])
         groups = as_ids(np.concatenate(ids), self.count) if ids else None
+        loss = measured.on(None) if measured.classes else loss
         if costs is not None:
             each = np.concatenate(paid)
             costs = replace(costs, **{cell: each[:, i] for i, cell in enumerate(places)})

@@ -10,10 +10,10 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, reduce
 from importlib import import_module
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.sparse import issparse
@@ -28,12 +28,22 @@ from setwise.compare.source import Code
 from setwise.core.checks import as_choice, as_count, as_kind, as_number, as_text, shown
 from setwise.core.loss import Loss
 from setwise.datasets.columns import Category
+from setwise.decisions.confusion import MeanOfClasses, class_loss
 from setwise.decisions.task import Task, formula_of
 from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.base_models import RESPONSE_METHODS, array_pipeline
 from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.floors import FlooredThreshold, NearestThreshold
-from setwise.estimators.selection.strategies import ScoreOrder, SingleThreshold, Strategy
+from setwise.estimators.selection.several_classes import CLASS_STRATEGIES, ClassStrategy
+from setwise.estimators.selection.strategies import (
+    Evidence,
+    OwnLabelsRule,
+    OwnPrediction,
+    Rule,
+    ScoreOrder,
+    SingleThreshold,
+    Strategy,
+)
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
 from setwise.losses import LOSSES, as_loss, parse_losses
 from setwise.losses.functions import MetricLoss
@@ -59,10 +69,12 @@ SCORES: dict[str, str] = {
 }
 """The losses that are one minus a measure by which users know them, with the names of these measures."""
 
-COSTS = "costs"
-"""What the measure is called where each row has its costs."""
+COSTS, MEAN_COST = "costs", "mean_cost"
+"""What the measure is called where each row has its costs, and where each kind of mistake of several classes has."""
 
-HEADINGS = {"tversky:1:1e-9": "precision", "tversky:1e-9:1": "recall", COSTS: "cost of 1,000 rows"}
+HEADINGS = {
+    "tversky:1:1e-9": "precision", "tversky:1e-9:1": "recall", COSTS: "cost of 1,000 rows", MEAN_COST: "mean cost",
+}  # fmt: skip
 """The names of losses with parameters that users know under another name."""
 
 
@@ -76,10 +88,12 @@ class NamedLoss:
     name : what was asked for, as ``"f1"`` or ``"fbeta:2"``; of a function of yours ``"module:function"``
     loss : the loss, or what :func:`setwise.losses.as_loss` takes for one
     average : what a set is in a label matrix, as for :class:`setwise.SetClassifier`
+    classes : the number of classes where there are more than two, else 0; the loss is then that of
+        :class:`setwise.MeasureClassifier` for them, as macro F1 for F1
 
     Raises
     ------
-    ValueError : for an empty name, another average, and losses of more than two labels
+    ValueError : for an empty name, another average, and losses of another number of labels
     TypeError : for a name or a loss of another kind
 
     Examples
@@ -94,19 +108,35 @@ class NamedLoss:
     name: str
     loss: Loss
     average: str = "samples"
+    classes: int = 0
 
     def __post_init__(self) -> None:
         if not as_text(self.name, "name"):
             raise ValueError("name must not be empty; it is what the loss is called, as 'f1'.")
         object.__setattr__(self, "loss", as_loss(self.loss))
-        if self.loss.reads == "classes" and formula_of(self.loss) is None:
+        if as_count(self.classes, "classes", low=0):
+            class_loss(self.loss, self.classes)
+        elif self.loss.reads == "classes" and formula_of(self.loss) is None:
             raise ValueError(f"loss must judge labels 0 and 1 or scores; {self.loss!r} judges {self.loss.reads}.")
         as_choice(self.average, "average", ("samples", "macro", "micro"))
+
+    def of(self, problem: Problem) -> "NamedLoss":
+        """The same for the classes of a problem."""
+        return replace(self, classes=problem.several)
+
+    @property
+    def _of_class(self) -> "NamedLoss":
+        """The loss of one class, of which this is the mean over several classes; or itself."""
+        form = class_loss(self.loss, self.classes) if self.classes else None
+        if not isinstance(form, MeanOfClasses):
+            return self
+        inner = form.inner
+        return NamedLoss(self.name if self.loss == inner else inner.name, inner)
 
     @property
     def is_score(self) -> bool:
         """Whether more is better of what readers know: ``1 - loss``, or a gain."""
-        return self.is_gain or self.loss.name in SCORES
+        return self.is_gain or self._of_class.loss.name in SCORES
 
     @property
     def is_gain(self) -> bool:
@@ -116,6 +146,8 @@ class NamedLoss:
     @property
     def title(self) -> str:
         """The name of what is shown, as ``"F1"``."""
+        if (one := self._of_class) is not self:
+            return f"{'weighted' if getattr(self.loss, 'weights', '') == 'support' else 'macro'} {one.title}"
         if self.name in HEADINGS:
             return HEADINGS[self.name]
         if isinstance(self.loss, MetricLoss):
@@ -136,6 +168,8 @@ class NamedLoss:
 
     def on(self, X: Any, groups: Any = None) -> Loss:
         """The loss of the rows X, as it is reported; the mean over groups is the cost of 1,000 rows with costs."""
+        if self.classes:
+            return class_loss(self.loss, self.classes).reported
         loss, sets = self.loss.reported, 1 if groups is None else len(np.unique(groups))
         return loss.read(X).times(1000.0 * sets / X.shape[0]) if isinstance(loss, RowCosts) else loss
 
@@ -413,8 +447,30 @@ def shared_words(problem: Problem) -> list[str]:
     ]
 
 
-TRIED: Mapping[str, type[Strategy]] = {**STRATEGIES, CostWeight.name: CostWeight}
-"""The strategies by their names; weights by costs are for costs of each row alone."""
+@final
+@dataclass(frozen=True)
+class MostProbable(ClassStrategy):
+    """What the base model predicts of more than two classes, the most probable one.
+
+    It is :class:`~setwise.estimators.selection.OwnPrediction` under words that know no 0.5.
+    """
+
+    name: ClassVar[str] = "most_probable"
+    title = "most probable class"
+    phrase = "with the most probable class"
+    explanation = "the class that the model predicts by itself"
+
+    def tune(self, evidence: Evidence, task: Task) -> Rule:
+        return OwnLabelsRule()
+
+
+OF_CLASSES: Mapping[str, type[Strategy]] = {MostProbable.name: MostProbable} | {
+    name: kind for name, kind in CLASS_STRATEGIES.items() if kind is not OwnPrediction
+}
+"""The strategies for more than two classes; the first one is the reference."""
+
+TRIED: Mapping[str, type[Strategy]] = {**STRATEGIES, CostWeight.name: CostWeight, **OF_CLASSES}
+"""The strategies by their names; weights by costs are for costs of each row alone, others for several classes alone."""
 
 Key = tuple[str, str]
 """A way to get predictions: the names of the base model and of the strategy."""
@@ -496,6 +552,13 @@ class Plan:
         if self.floor is not None:
             as_kind(self.floor, "floor", FlooredThreshold, "FlooredThreshold(recall=0.9)")
 
+    def of(self, problem: Problem) -> "Plan":
+        """The plan with the strategies for the classes of a problem: all of them, where none of those is named."""
+        names = tuple(name for name in self.strategies if (name in OF_CLASSES) == bool(problem.several))
+        if problem.several:
+            names = tuple(dict.fromkeys((MostProbable.name, *(names or OF_CLASSES))))
+        return replace(self, strategies=names)
+
     def models(self, problem: Problem) -> tuple[BaseModel, ...]:
         """The base models that fit the table; the reference is always among them, and comes first."""
         named = [base_model(name) for name in dict.fromkeys((FIRST, *self.bases))]
@@ -505,7 +568,8 @@ class Plan:
         """The strategies that are tried over a base model; as it is and with a tuned threshold each model is tried."""
         if self.floor is not None:
             return NearestThreshold(self.floor), *(one for one in self.floor.decisions if one.name in self.strategies)
-        names = dict.fromkeys(("as_it_is", "threshold", *self.strategies))
+        usual = (MostProbable.name,) if MostProbable.name in self.strategies else ("as_it_is", "threshold")
+        names = dict.fromkeys((*usual, *self.strategies))
         return tuple(TRIED[name]() for name in names if (base, name) not in self.skipped)
 
     def kept(self, base: str, task: Task) -> tuple[Strategy, ...]:
@@ -525,6 +589,8 @@ class Plan:
 
     def reference(self, measured: NamedLoss) -> Strategy:
         """The strategy of the reference: the best threshold, the best one under the floors, or the order of scores."""
+        if measured.classes:
+            return MostProbable()
         if measured.orders:
             return ScoreOrder()
         return SingleThreshold() if self.floor is None else NearestThreshold(self.floor)

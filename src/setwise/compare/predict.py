@@ -41,8 +41,8 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
     the training, and one that counts the labels.
 
     The table has a row for each row of the file, in the same order: the columns to ``keep``, the group, the label, and
-    the score of the positive label. For a label matrix it has a column for each label, and then for each score. With
-    ``--out`` it is written there as CSV, after everything else went well.
+    the score of the positive label, or of each of several classes. For a label matrix it has a column for each label,
+    and then for each score. With ``--out`` it is written there as CSV, after everything else went well.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
     if held.training is not None:
         places = range(held.first, held.first + rows.X.shape[1])
         names = [column.name for column in held.columns] or FeatureNames(places)
-        notes = held.training.differences(rows.X, held.columns, names, labels, held.classes, held.unread)
+        notes = held.training.differences(rows.X, held.columns, names, held.each(labels), held.classes, held.unread)
     share = float(labels.mean()) if len(labels) else 0.0
     if held.alarms is not None and share > held.alarms + SLACK:
         called = f"{labels.sum():,} of {len(labels):,} rows are labelled {held.classes[1]}"
@@ -136,8 +136,11 @@ def _counted(held: SavedModel, labels: Ints) -> str:
     """How many rows are labelled, and how many of them get each label."""
     n, at = len(labels), held.threshold
     # The positive label is counted, or the first ones of a matrix.
-    names = held.classes[:MOST_LABELS] if held.many else held.classes[1:]
-    counts, called = np.atleast_1d(labels.sum(axis=0)).tolist(), held.training and held.training.called.tolist()
+    names = held.classes[:MOST_LABELS] if held.many or held.several else held.classes[1:]
+    counts, called = (
+        np.atleast_1d(held.each(labels).sum(axis=0)).tolist(),
+        held.training and held.training.called.tolist(),
+    )
     shares = [
         f"{count:,} as {name} ({percent(count / max(n, 1))}{'' if old is None else f'; {percent(old)} in training'})"
         for count, name, old in zip(counts, names, called or [None] * len(names), strict=False)
@@ -154,11 +157,12 @@ def _table(held: SavedModel, rows: NewRows, group: str | None, labels: Ints, sco
         columns.append((group or "group", map(word, rows.groups.tolist())))
     if held.many:
         columns += list(zip(held.classes, labels.T.tolist(), strict=True))
-        named = [] if scores is None else zip(held.classes, scores.T.tolist(), strict=True)
-        columns += [(f"{name} {what}", values) for name, values in named]
     else:
         columns.append(("label", [held.classes[label] for label in labels.tolist()]))
-        columns += [] if scores is None else [(what, scores.tolist())]
+        if scores is not None and not held.several:
+            columns.append((what, scores.tolist()))
+    if scores is not None and (held.many or held.several):
+        columns += [(f"{name} {what}", values) for name, values in zip(held.classes, scores.T.tolist(), strict=True)]
     names = [name for name, _ in columns]
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:

@@ -15,10 +15,10 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
-from setwise.core.checks import Ints, as_array, as_labels, as_reals, as_row_weights, shown
+from setwise.core.checks import Ints, as_array, as_class_labels, as_labels, as_reals, as_row_weights, shown
 from setwise.datasets import Data, early_detection, load_rows, load_table
 from setwise.datasets.columns import Column, Cost, is_number, some, word
-from setwise.datasets.files import as_names_of_columns
+from setwise.datasets.files import as_names_of_columns, rest_of
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.sets import as_ids, group
 from setwise.estimators.splits import Folds, later_folds
@@ -83,13 +83,15 @@ class Finding:
 class Problem:
     """``X`` (n, d), ``y`` (n,) or (n, p) of 0 and 1, ``groups`` (n,) or None, as ``SetClassifier.fit`` takes them.
 
+    Of more than two classes ``y`` (n,) holds their numbers.
+
     Parameters
     ----------
     name, about : a short name, and one sentence
     X : (n, d) numbers, dense or CSR
-    y : (n,) or (n, p) of 0 and 1
+    y : (n,) or (n, p) of 0 and 1, or (n,) the numbers of more than two classes
     groups : (n,) the id of the set of each row, for y (n,); None makes all rows one set
-    classes : the names of the two labels, or of the p labels of a matrix
+    classes : the names of the two labels, of more than two classes, or of the p labels of a matrix
     features : the names of the columns of X
     columns : the kinds of the columns of X where they come from a raw table; then X may hold NaN for gaps
     notes : sentences on what was left out
@@ -104,7 +106,7 @@ class Problem:
 
     Raises
     ------
-    ValueError : for X, y and groups that do not fit together, and labels that are not 0 and 1
+    ValueError : for X, y and groups that do not fit together, and labels that are not 0 and 1, or numbers of classes
     TypeError : for columns that are no tuple of columns, and an origin of another kind
 
     Examples
@@ -146,7 +148,10 @@ class Problem:
         if y.ndim not in (1, 2) or len(y) != self.X.shape[0]:
             raise ValueError(f"y must have shape (n,) or (n, p) for the {self.X.shape[0]} rows of X; got {y.shape}.")
         # Lists, truth values and columns of pandas become arrays, of which parts are taken.
-        object.__setattr__(self, "y", as_labels(y.ravel(), "y").reshape(y.shape).astype(np.int64))
+        labels = as_class_labels(y.ravel(), "y") if self.several else as_labels(y.ravel(), "y")
+        if self.several and labels.max() >= self.several:
+            raise ValueError(f"y must hold the numbers of {self.several} classes; got {labels.max()}.")
+        object.__setattr__(self, "y", labels.reshape(y.shape).astype(np.int64))
         if self.groups is not None:
             as_ids(self.groups, len(y))
             object.__setattr__(self, "groups", np.asarray(self.groups))
@@ -166,6 +171,26 @@ class Problem:
     def many(self) -> bool:
         """Whether each row is a set of labels; a single column is a vector of labels, as for the estimator."""
         return self.y.ndim == 2 and self.y.shape[1] > 1
+
+    @property
+    def several(self) -> int:
+        """The number of classes where there are more than two, else 0."""
+        return len(self.classes) if len(self.classes) > 2 and not self.many else 0
+
+    @property
+    def odd(self) -> str:
+        """What the target lacks for what asks for two labels, and what it is; empty where it has them."""
+        if self.several:
+            return f"two classes; the target has {self.several}"
+        return "one label a row; the target is a label matrix" if self.many else ""
+
+    def each(self, labels: Any) -> Any:
+        """Labels of several classes as 0 and 1, a column for each class (n, k); others as they are."""
+        return labels[:, None] == np.arange(self.several) if self.several and labels is not None else labels
+
+    def truth(self, y: Any) -> Any:
+        """Labels of these classes as they are judged: whether they are positive, or the numbers of several classes."""
+        return y if self.several else y == 1
 
     @cached_property
     def has_gaps(self) -> bool:
@@ -334,7 +359,7 @@ def read_test(path: str, problem: Problem, asked: Mapping[str, Any]) -> Problem:
         found = load_rows(path, problem.columns, group, list(names), asked.get("sep"), asked.get("encoding"))
         y = targets_of(found.kept, problem.classes, names, f"--test {name}", problem.many)
         return Problem(name, f"Read from {name}.", found.X, y, found.groups, problem.classes, columns=problem.columns)
-    held = load_table(path, target, group, None if problem.many else problem.classes[1])
+    held = load_table(path, target, group, None if problem.many or problem.several else problem.classes[1])
     X = held.X
     if problem.places is not None and (issparse(X) or X.shape[1] == problem.width):
         if issparse(X):
@@ -348,14 +373,16 @@ def read_test(path: str, problem: Problem, asked: Mapping[str, Any]) -> Problem:
 def targets_of(
     kept: Mapping[str, list[str]], classes: Sequence[str], names: Sequence[str], where: str, many: bool = False
 ) -> NDArray[np.int64]:
-    """The labels of further rows as 0 and 1, (n,) or (n, p) for ``many``, from their texts by column.
+    """The labels of further rows as numbers, (n,) or (n, p) for ``many``, from their texts by column.
 
     Raises ValueError for a label that is none of the ``classes``; ``where`` begins the sentence.
     """
     known = ("0", "1") if many else classes
+    # What is not the positive class of one against the rest is the rest.
+    rest = len(known) == 2 and known[0] == rest_of(known[1])
     columns = []
     for name in names:
-        numbers = {text: _place(text, known) for text in dict.fromkeys(kept[name])}
+        numbers = {text: max(_place(text, known), 0 if rest else -1) for text in dict.fromkeys(kept[name])}
         odd = [text for text, place in numbers.items() if place < 0]
         if odd:
             raise ValueError(f"{where}: column {name!r} must hold {some(known)}; it holds {shown(odd[0])}.")

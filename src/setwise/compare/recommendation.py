@@ -12,7 +12,7 @@ import numpy as np
 
 from setwise.compare.answer import BaseCurve, Recommendation, ThresholdRange
 from setwise.compare.fits import SEED, BaseResponses, Fits, judged_by
-from setwise.compare.plan import FIRST, PLAIN, Key, NamedLoss, Plan, base_model, import_of, is_own_loss
+from setwise.compare.plan import FIRST, PLAIN, Key, MostProbable, NamedLoss, Plan, base_model, import_of, is_own_loss
 from setwise.compare.problem import Problem
 from setwise.compare.sentences import WAYS
 from setwise.compare.source import source
@@ -107,11 +107,13 @@ def decide(fits: Fits, measured: NamedLoss, plan: Plan, admits: Admits | None = 
         tried += found.candidates
         labels |= found.labels
         own[base] = found.chosen.strategy
-    # Logistic regression at 0.5 has a constant of its own but under floors, and says what the threshold is worth.
-    if plan.floor is None:
-        tell(*PLAIN)
-    labels[PLAIN] = sources.plain.response().labels
-    judged, _ = judge([tried[0], Candidate(*PLAIN), *tried[1:]], labels, task, SEED)
+    if not measured.classes:
+        # Logistic regression at 0.5 has a constant of its own but under floors, and says what the threshold is worth.
+        if plan.floor is None:
+            tell(*PLAIN)
+        labels[PLAIN] = sources.plain.response().labels
+        tried.insert(1, Candidate(*PLAIN))
+    judged, _ = judge(tried, labels, task, SEED)
     strategies = {PLAIN[1]: OwnPrediction(), reference.name: reference}
     strategies |= {strategy.name: strategy for base in sources.tuned for strategy in plan.kept(base, task)}
     rules = {}
@@ -158,7 +160,8 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     more_of_rows += "" if problem.weights is None else ", sample_weight=data.weights"
     cv = plan.inner if problem.blocks is None else f"block_folds({plan.inner}, y, blocks)"
     average = f', average="{measured.average}"' if problem.many and measured.average != "samples" else ""
-    strategy, loss = f'"{key[1]}"', f'"{measured.name}"'
+    name = "as_it_is" if key[1] == MostProbable.name else key[1]
+    strategy, loss = f'"{name}"', f'"{measured.name}"'
     more = ["from setwise import MeasureClassifier"]
     if problem.blocks is not None:
         more.append("from setwise.estimators.splits import block_folds")
@@ -269,9 +272,12 @@ def _weights(task: Task) -> Values:
 
 
 def curves_of(decision: CandidateChoice, task: Task, reference: str) -> Mapping[str, BaseCurve]:
-    """Recall, precision and probabilities of each base model, with the constant that was chosen for it."""
+    """Recall, precision and probabilities of each base model, with the constant that was chosen for it.
+
+    Of more than two classes there are none.
+    """
     found = {}
-    for base, responses in decision.sources.tuned.items():
+    for base, responses in ({} if task.classes else decision.sources.tuned).items():
         response, rule = responses.response(), decision.rules.get((base, reference))
         scores = response.scores.ravel()
         # At the scores of positive rows recall grows in equal steps with the fewest alarms.

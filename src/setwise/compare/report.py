@@ -15,8 +15,9 @@ from setwise import __version__
 from setwise.compare import sentences as words
 from setwise.compare.answer import Answer, CandidateResult, OtherRowsReport, PairedDifference
 from setwise.compare.checkpoint import plan_fields
-from setwise.compare.text import bar, signed, wrap
+from setwise.compare.text import bar, percent, signed, wrap
 from setwise.core import pages
+from setwise.core.checks import Values
 from setwise.core.files import HIDDEN, in_line, visible, written_whole
 from setwise.core.pages import Page
 from setwise.estimators.selection.floors import FlooredThreshold
@@ -46,7 +47,7 @@ def _result(found: Answer) -> dict[str, Any]:
         "chosen_in_folds": [list(key) for key in found.choices],
         "loss_of_choice_in_folds": found.own.tolist(),
         "rows": [_row(row, found.others) for row in found.rows],
-        "confusion": None if (cells := words.cells(found)) is None else cells.sum(axis=1).tolist(),
+        "confusion": _cells(found),
         "curves": {base: {k: _number(v) for k, v in vars(curve).items()} for base, curve in found.curves.items()},
         "other_rows": None if found.others is None else {"count": found.others.count, "refusal": found.others.refusal},
         "plan": plan_fields(found.plan),
@@ -55,6 +56,14 @@ def _result(found: Answer) -> dict[str, Any]:
         "words": words.headline(found),
         "details": [*words.figures(found), *words.details(found), *words.columns(found.problem)],
     }
+
+
+def _cells(found: Answer) -> Any:
+    """The hits, false alarms, misses and right negatives, or the confusion matrix; None where no labels are known."""
+    cells, table = words.cells(found), words.confusion(found)
+    if table is not None:
+        return table.tolist()
+    return None if cells is None else cells.sum(axis=1).tolist()
 
 
 def _difference(found: PairedDifference) -> dict[str, float]:
@@ -99,7 +108,7 @@ a{text-decoration:underline dotted} pre{background:#f6f6f6;padding:.7rem 1rem;ov
 PAGE, RESULTS = "report.html", "results.json"
 
 HOW = (
-    "Logistic regression with a tuned threshold is left only for a gain of more than one standard error. Each outer "
+    "Logistic regression with {rule} is left only for a gain of more than one standard error. Each outer "
     "fold makes this choice anew, without the rows that judge it. It never sees the table, so no figure here is the "
     "best of several on test rows. Intervals are those of Nadeau and Bengio (2003), because folds share training rows."
 )
@@ -130,7 +139,11 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float,
     parts = list(map(_section, found, images))
     day = date.today().isoformat()
     made = f"{f'{command}, ' if command else ''}{day}, setwise {__version__}, {seconds:.0f} s."
-    page = visible(_page(title, parts, made, any(images))).encode("utf-8", "xmlcharrefreplace")
+    rules = {"the most probable class" if one.problem.several else "a tuned threshold": None for one in found}
+    how = HOW.format(rule=" or ".join(rules))
+    # There are no pictures of more than two classes.
+    pictured = any(images) or all(one.problem.several for one in found)
+    page = visible(_page(title, parts, made, how, pictured)).encode("utf-8", "xmlcharrefreplace")
     content = {
         "command": command,
         "date": day,
@@ -186,6 +199,8 @@ def _paragraphs(sentences: Sequence[str], kind: str = "") -> str:
 def _confusion(found: Answer) -> str:
     """The confusion matrix of 1,000 rows, or labels of a label matrix; nothing where no labels are known."""
     cells, what = words.cells(found), "labels" if found.problem.many else "rows"
+    if (table := words.confusion(found)) is not None:
+        return _of_classes(table, found.problem.classes)
     if cells is None:
         return ""
     hits, false, misses, rest = 1000.0 * np.average(cells, axis=1, weights=found.problem.weights)
@@ -193,6 +208,26 @@ def _confusion(found: Answer) -> str:
     body = "".join(f"<tr><th>{name}</th><td>{a:.0f}</td><td>{b:.0f}</td></tr>" for name, a, b in rows)
     head = "<tr><th></th><th>called positive</th><th>not called</th></tr>"
     return f'<figure><p>Of 1,000 {what}</p><table class="cells">{head}{body}</table></figure>'
+
+
+def _of_classes(table: Values, classes: Sequence[str]) -> str:
+    """The confusion matrix of 1,000 rows of several classes, with the recall and the precision of each class."""
+    called, right = table.sum(axis=0), np.diag(table)
+    names = "".join(f"<th>{escape(name)}</th>" for name in classes)
+    lines = [f"<tr><th></th>{names}<th>recall</th></tr>"]
+    for i, (name, row) in enumerate(zip(classes, 1000.0 * table / table.sum(), strict=True)):
+        colors = ["#cfe5f2" if i == j else "#f8dccb" if round(n) else "none" for j, n in enumerate(row.tolist())]
+        cells = "".join(f'<td style="background:{color}">{n:.0f}</td>' for color, n in zip(colors, row, strict=True))
+        lines.append(f"<tr><th>{escape(name)}</th>{cells}<th>{percent(right[i] / table[i].sum())}</th></tr>")
+    shares = "".join(f"<th>{percent(a / b) if b else '-'}</th>" for a, b in zip(right, called, strict=True))
+    lines.append(f"<tr><th>precision</th>{shares}<th></th></tr>")
+    style = "overflow-x:auto" + (";zoom:.7" if len(classes) > WIDE else "")
+    title = "Of 1,000 rows: a line for each true class, a column for what it is called"
+    return f'<figure style="{style}"><p>{title}</p><table class="cells">{"".join(lines)}</table></figure>'
+
+
+WIDE = 6
+"""A confusion matrix of more classes is drawn smaller."""
 
 
 def _bar(found: Answer) -> str:
@@ -232,14 +267,14 @@ def _rules(found: Answer) -> str:
     return f'<p class="note">{"<br>".join(lines)}</p>'
 
 
-def _page(title: str, parts: Sequence[str], made: str, pictured: bool) -> str:
+def _page(title: str, parts: Sequence[str], made: str, how: str, pictured: bool) -> str:
     """The whole HTML page; it loads no other file."""
     missing = "" if pictured else '<p class="note">For pictures: pip install "setwise[compare]".</p>'
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
         f'<h1>{escape(title)}</h1><p class="note">{escape(made)}</p>{"".join(parts)}'
-        f"<h2>{linked('How this was found', pages.HOW_IT_CHOOSES)}</h2><p>{escape(HOW)}</p>{missing}</body></html>\n"
+        f"<h2>{linked('How this was found', pages.HOW_IT_CHOOSES)}</h2><p>{escape(how)}</p>{missing}</body></html>\n"
     )
 
 

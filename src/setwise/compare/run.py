@@ -99,6 +99,8 @@ def compare(
     (('linear', 'threshold'), [0.2, 0.11])
     """
     plan = Plan() if plan is None else plan
+    if isinstance(problem, Problem) and isinstance(plan, Plan):
+        plan = plan.of(problem)
     _check(problem, measures, plan, test, budget)
     if checkpoint is not None:
         as_kind(checkpoint, "checkpoint", OpenCheckpoint, "Checkpoint('fit.npz').open()")
@@ -108,16 +110,23 @@ def compare(
         raise TypeError(f"advance must be a function of what was done and how much; got {shown(advance)}.")
     if isinstance(notes, str) or not isinstance(notes, Sequence) or not all(isinstance(one, str) for one in notes):
         raise TypeError(f"notes must be a list of sentences; got {shown(notes)}.")
+    measures = [one.of(problem) for one in measures]
     clock, costs = Clock(budget), Costs.of(problem, measures)
     whole = rows_of(problem, measures[0])
-    fewest = int(np.bincount(problem.y.ravel(), minlength=2).min())
+    counts = np.bincount(problem.y.ravel(), minlength=problem.several or 2)
+    fewest = int(counts.min())
     needed = max(plan.folds, -(-plan.inner * plan.folds // (plan.folds - 1)))
     try:
         if fewest < needed and not problem.many:
-            raise ValueError(f"it has {fewest} rows of one class, and {needed} are needed.")
+            which = problem.classes[counts.argmin()] if problem.several else "one class"
+            raise ValueError(f"it has {fewest} rows of {which}, and {needed} are needed.")
         folds = problem.outer_folds(whole, plan.folds, plan.seed)
         for train, _ in folds:
             whole.take(train).folds(plan.inner, 0)
+            held = np.bincount(problem.y[train].ravel(), minlength=problem.several)
+            if problem.several and held.min() < plan.inner:
+                lacking = f"{held.min()} rows of {problem.classes[held.argmin()]}"
+                raise ValueError(f"a training part has {lacking}, and {plan.inner} are needed.")
     except ValueError as error:
         parts = f"{plan.folds} outer folds with {plan.inner} folds inside each"
         raise Refusal(f"The problem {problem.name} is too small for {parts}: {error}", HOW_IT_CHOOSES) from None
@@ -152,12 +161,13 @@ def _check(problem: Problem, measures: Sequence[NamedLoss], plan: Plan, test: Pr
     if budget is not None:
         as_number(budget, "budget", low=0.0, open_low=True)
     for measured in measures:
-        measured.loss.check(problem.sets)
+        if not problem.several:
+            measured.loss.check(problem.sets)
         if plan.floor is not None and measured.orders:
             raise ValueError(f"a {plan.floor.kind} is kept by a threshold, and {measured.title} has none.")
     if plan.floor is not None:
-        if problem.many:
-            raise ValueError(f"a {plan.floor.kind} is for one label a row; the target is a label matrix.")
+        if problem.odd:
+            raise ValueError(f"a {plan.floor.kind} is for {problem.odd}.")
         plan.floor.check(problem.y)
 
 
@@ -272,7 +282,8 @@ class _Choice:
         for measured in measures:
             task, key = judged_by(self._fits.rows, measured), (base, self.plan.reference(measured).name)
             with suppress(Refusal):
-                says = source.response().scores if measured.orders else cross_fitted(FIRST_RULE, source, task)
+                rule = self.plan.reference(measured) if measured.classes else FIRST_RULE
+                says = source.response().scores if measured.orders else cross_fitted(rule, source, task)
                 found.append(f"{way(key)}, {measured.title} {figure(measured.shown(task.mean_loss(says)))}")
         if found and self.plan.floor is None:
             rows = f"{len(source.truth):,} rows that it did not see"
@@ -388,8 +399,8 @@ class _MeasureRecord:
         rule = decision.rules[key].for_rows(test.task.loss)
         labels = fresh.response().labels if self.measured.orders else rule.labels(fresh)
         names = held.features or FeatureNames(range(held.X.shape[1]))
-        known = TrainingRows.of(held.X, held.columns, held.groups, called, held.weights)
-        return tuple(known.differences(test.X, held.columns, names, labels, held.classes))
+        known = TrainingRows.of(held.X, held.columns, held.groups, held.each(called), held.weights)
+        return tuple(known.differences(test.X, held.columns, names, held.each(labels), held.classes))
 
     def _on_test(self, task: Task, said: Mapping[Key, Any], key: Key) -> tuple[float, float, float] | None:
         """What the recommendation gains over the reference on further rows, with a bootstrap interval."""

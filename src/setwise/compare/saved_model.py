@@ -56,7 +56,7 @@ class SavedModel:
     Parameters
     ----------
     estimator : a classifier of scikit-learn or setwise, fitted to what ``fitted_to`` says
-    classes : the names of the labels 0 and 1, or of the p labels of a matrix
+    classes : the names of the labels 0 and 1, of more than two classes, or of the p labels of a matrix
     loss : the name of the loss for which it was chosen; "" if it was chosen for none
     columns : the columns of the table on which it was trained, or () where features have no names
     n_features : the number of features without names
@@ -115,7 +115,9 @@ class SavedModel:
 
     def __post_init__(self) -> None:
         as_kind(self.estimator, "estimator", BaseEstimator, "LogisticRegression().fit(X, y)")
-        names = as_names(self.classes, "classes", None if as_flag(self.many, "many") else 2)
+        names = as_names(self.classes, "classes")
+        if not as_flag(self.many, "many") and len(names) < 2:
+            raise ValueError(f"classes must be 2 names or more; got {shown(self.classes)}.")
         object.__setattr__(self, "classes", names)
         as_flag(self.joint, "joint")
         if self.training is not None:
@@ -124,6 +126,12 @@ class SavedModel:
             as_number(self.alarms, "alarms", low=0.0, high=1.0, open_low=True)
             if self.many:
                 raise ValueError(f"alarms must be None for a label matrix; got {self.alarms!r}.")
+        given: dict[str, Any] = {"threshold": self.threshold, "alarms": self.alarms}
+        given["fitted_to"] = None if self.fitted_to == "codes" else self.fitted_to
+        for name, value in given.items() if self.several else ():
+            if value is not None:
+                wanted = "'codes'" if name == "fitted_to" else "None"
+                raise ValueError(f"{name} must be {wanted} for more than two classes; got {shown(value)}.")
         as_text(self.loss, "loss")
         as_text(self.version, "version")
         as_text("" if self.group is None else self.group, "group")
@@ -169,6 +177,15 @@ class SavedModel:
             raise Refusal(f"{name} cannot be saved: {why}; {way_out}.", OWN_MODEL) from None
 
     @property
+    def several(self) -> int:
+        """The number of classes where there are more than two, else 0."""
+        return len(self.classes) if len(self.classes) > 2 and not self.many else 0
+
+    def each(self, labels: Any) -> Any:
+        """Labels of several classes as 0 and 1, a column for each class (n, k); others as they are."""
+        return labels[:, None] == np.arange(self.several) if self.several else labels
+
+    @property
     def paid(self) -> list[int]:
         """The places of the columns that are the costs by which each row is decided."""
         rule = None if self.threshold is not None else getattr(_last(self.estimator), "rule_", None)
@@ -192,12 +209,13 @@ class SavedModel:
     def decide(self, X: Any, groups: NDArray[Any] | None = None) -> tuple[Labels, Scores | None]:
         """The labels 0 and 1 of the rows of X, (n,) or (n, p), and the scores of label 1 in the same shape, or None.
 
+        Of more than two classes they are the numbers of these, (n,), and the scores are (n, k).
         ``X`` is as the reader of the file gives it, with NaN for gaps, or a data frame where it was fitted to one;
         ``groups`` are read if ``joint``.
         """
         X = X if self.places is None else X[:, self.places]
         shape = (X.shape[0], len(self.classes)) if self.many else (X.shape[0],)
-        scores = self._scores(X, shape)
+        scores = self._scores(X, (*shape, self.several) if self.several else shape)
         if self.threshold is not None and scores is not None:
             return (scores >= np.asarray(self.threshold)).astype(np.int64), scores
         if self.joint and groups is None:
@@ -205,8 +223,11 @@ class SavedModel:
         labels = np.asarray(self.estimator.predict(X, groups=groups) if self.joint else self.estimator.predict(X))
         if self.fitted_to != "codes" and not self.many and labels.shape in (shape, (*shape, 1)):
             labels = np.array([word(label) == self.classes[1] for label in labels.ravel().tolist()], dtype=np.int64)
-        if labels.shape != shape or labels.dtype.kind not in "biuf" or not np.isin(labels, (0, 1)).all():
-            raise ValueError(f"the estimator must predict labels 0 and 1 of shape {shape}; got {shown(labels)}.")
+        k = self.several or 2
+        labels = labels.reshape(shape) if self.several and labels.shape == (*shape, 1) else labels
+        if labels.shape != shape or labels.dtype.kind not in "biuf" or not np.isin(labels, np.arange(k)).all():
+            wanted = "0 and 1" if k == 2 else f"0 to {k - 1}"
+            raise ValueError(f"the estimator must predict labels {wanted} of shape {shape}; got {shown(labels)}.")
         return labels.astype(np.int64), scores
 
     def _scores(self, X: Any, shape: tuple[int, ...]) -> Scores | None:
@@ -223,7 +244,7 @@ class SavedModel:
             at = [word(one) for one in self.estimator.classes_.tolist()].index(self.classes[1]) if own else 1
             if own and scores.ndim == 2:
                 scores = scores[:, at]
-            elif not self.many and self.response == "predict_proba":
+            elif not self.many and not self.several and self.response == "predict_proba":
                 scores = _of_ones(scores, self.estimator.classes_)
             elif at == 0:
                 scores = -scores
@@ -408,7 +429,7 @@ def as_data(held: Any, name: str) -> bytes:
 def refuse_unsaved(base: BaseModel, problem: Problem, name: str) -> None:
     """Raise ValueError for a base model that could not be saved as data; some rows are fitted to know."""
     y = problem.y.reshape(len(problem.y), -1)[:, 0]
-    rows = np.sort(np.concatenate([np.flatnonzero(y == label)[:TRIED] for label in (0, 1)]))
+    rows = np.sort(np.concatenate([np.flatnonzero(y == label)[:TRIED] for label in range(problem.several or 2)]))
     fitted = base.build(problem, None, 0).fit(problem.X[rows], y[rows])
     try:
         as_data(fitted, name)

@@ -10,11 +10,12 @@ import numpy as np
 from setwise.compare.answer import Answer, CandidateResult, PairedDifference
 from setwise.compare.fits import rows_of
 from setwise.compare.floor_sentences import expected, floor_gain, floor_warnings, price, shares_text
-from setwise.compare.plan import PLAIN, TRIED, Key, NamedLoss, base_model
+from setwise.compare.plan import OF_CLASSES, PLAIN, TRIED, Key, NamedLoss, base_model
 from setwise.compare.problem import Origin, Problem
 from setwise.compare.text import between, figure, grid, listed, percent, threshold_text
 from setwise.core.checks import Bools, Values
 from setwise.datasets.columns import Date
+from setwise.decisions.confusion import confusion_of
 from setwise.estimators.selection import Strategy
 from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
 from setwise.estimators.selection.strategies import ScoreOrder
@@ -55,11 +56,13 @@ def facts(found: Answer) -> list[str]:
 def labels(problem: Problem) -> str:
     """Which label is the positive one and how many rows have it; of a label matrix the shares of the labels."""
     n = len(problem.y)
-    if problem.many:
-        means = problem.y.mean(axis=0)
-        shares = [f"{name} {percent(share)}" for name, share in zip(problem.classes, means, strict=True)]
+    if problem.many or problem.several:
+        means = problem.each(problem.y.ravel() if problem.several else problem.y).mean(axis=0)
+        form = "{} {}" if problem.many else "{} ({})"
+        shares = [form.format(name, percent(share)) for name, share in zip(problem.classes, means, strict=True)]
         rest = [f"{len(shares) - MOST_LABELS} more"] if len(shares) > MOST_LABELS else []
-        return f"Shares of the rows that have a label: {listed([*shares[:MOST_LABELS], *rest])}."
+        what = "Shares of the rows that have a label" if problem.many else f"The {n:,} rows have {len(means)} classes"
+        return f"{what}: {listed([*shares[:MOST_LABELS], *rest])}."
     count, origin = int(problem.y.sum()), problem.origin or Origin()
     share = float(np.average(problem.y.ravel(), weights=problem.weights))
     rows = f"{count:,} of {n:,} rows ({percent(share)}{'' if problem.weights is None else ' of the file'})."
@@ -85,6 +88,8 @@ def data_of(problem: Problem) -> dict[str, Any]:
     """The data of a problem for results.json: its file and rows, its target, and what is positive."""
     origin = problem.origin or Origin(rows=len(problem.y))
     found = {"file": origin.file, "rows": len(problem.y), "rows_of_file": origin.rows, "target": origin.target}
+    if problem.several:
+        return {**found, "class_rows": dict(zip(problem.classes, np.bincount(problem.y.ravel()).tolist(), strict=True))}
     if problem.many:
         return {**found, "label_shares": dict(zip(problem.classes, problem.y.mean(axis=0).tolist(), strict=True))}
     positive = {"positive": problem.classes[1], "positive_by_default": origin.by_default}
@@ -127,7 +132,11 @@ def foreign(problem: Problem, measured: NamedLoss) -> tuple[str, ...]:
     task = rows_of(problem, measured).task
     by_costs = isinstance(measured.loss, RowCosts)
     # Weights by costs are for costs alone, which need not be asked of it.
-    return tuple(n for n, kind in TRIED.items() if (not by_costs and n == "cost_weight") or kind().refuses_data(task))
+    return tuple(
+        n
+        for n, kind in TRIED.items()
+        if (not by_costs and n == "cost_weight") or (n in OF_CLASSES) != bool(task.classes) or kind().refuses_data(task)
+    )
 
 
 def on_other_rows(found: Answer) -> list[str]:
@@ -174,7 +183,7 @@ def verdict(found: Answer) -> str:
         if winner.key[1] == FlooredThreshold.name and winner.weight == 1.0 and at not in (None, np.inf, -np.inf):
             return f"Change to {base_model(winner.key[0]).title} with the threshold {threshold_text(at)}."
         return f"Change to {way(winner.key)}."
-    if not found.measured.orders and np.isinf(winner.threshold):
+    if winner.threshold is not None and np.isinf(winner.threshold):
         return f"{stay}, but {'predict no positive' if winner.threshold > 0 else 'predict every row positive'}."
     if moves(found):
         return f"{stay}, but move its threshold to {threshold_text(winner.threshold)}."
@@ -192,7 +201,9 @@ def suspicious(found: Answer) -> bool:
 
 def _hardly_wrong(found: Answer) -> bool:
     """Whether nearly all rows are labeled right out of fold, which real data seldom allow."""
-    held = cells(found)
+    held, table = cells(found), confusion(found)
+    if table is not None:
+        return bool(table.sum() - np.trace(table) <= PERFECT * table.sum(axis=1).min())
     return held is not None and bool(held[1:3].sum() <= PERFECT * min(held[[0, 2]].sum(), held[[1, 3]].sum()))
 
 
@@ -202,7 +213,7 @@ def moves(found: Answer) -> bool:
     # Under floors what is to be expected is said of the threshold that is saved, so no other one is proposed.
     is_flat = winner.probability and found.floored is None and flat is not None and flat.low <= USUAL <= flat.high
     gains = plain is None or plain.mean > found.reference.mean + 1e-12
-    return gains and not is_flat and not found.measured.orders
+    return gains and not is_flat and winner.threshold is not None
 
 
 def number(found: Answer) -> tuple[str, str]:
@@ -259,11 +270,34 @@ def _begin(text: str) -> str:
 
 
 def cells(found: Answer) -> Bools | None:
-    """Which rows are hits, false alarms, misses and right negatives, out of fold, (4, n); None without labels."""
-    if found.winner.labels is None or found.measured.orders:
+    """Which rows are hits, false alarms, misses and right negatives, out of fold, (4, n).
+
+    None without labels and for more than two classes.
+    """
+    if found.winner.labels is None or found.measured.orders or found.problem.several:
         return None
     truth, called = found.problem.y.ravel() == 1, np.ravel(found.winner.labels)
     return np.stack([truth & called, ~truth & called, truth & ~called, ~(truth | called)])
+
+
+def confusion(found: Answer) -> Values | None:
+    """The rows of each of more than two classes that are called each class, out of fold, (k, k); None for two."""
+    problem, k = found.problem, found.problem.several
+    return confusion_of(problem.y.ravel(), found.winner.labels, k, problem.weights) if k else None
+
+
+def of_classes(table: Values, classes: tuple[str, ...]) -> list[str]:
+    """How many of 1,000 rows are right, and the most frequent mistakes, from a confusion matrix."""
+    table = 1000.0 * table / table.sum()
+    wrong = np.rint(table - np.diag(np.diag(table)))
+    pairs = [(int(wrong[i, j]), classes[i], classes[j]) for i, j in np.argwhere(wrong > 0).tolist()]
+    most = [f"{true} called {called} ({n})" for n, true, called in sorted(pairs, key=lambda one: -one[0])]
+    told = f"Of 1,000 rows {np.trace(table):.0f} are right."
+    return [f"{told} Most frequent mistakes: {listed(most[:MISTAKES])}." if most else told]
+
+
+MISTAKES = 3
+"""So many kinds of mistakes among several classes are told; all of them are in the table of the report."""
 
 
 def figures(found: Answer) -> list[str]:
@@ -281,6 +315,8 @@ def figures(found: Answer) -> list[str]:
         hits, false, missed, _ = np.rint(1000.0 * np.average(rows, axis=1, weights=found.problem.weights)).astype(int)
         what = f"Of 1,000 {'labels' if found.problem.many else 'rows'} {hits + missed} are positive"
         told.append(f"{what}: {hits} are found and {missed} missed. {false} others are called positive.")
+    elif (table := confusion(found)) is not None:
+        told += of_classes(table, found.problem.classes)
     told += [] if winner.threshold is None else [_positive_where(found)]
     if curve is not None and curve.bins is not None:
         off = figure(float(curve.bins[2] @ np.abs(curve.bins[0] - curve.bins[1])))
@@ -393,10 +429,11 @@ def why(found: Answer) -> list[str]:
     if found.floored is not None:
         floor = found.floored.floor.words
         return [] if found.stands else [f"Logistic regression keeps {floor} at no threshold, so no gain is reported."]
+    usual = "the most probable class" if found.measured.classes else "a tuned threshold"
     by = {
         "threshold": "A tuned threshold instead of 0.5, for logistic regression",
         "base": "The chosen model instead of logistic regression",
-        "strategy": "The chosen rule instead of a tuned threshold",
+        "strategy": f"The chosen rule instead of {usual}",
     }
     return [f"{by[name]}: {better(part)}." for name, part in found.parts.items()]
 

@@ -66,7 +66,7 @@ def similar_blocks(X: Any, y: Any, blocks: Ints | None = None, columns: Sequence
     Parameters
     ----------
     X : (n, d) numbers
-    y : (n,) of 0 and 1
+    y : (n,) of 0 and 1, or the numbers of more than two classes
     blocks : (n,) the number of the block of each row, or None
     columns : the kinds of the columns of X, from ``load_table``; () where they have none
     """
@@ -80,7 +80,8 @@ def similar(X: Values, y: Ints, blocks: Ints | None = None, columns: Sequence[Co
     Similar are rows that are near in all columns, or next to each other in one of the four with the most values.
     Of more than 5,000 rows one part is judged, those next to each other in such a column.
     """
-    n = len(y)
+    # Of several classes the most frequent one is told from the others.
+    n, y = len(y), y if y.max() < 2 else (y == np.bincount(y).argmax()).astype(np.int64)
     if n < FEWEST or min(y.sum(), n - y.sum()) < FEWEST_OF_LABEL or not X.shape[1]:
         return None
     own = np.arange(n) if blocks is None else np.unique(blocks, return_inverse=True)[1]

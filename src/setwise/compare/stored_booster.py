@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 @final
 class StoredBooster(ClassifierMixin, BaseEstimator):
-    """Fitted boosted trees of another package for two classes, as text, which that package reads to predict.
+    """Fitted boosted trees of another package for classes, as text, which that package reads to predict.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class StoredBooster(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_ : the classes, (2,)
+    classes_ : the classes, (k,)
     n_features_in_ : the number of features
     """
 
@@ -36,14 +36,14 @@ class StoredBooster(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def of(cls, trees: Any) -> "StoredBooster":
-        """The text of a classifier of one of the packages; ValueError where it is not one of trees for two classes."""
+        """The text of a classifier of one of the packages; ValueError where it is not one of trees for classes."""
         package = _package(trees)
         if getattr(trees, "n_features_in_", None) is None:
             return cls(package, "")
         found = cls(package, FORMATS[package].write(trees))
         found.classes_, found.n_features_in_ = np.asarray(trees.classes_), int(trees.n_features_in_)
         if not fits_together(found):
-            raise ValueError(f"{type(trees).__name__} is written only as boosted trees for two classes, without more")
+            raise ValueError(f"{type(trees).__name__} is written only as boosted trees for classes, without more")
         return found
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -51,9 +51,12 @@ class StoredBooster(ClassifierMixin, BaseEstimator):
         raise TypeError(f"StoredBooster only predicts; fit the classifier of {self.package} itself.")
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probabilities of both classes, (n, 2)."""
+        """The probabilities of the classes, (n, k)."""
         check_is_fitted(self)
-        ones = np.asarray(_reader(self.package, self.text)(X))
+        found = np.asarray(_reader(self.package, self.text)(X))
+        if found.ndim == 2 and found.shape[1] > 2:
+            return found.astype(np.float64)
+        ones = found[:, 1] if found.ndim == 2 else found
         return np.column_stack([1.0 - ones, ones]).astype(np.float64)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -94,7 +97,9 @@ def fits_together(held: StoredBooster) -> bool:
     width = vars(held).get("n_features_in_")
     if not held.text:
         return width is None
-    return FORMATS[held.package].fits(held.text, int(width or 0))
+    classes: Any = vars(held).get("classes_")
+    k = np.size(classes)
+    return k >= 2 and FORMATS[held.package].fits(held.text, int(width or 0), k)
 
 
 def _children_fit(children: Any, inner: int, leaves: int = 0) -> bool:
@@ -124,10 +129,14 @@ def _read_lightgbm(text: str) -> Callable[[Any], Any]:
     return lambda X: booster.predict(X, num_threads=1)
 
 
-def _lightgbm_fits(text: str, width: int) -> bool:
+def _lightgbm_fits(text: str, width: int, k: int) -> bool:
     head, *blocks = re.split(r"^(?=Tree=\d+$)", text.partition("end of trees")[0], flags=re.MULTILINE)
     about = _lines(head)
-    if about.get("objective", "").split(" ")[0] != "binary" or about.get("num_class") != "1":
+    # There is a tree for each of several classes, and one for two.
+    kind, each = ("binary", "1") if k == 2 else ("multiclass", str(k))
+    if about.get("objective", "").split(" ")[0] != kind or about.get("num_class") != each:
+        return False
+    if about.get("num_tree_per_iteration") != each or len(blocks) % int(each):
         return False
     sizes = [len(block.encode()) for block in blocks]
     fits = about.get("max_feature_idx") == str(width - 1) and [*map(int, about["tree_sizes"].split())] == sizes
@@ -171,13 +180,14 @@ def _read_xgboost(text: str) -> Callable[[Any], Any]:
     return lambda X: booster.inplace_predict(X, validate_features=False)
 
 
-def _xgboost_fits(text: str, width: int) -> bool:
+def _xgboost_fits(text: str, width: int, k: int) -> bool:
     learner = json.loads(text, object_pairs_hook=_once)["learner"]
     about, booster = learner["learner_model_param"], learner["gradient_booster"]
-    if learner["objective"]["name"] != "binary:logistic" or booster["name"] != "gbtree":
+    kind, each, classes = ("binary:logistic", 1, "0") if k == 2 else ("multi:softprob", k, str(k))
+    if learner["objective"]["name"] != kind or booster["name"] != "gbtree" or about["num_class"] != classes:
         return False
     model = booster["model"]
-    if int(about["num_feature"]) != width or set(model["tree_info"]) - {0} or about["num_target"] != "1":
+    if int(about["num_feature"]) != width or set(model["tree_info"]) - {*range(each)} or about["num_target"] != "1":
         return False
     return len(model["tree_info"]) == len(model["trees"]) and all(_xgboost_tree_fits(t, width) for t in model["trees"])
 
@@ -215,10 +225,10 @@ def _read_catboost(text: str) -> Callable[[Any], Any]:
         path = Path(folder, "trees.json")
         path.write_text(text, encoding="utf-8")
         trees.load_model(str(path), format="json")
-    return lambda X: trees.predict_proba(X, thread_count=1)[:, 1]
+    return lambda X: trees.predict_proba(X, thread_count=1)
 
 
-def _catboost_fits(text: str, width: int) -> bool:
+def _catboost_fits(text: str, width: int, k: int) -> bool:
     model = json.loads(text, object_pairs_hook=_once)
     features = model["features_info"]
     numbers = features["float_features"]
@@ -226,10 +236,12 @@ def _catboost_fits(text: str, width: int) -> bool:
         return False
     if [one["feature_index"] for one in numbers] != [*range(width)]:
         return False
-    borders = [one["borders"] or [] for one in numbers]
+    borders, each = [one["borders"] or [] for one in numbers], 1 if k == 2 else k
+    if k > 2 and len(model["scale_and_bias"][1]) != k:
+        return False
     for tree in model["oblivious_trees"]:
         splits = tree["splits"] or []
-        if len(tree["leaf_values"]) != 1 << len(splits) or len(splits) > 16:
+        if len(tree["leaf_values"]) != each << len(splits) or len(splits) > 16:
             return False
         for split in splits:
             at = split["float_feature_index"]
@@ -244,7 +256,7 @@ class _Format(NamedTuple):
     classifier: str
     write: Callable[[Any], str]
     read: Callable[[str], Callable[[Any], Any]]
-    fits: Callable[[str, int], bool]
+    fits: Callable[[str, int, int], bool]
 
 
 FORMATS = {

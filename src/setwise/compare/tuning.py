@@ -215,8 +215,9 @@ def _opened(model: Any) -> tuple[SavedModel, str]:
     path = None if isinstance(model, SavedModel) else as_saved_path(model)
     held, name = (model, "the model") if path is None else (load_model(path), path.name)
     assert isinstance(held, SavedModel)
-    if held.joint or held.response == "predict":
+    if held.joint or held.several or held.response == "predict":
         why = "decides the rows of a group together" if held.joint else "gives no scores"
+        why = f"is for {held.several} classes" if held.several else why
         raise Refusal(f"{name} has no threshold to tune: it {why}.", TUNE)
     return held, name
 

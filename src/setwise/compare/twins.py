@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 from setwise.core.checks import Bools, Ints, Values
 from setwise.datasets.columns import Category, Column, Date, Number, Word
 from setwise.estimators.sets import as_ids
-from setwise.estimators.splits import mixed, row_keys
+from setwise.estimators.splits import indicators, mixed, row_keys
 
 FEW = 5
 """Of fewer rows nothing is said."""
@@ -80,7 +80,7 @@ def twin_blocks(X: Any, y: Any, groups: Any = None, columns: Sequence[Column] = 
     Parameters
     ----------
     X : (n, d) numbers, dense or CSR
-    y : (n,) or (n, p) of 0 and 1
+    y : (n,) or (n, p) of 0 and 1, or (n,) the numbers of more than two classes
     groups : (n,) the id of the set of each row, or None
     columns : the kinds of the columns of X, from ``load_table``; () where they have none
     """
@@ -114,7 +114,7 @@ class Twins(NamedTuple):
 
 def twins(X: Any, y: Ints, groups: Any, columns: Sequence[Column]) -> Twins:
     """The rows that are equal to another one, with the arguments of :func:`twin_blocks`."""
-    n, labels = X.shape[0], y.reshape(len(y), -1)
+    n, labels = X.shape[0], indicators(y)
     cells: Any = None if issparse(X) else _spelled(X, columns)
     first, ids = np.unique(row_keys(X if cells is None else cells), return_index=True, return_inverse=True)[1:]
     many = np.bincount(ids)[ids]

@@ -1,7 +1,7 @@
 """Local files as X, y and groups; the formats are CSV, Parquet, svmlight and NPZ.
 
-Targets become 0 and 1: a column of two labels, or a label matrix. The features of new rows, of which the labels are not
-known, are read as a model of earlier rows reads them.
+Targets become 0 and 1: a column of two labels, or a label matrix; of more than two classes they become the numbers of
+these. The features of new rows, of which the labels are not known, are read as a model of earlier rows reads them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -58,29 +58,44 @@ class FeatureNames(Sequence[str]):
         return FeatureNames(found) if isinstance(found, range) else f"feature {found}"
 
 
-def two_labels(
-    values: NDArray[Any], what: str, positive: str | None, place: Callable[[int], str] = row_words
-) -> tuple[NDArray[np.int64], tuple[str, str]]:
-    """The labels ``values`` (n,) as 0 and 1, and the names of the two labels, the positive one last.
+MOST_CLASSES = 50
+"""A column with more values is no target of classes."""
 
-    ``what`` names the target in sentences. ``positive`` names the positive label; None takes the later one in sorted
-    order. ``place`` gives the words for a row. Raises ValueError if there are not exactly two labels, if one is
-    missing, or if ``positive`` is neither.
+
+def rest_of(positive: str) -> str:
+    """The name of all classes but one."""
+    return f"not {positive}"
+
+
+def numbered_classes(
+    values: NDArray[Any], what: str, positive: str | None, place: Callable[[int], str] = row_words
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """The labels ``values`` (n,) as numbers from 0 on, and their names, sorted; of two labels the positive one last.
+
+    ``what`` names the target in sentences. ``positive`` names the positive label: of two labels None takes the later
+    one in sorted order, and of more a name makes the others one label. ``place`` gives the words for a row. Raises
+    ValueError if there are not 2 to 50 labels, if one is missing, if one of more than two is in one row alone, or if
+    ``positive`` is none of them.
     """
     if values.dtype.kind not in "biufUOmM":
         raise ValueError(f"{what} must hold numbers or text; it holds {values.dtype}.")
     refuse_missing(values, what)
     kinds, first, counts = np.unique(values, return_index=True, return_counts=True)
     words = tuple(word(k) for k in kinds)
-    if len(kinds) != 2:
-        k = int(np.argmin(counts))
-        once = f"; {words[k]!r} is in {place(int(first[k]))} alone" if len(kinds) > 2 and counts[k] == 1 else ""
-        raise ValueError(f"{what} must have two values; it has {len(kinds)}: {some(words)}{once}.")
-    last = int(positive is None or positive == words[1])
-    if not last and positive != words[0]:
-        held = f"{words[0]!r} and {words[1]!r}"
-        raise ValueError(f"{what} has the values {held}, so {positive!r} cannot be the positive one.")
-    return (values == kinds[last]).astype(np.int64), (words[1 - last], words[last])
+    k = int(np.argmin(counts))
+    few = 2 <= len(kinds) <= MOST_CLASSES
+    once = few and len(kinds) > 2 and positive is None and counts[k] == 1
+    if once or not few:
+        wanted = "each value in two rows or more" if once else f"2 to {MOST_CLASSES} values"
+        alone = f"; {words[k]!r} is in {place(int(first[k]))} alone" if once else ""
+        raise ValueError(f"{what} must have {wanted}; it has {len(kinds)}: {some(words)}{alone}.")
+    if positive is not None and positive not in words:
+        raise ValueError(f"{what} has the values {some(words)}, so {positive!r} cannot be the positive one.")
+    if positive is None and len(kinds) > 2:
+        return np.searchsorted(kinds, values).astype(np.int64), words
+    last = 1 if positive is None else words.index(positive)
+    other = words[1 - last] if len(kinds) == 2 else rest_of(words[last])
+    return (values == kinds[last]).astype(np.int64), (other, words[last])
 
 
 def label_matrix(values: NDArray[Any], names: Sequence[str], file: str) -> NDArray[np.int64]:
@@ -111,9 +126,10 @@ class Data:
     ----------
     X : (n, d) float64, dense or CSR. From :func:`load` it is finite; from :func:`load_table` it may hold NaN for gaps
         and codes for words
-    y : (n,) or (n, p) int64 of 0 and 1
+    y : (n,) or (n, p) int64 of 0 and 1; of more than two classes (n,) of their numbers
     groups : (n,) the id of the set of each row, or None
-    classes : the names of the two labels, the positive one last, or of the p labels of a matrix
+    classes : the names of the two labels, the positive one last, of more than two classes, or of the p labels of a
+        matrix
     features : the names of the d columns of X
     columns : the d kinds of the columns, from :func:`load_table`
     notes : sentences on what was left out, from :func:`load_table`
@@ -182,7 +198,8 @@ def load(
         labels; for svmlight no target may be given
     group : the name of the column of set ids. In an NPZ None takes the array ``groups`` if there is one; in svmlight
         the name is ``qid``
-    positive : the positive one of the two labels; None takes the later one in sorted order
+    positive : the positive one of the two labels; None takes the later one in sorted order. Of 3 to 50 classes None
+        keeps all of them, and a name makes the others one label
     drop : names of columns that are not features, as a list or joined by commas, for tables with named columns
 
     Returns
@@ -337,7 +354,7 @@ def of_columns(table: Columns, asked: Request) -> Data:
     if len(target) > 1:
         y, classes = label_matrix(table.numbers(target), target, path.name), target
     else:
-        y, classes = two_labels(table.labels(target[0]), table.what(target[0]), asked.positive, table.place)
+        y, classes = numbered_classes(table.labels(target[0]), table.what(target[0]), asked.positive, table.place)
     return Data(X, y, groups, classes, features, columns, notes, target, ids)
 
 
@@ -421,7 +438,10 @@ def _npz(path: Path, asked: Request) -> Data:
     if y.ndim == 2 and groups is not None:
         raise ValueError(f"{path.name} holds groups and a label matrix, whose rows are sets; leave the groups out.")
     what = f"target {labels[0]!r} of {path.name}"
-    y, classes = (label_matrix(y, labels, path.name), labels) if y.ndim == 2 else two_labels(y, what, asked.positive)
+    if y.ndim == 2:
+        y, classes = label_matrix(y, labels, path.name), labels
+    else:
+        y, classes = numbered_classes(y, what, asked.positive)
     return Data(X, y, groups, classes, FeatureNames(range(X.shape[1])), target=labels)
 
 
@@ -431,7 +451,7 @@ def _svmlight(path: Path, asked: Request) -> Data:
         raise ValueError(f"{path.name} is svmlight: its target is the first word of a line; name none.")
     # A qid is always the group: the format knows no other use of it.
     X, y, groups, first = read_svmlight(path, asked.group)
-    numbers, classes = two_labels(y, f"the first word of each line of {path.name}", asked.positive)
+    numbers, classes = numbered_classes(y, f"the first word of each line of {path.name}", asked.positive)
     return Data(X, numbers, groups, classes, FeatureNames(range(first, first + X.shape[1])))
 
 

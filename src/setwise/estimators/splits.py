@@ -112,18 +112,28 @@ Folds = tuple[tuple[Ints, Ints], ...]
 """The training rows and the test rows of each fold."""
 
 
+def indicators(y: NDArray[Any]) -> NDArray[Any]:
+    """Labels as 0 and 1, (n, p): those of a matrix or of two classes as they are, else a column for each class."""
+    flat = y.reshape(len(y), -1)
+    return flat if flat.shape[1] > 1 or flat.max() < 2 else (flat == np.arange(flat.max() + 1)).astype(np.int64)
+
+
 def block_folds(k: int, y: NDArray[Any], blocks: NDArray[Any], seed: int = 0) -> list[Split]:
-    """The training and test rows of k shuffled folds that never split a block, with positives dealt out evenly.
+    """The training and test rows of k shuffled folds that never split a block, with labels dealt out evenly.
 
     Parameters
     ----------
     k : the number of folds, at most that of the blocks
-    y : (n,) or (n, p) of 0 and 1
+    y : (n,) or (n, p) of 0 and 1, or (n,) the numbers of more than two classes
     blocks : (n,) the number of the block of each row
     seed : the seed of the shuffle
     """
     ids = np.unique(blocks, return_inverse=True)[1]
-    sizes, positives = np.bincount(ids), np.bincount(ids, y.reshape(len(ids), -1).sum(axis=1))
+    sizes, labels = np.bincount(ids), indicators(y)
+    positives = np.bincount(ids, labels.sum(axis=1))
+    if y.size == len(ids) and labels.shape[1] > 1:
+        # Blocks of more than two classes come in the order of the class that most of their rows have.
+        positives = np.array([np.bincount(ids, label) for label in labels.T]).argmax(axis=0)
     places, random = np.arange(len(sizes)), np.random.default_rng(seed)
     # Blocks come in the order of their positives and sizes, and of every k of them each fold gets one.
     order = np.lexsort([random.random(len(sizes)), -sizes, -positives])

@@ -15,7 +15,7 @@ from setwise.decisions.confusion import MeanCost
 from setwise.decisions.task import Task
 from setwise.estimators.base import base_threads
 from setwise.estimators.selection.base_models import Response
-from setwise.estimators.selection.strategies import Base, Evidence, OwnPrediction, Rule, Strategy
+from setwise.estimators.selection.strategies import Evidence, OwnPrediction, Rule, Strategy
 
 LEAST = 1e-12
 """The least probability of a class, before its logarithm is taken."""
@@ -198,8 +198,8 @@ class LeastExpectedCost(ClassStrategy):
     phrase = "by least expected cost"
     explanation = "the class whose expected cost is least by the probabilities"
 
-    def refuses(self, task: Task, base: Base) -> str | None:
-        why = self.refuses_data(task)
+    def refuses_data(self, task: Task) -> str | None:
+        why = super().refuses_data(task)
         if why is None and not isinstance(task.loss, MeanCost):
             why = f"{self.name} refuses this loss: it is for CostMatrix and for accuracy."
         return why

@@ -35,7 +35,7 @@ ROWS = 5_000
 FEWEST, FEWEST_OF_LABEL = 200, 25
 """Of fewer rows, or rows of a label, two such areas differ by chance."""
 
-KEPT, GAP, ERRORS = 0.5, 0.1, 2.5
+KEPT, GAP, ERRORS = 0.5, 0.1, 3.0
 """Rows know labels from similar ones where less than this share is left, and the loss is so large, and so many errors.
 """
 
@@ -86,23 +86,27 @@ def similar(X: Values, y: Ints, blocks: Ints | None = None, columns: Sequence[Co
         return None
     own = np.arange(n) if blocks is None else np.unique(blocks, return_inverse=True)[1]
     told, small = None, n <= ROWS
-    near, telling = X.shape[1] > FEW_COLUMNS, _telling(X, columns)
-    mixed = _area(X, y, own, columns) if small else None
-    # Near in all columns, or next to each other in one, as rows of one customer are.
-    tried = [(j, True) for j in (telling or [0])[: 1 if small else None] if near] + [(j, False) for j in telling]
-    for j, in_all in tried:
+    telling, mixed = _telling(X, columns), _area(X, y, own, columns) if small else None
+    every = list(range(X.shape[1]))
+    first = np.arange(n) if small else np.sort(np.random.default_rng(0).choice(n, ROWS, replace=False))
+    near = [every, _read(X[first], y[first], columns)]
+    near = [one for k, one in enumerate(near) if len(one) > FEW_COLUMNS and one not in near[:k]]
+    # Near in all columns, or in those that trees read, or next to each other in one, as rows of one customer are.
+    tried = [(j, one) for one in near for j in (telling or [0])[: 1 if small else None]] + [(j, []) for j in telling]
+    for j, chosen in tried:
+        in_all = bool(chosen)
         order = np.arange(n) if small else np.argsort(X[:, j], kind="stable")
         parts = np.array_split(order, -(-n // ROWS))
         rows = max(parts, key=lambda part: min(y[part].sum(), len(part) - y[part].sum()))
         before = mixed if small else _area(X[rows], y[rows], own[rows], columns)
         ids = np.zeros(n, np.int64) if in_all else _neighbors(X[:, j])
         if in_all:
-            ids[rows] = _clusters(X[rows], columns)
+            ids[rows] = _clusters(X[rows], columns, chosen)
         after = _area(X[rows], y[rows], joined(own[rows], ids[rows], 1.0)[0], columns)
         if before is None or after is None or not _falls(before, after, y[rows]):
             continue
         for k, part in enumerate(parts if in_all else []):
-            ids[part] = k * ROWS + (ids[part] if part is rows else _clusters(X[part], columns))
+            ids[part] = k * ROWS + (ids[part] if part is rows else _clusters(X[part], columns, chosen))
         wider = joined(own, ids, 1.0)[0]
         if np.bincount(wider).max() <= LARGEST * n:
             return Similar(wider, before, after)
@@ -130,14 +134,39 @@ def _telling(X: Values, columns: Sequence[Column]) -> list[int]:
     return [*shared, *(j for j in places if j not in shared)][: 2 * TRIED]
 
 
+READ = 0.1
+
+
 def _falls(mixed: float, apart: float, y: Ints) -> bool:
     """Whether the second area is far below the first one; their standard error is largest for .5."""
     error = np.sqrt((1.0 / max(y.sum(), 1) + 1.0 / max(len(y) - y.sum(), 1)) / 12.0)
-    return bool(mixed - apart > max(GAP, ERRORS * error) and apart - 0.5 < KEPT * (mixed - 0.5))
+    least = max(GAP, ERRORS * error)
+    return bool(mixed - max(apart, 0.5) > least and apart - 0.5 < KEPT * (mixed - 0.5))
 
 
-def _clusters(X: Values, columns: Sequence[Column]) -> Ints:
-    """The number of the cluster of each row, (n,), by scaled numbers and indicators of words."""
+def _read(X: Values, y: Ints, columns: Sequence[Column]) -> list[int]:
+    """The columns without whose values boosted trees order other rows worse, by a tenth or more of the worst one."""
+    train, test = block_folds(2, y, np.arange(len(y)))[0]
+    model, rng = _trees(X, columns), np.random.default_rng(0)
+    model.fit(X[train], y[train])
+    held = X[test]
+    whole = roc_auc_score(y[test], model.predict_proba(held)[:, 1])
+    lost = np.zeros(X.shape[1])
+    for j in range(X.shape[1]):
+        mixed = held.copy()
+        mixed[:, j] = rng.permutation(mixed[:, j])
+        lost[j] = whole - roc_auc_score(y[test], model.predict_proba(mixed)[:, 1])
+    return np.flatnonzero(lost > max(READ * lost.max(), 0.0)).tolist()
+
+
+def _trees(X, columns):
+    trees = HistGradientBoostingClassifier(max_iter=30, random_state=0)
+    return make_pipeline(TableEncoder(columns, form="trees"), trees) if columns else trees
+
+
+def _clusters(X: Values, columns: Sequence[Column], chosen: Sequence[int]) -> Ints:
+    """The number of the cluster of each row, (n,), by scaled numbers and indicators of words in the columns chosen."""
+    X, columns = X[:, chosen], [columns[j] for j in chosen] if columns else columns
     encoder = make_pipeline(TableEncoder(columns), StandardScaler()) if columns else StandardScaler()
     cells = np.nan_to_num(encoder.fit_transform(X))
     if cells.shape[1] > FEW_COLUMNS:

@@ -21,7 +21,7 @@ from setwise.compare.audit import audited
 from setwise.compare.budget import Costs, within
 from setwise.compare.checkpoint import open_for_comparison, read_plan
 from setwise.compare.drift import TrainingRows
-from setwise.compare.fits import rows_of
+from setwise.compare.fits import judged_by, rows_of
 from setwise.compare.memory import WORDS, MemoryAllowance, refuse_too_large
 from setwise.compare.other_rows import OtherRows
 from setwise.compare.plan import (
@@ -56,7 +56,7 @@ from setwise.decisions.task import Task
 from setwise.estimators import MeasureClassifier
 from setwise.estimators.base import end_with
 from setwise.estimators.selection import STRATEGIES
-from setwise.estimators.selection.choice import BY_COSTS
+from setwise.estimators.selection.choice import BY_COSTS, by_row
 from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.splits import block_folds
@@ -341,7 +341,7 @@ def run(
         jobs = options.n_jobs if options.n_jobs is not None else 1 if small else effective_n_jobs(-1)
         own, costs = replace(plan_of(options, one.problem), n_jobs=jobs), Costs.of(one.problem, one.measures)
         notes = [*unfit(options, own, one), *calls(one)]
-        own = own.of(one.problem)
+        own = replace(own.of(one.problem), by_row=decides_by_row(own, one))
         if own.floor is not None and (options.alarms_at_most or 0) >= 1:
             asked, limit = options.alarms_at_most, own.floor.alarms
             notes.append(f"The limit of alarms is {asked:,.0f} of all {asked / limit:,.0f} rows, a share of {limit:g}.")
@@ -491,6 +491,15 @@ def refuse_gaps(options: Namespace, problem: Problem, costs: Mapping[str, Any]) 
                 kind = problem.classes[label]
                 words = f"column {name!r} of {problem.name} holds nothing in {place}"
                 raise ValueError(f"--{cell}-cost must be known for each row that is {kind!r}; {words}.")
+
+
+def decides_by_row(plan: Plan, work: ComparisonTask) -> bool:
+    """Whether rows have costs of their own, all of them known, and the plan decides by them."""
+    if plan.floor is not None or any(one.kind == "costs" for one in work.problem.findings):
+        return False
+    tasks = [judged_by(rows_of(work.problem, one), one) for one in work.measures if one.name == COSTS]
+    rules = [one for one in plan.tried(FIRST) if one.name == BY_COSTS]
+    return any(by_row(task) and rule.refuses_data(task) is None for task in tasks for rule in rules)
 
 
 def unknown_costs(problem: Problem, columns: Sequence[str]) -> list[Finding]:

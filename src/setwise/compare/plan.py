@@ -33,6 +33,7 @@ from setwise.decisions.task import Task, formula_of
 from setwise.estimators.selection import STRATEGIES
 from setwise.estimators.selection.base_models import RESPONSE_METHODS, array_pipeline
 from setwise.estimators.selection.cost_weight import CostWeight
+from setwise.estimators.selection.decision import BayesDecision
 from setwise.estimators.selection.floors import FlooredThreshold, NearestThreshold
 from setwise.estimators.selection.several_classes import CLASS_STRATEGIES, ClassStrategy
 from setwise.estimators.selection.strategies import (
@@ -503,6 +504,7 @@ class Plan:
     skipped : pairs of base model and strategy that do not fit into the budget
     floor : the threshold that keeps floors, which of other strategies ``"decision"`` alone may do; None without floors
     outer : how many of the outer folds are run; None runs all
+    by_row : whether the reference decides each row by its own costs, which must all be known
 
     Raises
     ------
@@ -527,6 +529,7 @@ class Plan:
     skipped: frozenset[Key] = frozenset()
     floor: FlooredThreshold | None = None
     outer: int | None = None
+    by_row: bool = False
 
     def __post_init__(self) -> None:
         as_count(self.folds, "folds", low=2)
@@ -588,12 +591,17 @@ class Plan:
         return [(base, constant) for _, base, constant in sorted(steps, key=lambda step: step[0])]
 
     def reference(self, measured: NamedLoss) -> Strategy:
-        """The strategy of the reference: the best threshold, the best one under the floors, or the order of scores."""
+        """The strategy of the reference: the best threshold, the best one under the floors, or the order of scores.
+
+        Where each row has its own costs, it decides by them.
+        """
         if measured.classes:
             return MostProbable()
         if measured.orders:
             return ScoreOrder()
-        return SingleThreshold() if self.floor is None else NearestThreshold(self.floor)
+        if self.floor is not None:
+            return NearestThreshold(self.floor)
+        return BayesDecision() if self.by_row else SingleThreshold()
 
     def steps(self, problem: Problem, measures: int) -> int:
         """The number of steps of progress: one for each constant and each strategy, in each part of the rows."""

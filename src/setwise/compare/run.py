@@ -17,7 +17,7 @@ from setwise.compare.checkpoint import judged, keep_judged, keep_plan, planned
 from setwise.compare.drift import TrainingRows
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
 from setwise.compare.other_rows import OtherRows
-from setwise.compare.plan import FIRST, LEAST_FOLDS, PLAIN, Key, NamedLoss, Plan, shared_words
+from setwise.compare.plan import FIRST, LEAST_FOLDS, PLAIN, REFERENCE, Key, NamedLoss, Plan, shared_words
 from setwise.compare.problem import Problem
 from setwise.compare.recommendation import Admits, curves_of, decide, recommendation_of
 from setwise.compare.sentences import way
@@ -282,7 +282,7 @@ class _Choice:
         for measured in measures:
             task, key = judged_by(self._fits.rows, measured), (base, self.plan.reference(measured).name)
             with suppress(Refusal):
-                rule = self.plan.reference(measured) if measured.classes else FIRST_RULE
+                rule = self.plan.reference(measured) if measured.classes or self.plan.by_row else FIRST_RULE
                 says = source.response().scores if measured.orders else cross_fitted(rule, source, task)
                 found.append(f"{way(key)}, {measured.title} {figure(measured.shown(task.mean_loss(says)))}")
         if found and self.plan.floor is None:
@@ -377,10 +377,11 @@ class _MeasureRecord:
             CandidateResult(**vars(one), outer=outer[one.key], test=tested.get(one.key, np.nan))
             for one in decision.candidates
         )
+        tuned = REFERENCE[1] if self.plan.by_row else self.reference.name
         found = Answer(
             self.problem, self.measured, self.plan, rows, decision.chosen, tuple(choices),
             Recommendation(decision.chosen), floored=self._floored(self._reached(unseen.task, on_test)),
-            repeated=repeated, notes=notes, curves=curves_of(decision, self.task, self.reference.name),
+            repeated=repeated, notes=notes, curves=curves_of(decision, self.task, tuned),
         )  # fmt: skip
         key = found.chosen if found.changes else found.reference.key
         winner = recommendation_of(key, decision, self.task, self.problem, self.measured, self.plan)

@@ -10,7 +10,7 @@ import numpy as np
 from setwise.compare.answer import Answer, CandidateResult, PairedDifference
 from setwise.compare.fits import rows_of
 from setwise.compare.floor_sentences import expected, floor_gain, floor_warnings, price, shares_text
-from setwise.compare.plan import OF_CLASSES, PLAIN, TRIED, Key, NamedLoss, base_model
+from setwise.compare.plan import OF_CLASSES, PLAIN, REFERENCE, TRIED, Key, NamedLoss, base_model
 from setwise.compare.problem import Origin, Problem
 from setwise.compare.text import between, figure, grid, listed, percent, threshold_text
 from setwise.core.checks import Bools, Values
@@ -176,19 +176,27 @@ NOT_REPEATED = (
 def verdict(found: Answer) -> str:
     """What to do, in at most twelve words."""
     winner, stay = found.winner, f"Stay with {base_model(found.reference.base).title}"
-    if found.changes and suspicious(found):
-        return f"Check the data first (see below); then change to {base_model(winner.key[0]).title}."
+    if suspicious(found) if found.changes else _hardly_wrong(found):
+        then = f"change to {base_model(winner.key[0]).title}" if found.changes else f"s{stay[1:]}"
+        return f"Check the data first (see below); then {then}."
     if found.changes:
         at = winner.threshold
         if winner.key[1] == FlooredThreshold.name and winner.weight == 1.0 and at not in (None, np.inf, -np.inf):
             return f"Change to {base_model(winner.key[0]).title} with the threshold {threshold_text(at)}."
         return f"Change to {way(winner.key)}."
+    if by_costs(found):
+        return f"{stay}, and decide each row by its costs."
     if winner.threshold is not None and np.isinf(winner.threshold):
         return f"{stay}, but {'predict no positive' if winner.threshold > 0 else 'predict every row positive'}."
     if moves(found):
         return f"{stay}, but move its threshold to {threshold_text(winner.threshold)}."
     others = any(row.usable and row.key != PLAIN for row in found.rows[1:])
     return f"{stay}. Nothing {'we tried is clearly better' if others else 'else was tried'}."
+
+
+def by_costs(found: Answer) -> bool:
+    """Whether the advice is to stay with logistic regression, which decides each row by its own costs."""
+    return found.plan.by_row and not found.changes
 
 
 def suspicious(found: Answer) -> bool:
@@ -232,6 +240,8 @@ def comparison(found: Answer) -> tuple[PairedDifference, Values, str] | None:
         before, after, what, than = first.outer, found.own, "That", f" than {way(first.key)}"
     elif moves(found) and plain is not None:
         before, after, what, than = plain.outer, first.outer, "That", " than at 0.5"
+    elif by_costs(found):
+        before, after, what, than = found.row(REFERENCE).outer, first.outer, "That", " than with a tuned threshold"
     elif found.stands and other is not None:
         before, after, what, than = first.outer, other.outer, f"The best alternative, {way(other.key)},", ""
     else:
@@ -240,7 +250,7 @@ def comparison(found: Answer) -> tuple[PairedDifference, Values, str] | None:
     return gain, before - after, f"{what} is {better(gain, than)}."
 
 
-PERFECT = 0.01
+PERFECT = 0.02
 """Up to so many mistakes, as a share of the rarer label, are suspicious of a leak."""
 
 
@@ -359,7 +369,7 @@ def amount(gain: float) -> str:
 def ahead(found: Answer) -> list[str]:
     """The best alternative, where the bar compares something else and it is ahead by more than the error."""
     other = found.best_other
-    if found.changes or other is None or not found.stands or not moves(found):
+    if found.changes or other is None or not found.stands or not (moves(found) or by_costs(found)):
         return []
     gain = found.paired(found.reference.outer, other.outer)
     known = gain.mean > gain.error and gain.interval()[0] <= 0.0
@@ -429,13 +439,20 @@ def why(found: Answer) -> list[str]:
     if found.floored is not None:
         floor = found.floored.floor.words
         return [] if found.stands else [f"Logistic regression keeps {floor} at no threshold, so no gain is reported."]
-    usual = "the most probable class" if found.measured.classes else "a tuned threshold"
+    usual = usual_rule(found)
     by = {
-        "threshold": "A tuned threshold instead of 0.5, for logistic regression",
+        "threshold": f"{usual[0].upper()}{usual[1:]} instead of 0.5, for logistic regression",
         "base": "The chosen model instead of logistic regression",
         "strategy": f"The chosen rule instead of {usual}",
     }
     return [f"{by[name]}: {better(part)}." for name, part in found.parts.items()]
+
+
+def usual_rule(found: Answer) -> str:
+    """The words for the rule of the reference."""
+    if found.measured.classes:
+        return "the most probable class"
+    return "the costs of each row" if found.plan.by_row else "a tuned threshold"
 
 
 def _positive_where(found: Answer) -> str:
@@ -473,7 +490,8 @@ def table(found: Answer, most: int | None = None) -> str:
     for name, rows in ways.items():
         marks = [(base, name) == found.winner.key for base in bases]
         lines.append((WAYS[name].title, [cell(found, row) for row in rows], marks))
-        for k in range(2 if name == found.reference.strategy and any(one is not None for one in reached) else 0):
+        tuned = REFERENCE[1] if found.plan.by_row else found.reference.strategy
+        for k in range(2 if name == tuned and any(one is not None for one in reached) else 0):
             shares = ["-" if one is None else f"{figure(one[k])}{' ' * 7}" for one in reached]
             lines.append((f"  its {('recall', 'precision')[k]}", shares, [False] * len(bases)))
     names, texts, marked = zip(*lines, strict=True)

@@ -15,6 +15,10 @@ LINEAR_AND_TREES = Plan(folds=4, inner=3, grid=(1.0,), bases=("linear", "boosted
 
 def disguised(kind, rng):
     """Features, labels by chance, and the number of the original of each row."""
+    if kind == "traits":
+        origin, y = np.repeat(np.arange(400), 6), rng.integers(0, 2, 400)
+        traits = rng.integers(0, (70, 2, 40, 30, 12), (400, 5))[origin]
+        return np.column_stack([traits, rng.normal(size=(2400, 8))]), y[origin], origin
     n, times = (60, 12) if kind == "noise" else (150, 8)
     base = load_breast_cancer().data[rng.permutation(569)[:n]]
     origin, y = np.repeat(np.arange(n), times), rng.integers(0, 2, n)
@@ -30,7 +34,7 @@ def disguised(kind, rng):
     return X, y[origin], origin
 
 
-@pytest.mark.parametrize("kind", ["noise", "person", "two labels"])
+@pytest.mark.parametrize("kind", ["noise", "person", "two labels", "traits"])
 @pytest.mark.parametrize("seed", range(3))
 def test_copies_in_disguise_are_kept_together(kind, seed):
     rng = np.random.default_rng(seed)
@@ -61,6 +65,12 @@ def test_rows_that_tell_labels_by_their_features_are_left_alone(seed):
     ]
     for X, y in tables:
         assert similar(np.asarray(X, dtype=float), np.asarray(y, dtype=int)) is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_noise_is_not_known_from_similar_rows(seed):
+    rng = np.random.default_rng(seed)
+    assert similar(rng.normal(size=(200, 5)), rng.integers(0, 2, 200)) is None
 
 
 def test_few_rows_say_nothing():

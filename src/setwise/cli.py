@@ -37,6 +37,10 @@ class Parser(argparse.ArgumentParser):
         """Print the sentence and exit with the code 2."""
         self.exit(2, f"{self.call.split()[-1]}: {in_line(message.rstrip('.'))}. See '{self.call} --help'.\n")
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        # Before Python 3.13 "--" was taken out of "--missing=--" too.
+        return "--" if action.option_strings and arg_strings == ["--"] else super()._get_values(action, arg_strings)
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0, or 2 after a sentence on standard error; 130 after Ctrl-C, and 143

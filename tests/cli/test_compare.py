@@ -308,6 +308,29 @@ def test_what_is_wrong_with_a_file_is_one_sentence(files, tmp_path, monkeypatch,
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--save", "m.txt"), "the path of a model must end in .skops"),
+        (("--save", "no/m.skops"), "there is no folder no for m.skops."),
+        (("--save", "m.skops", "--loss", "f1,auc"), "--save takes the model of one measure"),
+        (("--checkpoint", "no/c.npz"), "checkpoint must be a file in a folder that exists; got"),
+        (("--checkpoint", "t.csv"), "there is a file t.csv already: pass --resume"),
+        (("--checkpoint", "t.csv", "--resume"), "t.csv is not a checkpoint of setwise"),
+        (("--resume",), "--resume goes on from the file of --checkpoint; name it."),
+        (("--test", "no.csv"), "there is no file no.csv."),
+        (("--plan", "no.json"), "there is no file no.json."),
+        (("--cost-matrix", "no.csv"), "there is no file no.csv."),
+    ],
+)
+def test_a_bad_place_is_refused_before_the_rows_are_read(files, tmp_path, monkeypatch, capsys, words, says):
+    monkeypatch.setattr("setwise.compare.command.work_of", lambda *_: pytest.fail("the rows are read"))
+    monkeypatch.chdir(files)
+    assert run("t.csv", "--target", "sick", *words, "--out", tmp_path / "r") == 2
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
+
+
 def test_a_folder_is_no_place_for_a_model(files, tmp_path, capsys):
     (tmp_path / "m.skops").mkdir()
     words = ("--target", "sick", *LEAST, "--save", tmp_path / "m.skops", "--out", tmp_path / "r")

@@ -26,7 +26,7 @@ from setwise.compare.sentences import (
     warnings,
     way,
 )
-from setwise.compare.text import bar, between, figure, listed, seconds_text, signed, threshold_text
+from setwise.compare.text import bar, between, figure, listed, seconds_text, short, signed, threshold_text
 from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
 from setwise.losses import EarlyDetection, FBeta, RocArea
 from setwise.losses.row_costs import Place, RowCosts
@@ -468,8 +468,39 @@ def test_warnings_say_what_matters_for_trust_in_short():
     assert warnings(more)[0] == "Column 'x' is the label in other words (left out), and 2 more."
     times = tuple(f"Column {name!r} is read as numbers. If 9 is a time, write --kind {name}=date." for name in "ab")
     assert warnings(made_up(problem=replace(PROBLEM, notes=times[:1])))[0] == times[0]
-    several = f"2 columns may mean something else. {times[0]}"
+    several = f"(1 of 2) {times[0]}"
     assert warnings(made_up(problem=replace(PROBLEM, notes=times)))[0] == several
+
+
+@pytest.mark.parametrize(
+    ("begin", "asks", "end"),
+    [
+        ("is read as text: it holds '100.08*' among its numbers.", "If that is a gap, write --missing '100.08*'", ""),
+        (
+            "is read as text: it holds 'k.A.', 'late'.",
+            "If these are gaps, write --missing 'k.A.'",
+            " --missing late soon",
+        ),
+        (
+            "is read as text: it holds words like '5'.",
+            "If these are numbers, write them as 1234.5,",
+            " 2024-12-31, 17:05",
+        ),
+        ("holds -999 in 2 rows, far from its other numbers.", "If it stands for a gap, write --missing -999", ""),
+        ("numbers the rows with another.", "If they are not features, leave them out: --drop v", " --drop line"),
+        ("", "Labels are known (write --group COLUMN or --similar-apart):", f" without them {'they fall ' * 9}"),
+        ("", "If 9 is a time, write --kind v=date", ""),
+    ],
+)
+def test_what_to_write_is_cut_last(begin, asks, end):
+    text = f"Column 'v' {begin} {asks}{end}."
+    shown = short(text)
+    assert len(shown) <= 100
+    assert asks in shown
+    assert "Column 'v'" in shown
+    assert ("..." in shown) == (len(text) > 100)
+    if " --" in asks and begin:
+        assert asks in section(made_up(problem=replace(PROBLEM, findings=(finding("label", "none", text),))))
 
 
 def test_the_price_of_more_recall_is_that_of_the_threshold_with_the_fewest_alarms():

@@ -106,7 +106,8 @@ def test_the_answer_announces_no_gain_by_copies():
     (one,) = [found for found in mended.findings if found.kind == "similar"]
     assert one.action == "kept together"
     assert one.sentence.startswith(
-        "Labels are known from similar rows: without them the AUC of trees falls from 1.000 to "
+        "Labels are known from similar rows (write --group COLUMN or --similar-apart): without them the AUC of trees "
+        "falls from 1.000 to "
     )
     assert mended.blocks is not None
     f1 = NamedLoss("f1", FBeta())

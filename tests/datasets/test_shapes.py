@@ -3,6 +3,7 @@
 import csv
 import random
 import re
+import shlex
 import sys
 from datetime import datetime, timedelta
 
@@ -12,6 +13,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
+from setwise.cli import options_parser
 from setwise.datasets import load, load_rows, load_table
 from setwise.datasets.columns import Category, Date, Number, Word, as_texts
 from setwise.datasets.tables import PACKED, TEXTS, read_csv
@@ -193,12 +195,17 @@ def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, text, say
         ),
         (
             [*(f"{i}.5" for i in range(2000)), "<5"] * 2,
-            "read as text: it holds '<5' among its numbers. If that is a gap, write --missing '<5'.",
+            "holds '<5' among its numbers. If that is a number, write it like the others; if a gap, --missing '<5'.",
         ),
         (
             [*(f"{i}.5" for i in range(200)), *(f"-{i}-" for i in range(14))] * 2,
-            "If these are gaps, write --missing=-0- --missing=-1- --missing=-10- --missing=-11- --missing=-12- "
+            "among its numbers. If these are numbers, write them like the others; if gaps, "
+            "--missing=-0- --missing=-1- --missing=-10- --missing=-11- --missing=-12- "
             "--missing=-13- --missing=-2- --missing=-3- --missing=-4- --missing=-5- --missing=-6- --missing=-7- and ",
+        ),
+        (
+            [*(f"{i}:{j:02}" for i in range(24) for j in range(9)), "24:10", "75:30"] * 2,
+            "among its times. If these are times, write them and the others as numbers; if gaps, --missing 24:10",
         ),
         ([f"0{i % 15}123" for i in range(80)], "is read as words, and 00123 in it begins with 0. If these are numbers, "
          "write --kind x=number."),
@@ -211,10 +218,14 @@ def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, text, say
             "is read as words like 'a0;b;c0', most of which are there once. If their parts matter, write --kind x=text,"
             " which counts their words, or give each part a column.",
         ),
+        (
+            [f'{{""amount"": {i}, ""k"": 1}}' for i in range(40)],
+            "words of it are features. If their parts matter, write each in a column, not as '{\"amount\": 0, ",
+        ),
         ([f"[{i % 70}, 2]" for i in range(80)], "is read as words like '[0, 2]', most of which are there once."),
         (
             [*(f"2020-01-{i:02}" for i in range(1, 20)), "0000-00-00"] * 2,
-            "is read as text: it holds '0000-00-00' among its dates. If that is a gap, write --missing 0000-00-00.",
+            "among its dates. If that is a date, write it like the others; if a gap, --missing 0000-00-00.",
         ),
         (["01/02/2020", "03/04/2020"] * 20, "read as month before day: no date in it tells the order"),
         (["1,234", "2,500"] * 20, "read as numbers with commas between thousands. If the comma of '1,234' is"),
@@ -223,7 +234,7 @@ def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, text, say
         ([f"~{i % 35}" for i in range(40)], "holds words like '~0'. If these are dates or numbers, write them"),
         ([f"ca. {i % 35}" for i in range(40)], "holds words like 'ca. 0'. If these are dates or numbers, write them"),
         ([f"{'ca. ' * (i % 35 % 2)}{i % 35}" for i in range(40)], "holds words like 'ca. 1'. If these are"),
-        ([f"<b>{i % 35}</b>" for i in range(40)], "1234.5; if not, --kind x=category."),
+        ([f"<b>{i % 35}</b>" for i in range(40)], "17:05; if not, --kind x=category."),
         ([f"PT{i % 35}H5M" for i in range(40)], "holds words like 'PT0H5M'. If these are dates or numbers, write"),
         ([f"P{i % 35}D" for i in range(40)], "holds words like 'P0D'. If these are dates or numbers, write them"),
         ([day(i % 35 / 9, "%b-%y") for i in range(40)], "words like 'Apr-19'. If these are dates or numbers"),
@@ -232,6 +243,18 @@ def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, text, say
 def test_what_may_be_meant_otherwise_is_said(tmp_path, cells, says):
     data = load_table(write(tmp_path / "t.csv", cells, [i % 2 for i in range(len(cells))]), "y")
     assert says in " ".join(data.notes), data.notes
+
+
+@pytest.mark.parametrize(
+    "gaps", [["--", "n.d."], ["-", "late"], ["--x", "--help", "it's"], ["12*", "13.5*"], ["-1-", "--"]], ids=" ".join
+)
+def test_the_options_that_are_told_make_gaps(tmp_path, gaps):
+    path = write(tmp_path / "t.csv", [*map(str, range(100)), *gaps] * 2, [0, 1] * (100 + len(gaps)))
+    told = re.search("--missing.*", " ".join(load_table(path, "y").notes))[0].removesuffix(".")
+    options = options_parser().parse_args(["compare", *shlex.split(told)])
+    data = load_table(path, "y", missing=options.missing)
+    assert data.columns == (Number("x", missing=tuple(sorted(gaps))),)
+    assert np.isnan(data.X).sum() == 2 * len(gaps)
 
 
 CODES = (

@@ -414,7 +414,8 @@ def _with_similar(problem: Problem) -> Problem:
     if found is None:
         return problem
     areas = f"from {figure(found.mixed)} to {figure(found.apart)}"
-    words = f"Labels are known from similar rows: without them the AUC of trees falls {areas}."
+    words = "Labels are known from similar rows (write --group COLUMN or --similar-apart):"
+    words = f"{words} without them the AUC of trees falls {areas}."
     why = "Such are copies with changes, and rows of one customer. Name what they share: --group COLUMN."
     done, action = "Folds keep such rows together.", "kept together"
     if found.blocks is None:

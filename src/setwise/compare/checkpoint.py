@@ -10,7 +10,7 @@ import numpy as np
 
 from setwise.compare.plan import Key, Plan
 from setwise.compare.problem import Problem
-from setwise.core.checkpoint import Checkpoint, OpenCheckpoint, fingerprint
+from setwise.core.checkpoint import Checkpoint, OpenCheckpoint, fingerprint, held_at
 from setwise.estimators.checkpoints import described, of_rows
 
 PLANNED = ("folds", "outer", "inner", "grid", "bases", "strategies", "skipped", "seed")
@@ -20,26 +20,28 @@ NOT_SAID = ("data", "test", "n_jobs", "time_budget", "save", "out", "checkpoint"
 """Options that may change from a run to the one that goes on; the data are said by their content."""
 
 
-def open_for_comparison(options: Any, problems: Iterable[Problem]) -> OpenCheckpoint | None:
-    """The checkpoint that the options ask for, or None.
-
-    Raises
-    ------
-    ValueError, OSError : in one sentence, where it cannot be used
-    """
+def refuse_checkpoint(options: Any) -> None:
+    """Raise ValueError or OSError, in one sentence, for a checkpoint that cannot be used whatever the rows are."""
     if options.checkpoint is None:
         if options.resume:
             raise ValueError("--resume goes on from the file of --checkpoint; name it.")
+        return
+    try:
+        held_at(options.checkpoint, options.resume)
+    except FileExistsError as error:
+        raise FileExistsError(str(error).replace("resume=True", "--resume")) from None
+
+
+def open_for_comparison(options: Any, problems: Iterable[Problem]) -> OpenCheckpoint | None:
+    """The checkpoint that the options ask for, or None; ValueError in one sentence if it is of another comparison."""
+    if options.checkpoint is None:
         return None
     about = {name: repr(value) for name, value in vars(options).items() if name not in NOT_SAID}
     rows = [text for one in problems for text in of_rows(one.X, one.y, one.groups, described(one.columns)).values()]
     if options.cost_matrix is not None:
         about["cost_matrix"] = fingerprint(Path(options.cost_matrix).read_text("utf-8", "replace"))
     about |= {"command": "setwise compare", "data": fingerprint(*rows)}
-    try:
-        return Checkpoint(options.checkpoint).open(about, resume=options.resume)
-    except FileExistsError as error:
-        raise FileExistsError(str(error).replace("resume=True", "--resume")) from None
+    return Checkpoint(options.checkpoint).open(about, resume=options.resume)
 
 
 def planned(kept: OpenCheckpoint | None, plan: Plan) -> Plan:

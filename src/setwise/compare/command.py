@@ -19,7 +19,7 @@ from joblib import effective_n_jobs, parallel_config
 from setwise.compare.answer import Answer
 from setwise.compare.audit import audited
 from setwise.compare.budget import Costs, within
-from setwise.compare.checkpoint import open_for_comparison, read_plan
+from setwise.compare.checkpoint import open_for_comparison, read_plan, refuse_checkpoint
 from setwise.compare.drift import TrainingRows
 from setwise.compare.fits import judged_by, rows_of
 from setwise.compare.memory import WORDS, MemoryAllowance, refuse_too_large
@@ -260,9 +260,17 @@ def compare_command(options: Namespace) -> tuple[list[str], list[Path], list[tup
     """
     begin = time.perf_counter()
     plan = plan_of(options)
-    # A folder that may not be replaced, or takes no files, is refused before the work, not after it.
+    # What cannot be read or written is refused before the rows are read.
     check_folder(options.out)
     try_place(next(folder for folder in (options.out, *options.out.parents) if folder.exists()) / "report.html")
+    if options.save is not None:
+        if len(measures_of(options.loss or usual_loss(options), options.average or "samples")) > 1:
+            raise ValueError("--save takes the model of one measure; name one loss.")
+        optional("skops.io", f"to save {as_saved_path(options.save).name}")
+        try_file(options.save)
+    refuse_checkpoint(options)
+    for path in filter(None, (options.test, options.plan, options.cost_matrix)):
+        as_existing(path)
     with contextlib.closing(ProgressLine(0, "compare")) as line:
         return _compared(options, plan, line, begin)
 
@@ -275,13 +283,9 @@ def _compared(
     for one in work:
         for finding in one.problem.findings:
             line.say(finding.sentence)
-        if options.save is not None and len(one.measures) > 1:
-            raise ValueError("--save takes the model of one measure; name one loss.")
         if options.average is not None and not one.problem.many:
             raise ValueError("--average says what a set is in a label matrix; name several target columns.")
     if options.save is not None:
-        optional("skops.io", f"to save {as_saved_path(options.save).name}")
-        try_file(options.save)
         for base in plan.models(work[0].problem):
             if ":" in base.name:
                 refuse_unsaved(base, work[0].problem, options.save.name)

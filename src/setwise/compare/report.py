@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import date
 from html import escape
 from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from setwise import __version__
 from setwise.compare import sentences as words
 from setwise.compare.answer import Answer, CandidateResult, OtherRowsReport, PairedDifference
 from setwise.compare.checkpoint import plan_fields
-from setwise.compare.text import bar, percent, signed, wrap
+from setwise.compare.text import bar, percent, short, signed, wrap
 from setwise.core import pages
 from setwise.core.checks import Values
 from setwise.core.files import HIDDEN, in_line, visible, written_whole
@@ -293,7 +292,7 @@ def section(found: Answer, verbose: bool = False) -> str:
     lines += [] if drawn is None else [bar(drawn[0].mean, *drawn[0].interval()), *wrap(drawn[2]).split("\n")]
     if len(said) > WARNINGS and not verbose:
         said = [*said[: WARNINGS - 1], f"{len(said) - WARNINGS + 1} more with -v."]
-    lines = list(map(in_line, [*lines, "", *(shorten(f"! {one}", 100, placeholder=" ... (-v)") for one in said)]))
+    lines = list(map(in_line, [*lines, "", *(short(f"! {one}") for one in said)]))
     told, legend = list(map(wrap, [*words.facts(found), *words.figures(found)])), wrap(words.legend(found))
     room = LINES - len(lines) - legend.count("\n") - 2
     table = words.table(found, None if verbose else room - "\n".join(told).count("\n") - 1)

@@ -258,13 +258,14 @@ def warnings(found: Answer) -> list[str]:
     """What matters for trust in the answer, a short sentence each; the details have it in full."""
     notes, kinds = [*found.problem.notes, *found.notes], dict[tuple[str, str], list[str]]()
     for one in found.problem.findings:
-        kinds.setdefault((one.kind, one.action), []).append(_begin(one.sentence))
+        asks = one.action == "none" and " --" in one.sentence
+        kinds.setdefault((one.kind, one.action), []).append(one.sentence.rstrip(".") if asks else _begin(one.sentence))
     said = []
     for (_, action), same in kinds.items():
         done = f" ({action})" if action in ("left out", "kept together") else ""
         said.append(f"{same[0]}{done}{f', and {len(same) - 1} more' if same[1:] else ''}")
     asked = [note.rstrip(".") for note in notes if " write " in note]
-    said += [f"{len(asked)} columns may mean something else. {asked[0]}" if asked[1:] else asked[0]] if asked else []
+    said += [f"(1 of {len(asked)}) {asked[0]}" if asked[1:] else asked[0]] if asked else []
     said += [] if found.floored is None else floor_warnings(found, found.floored)
     if _hardly_wrong(found):
         said.append("Hardly a mistake out of fold. Check that no column is known only after the label")

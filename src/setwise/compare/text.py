@@ -1,7 +1,9 @@
 """Figures and sentences as plain text: measures with three digits, tables whose columns stay aligned."""
 
+import re
 import textwrap
 from collections.abc import Sequence
+from textwrap import shorten
 
 import numpy as np
 
@@ -72,6 +74,16 @@ def wrap(sentence: str, margin: int = 0) -> str:
     # Names of files and methods are never broken.
     lines = textwrap.TextWrapper(100, " " * margin, " " * (margin + 2), break_long_words=False, break_on_hyphens=False)
     return lines.fill(in_line(sentence))
+
+
+def short(text: str, width: int = 100) -> str:
+    """The text in so many characters; what is cut first is before the sentence that says what to write."""
+    asked = re.search(r"[ (]--[a-z]| write ", text)
+    begin = text.rfind(". ", 0, asked.start()) + 2 if asked else 0
+    if begin > 1:
+        head = shorten(text[:begin], max(width - len(text[begin:]) - 1, 36), placeholder=" ...")
+        text = f"{head} {text[begin:]}"
+    return shorten(text, width, placeholder=" ... (-v)")
 
 
 def grid(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], best: np.ndarray) -> str:

@@ -222,26 +222,29 @@ class Checkpoint:
         """
         path, resume = Path(self.path), as_flag(resume, "resume")
         wanted = {} if about is None else {n: as_text(t, n) for n, t in as_mapping(about, "about", "texts").items()}
-        if not behind(path).parent.is_dir():
-            raise FileNotFoundError(f"checkpoint must be a file in a folder that exists; got {in_line(str(path))}.")
-        if path.exists() and not path.is_file():
-            raise ValueError(
-                f"checkpoint must be a regular file; got {in_line(str(path))}, which is a folder, a device or a pipe."
-            )
-        arrays: Arrays = {}
-        if path.exists():
-            if not resume:
-                raise FileExistsError(
-                    f"there is a file {in_line(path.name)} already: pass resume=True to continue from it, or use "
-                    "another name."
-                )
-            arrays = read_sealed(path)
-            refuse_others(in_line(path.name), {n: str(arrays[f"{ABOUT}{n}"]) for n in _below(arrays, ABOUT)}, wanted)
-        # A place where nothing can be written shows before the work, not after it.
-        part_of(path).touch()
-        part_of(path).unlink()
-        arrays |= {f"{ABOUT}{name}": np.array(text) for name, text in wanted.items()}
+        held = held_at(path, resume)
+        if held is not None:
+            refuse_others(in_line(path.name), {n: str(held[f"{ABOUT}{n}"]) for n in _below(held, ABOUT)}, wanted)
+        arrays = (held or {}) | {f"{ABOUT}{name}": np.array(text) for name, text in wanted.items()}
         return OpenCheckpoint(_CheckpointFile(path, float(self.every), arrays), WORK)
+
+
+def held_at(path: Path, resume: bool) -> Arrays | None:
+    """The arrays that an earlier fit wrote, or None without a file; it raises what :meth:`Checkpoint.open` does."""
+    name = in_line(str(path))
+    if not behind(path).parent.is_dir():
+        raise FileNotFoundError(f"checkpoint must be a file in a folder that exists; got {name}.")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"checkpoint must be a regular file; got {name}, which is a folder, a device or a pipe.")
+    if path.exists() and not resume:
+        raise FileExistsError(
+            f"there is a file {in_line(path.name)} already: pass resume=True to continue from it, or use another name."
+        )
+    arrays = read_sealed(path) if path.exists() else None
+    # A place where nothing can be written shows before the work, not after it.
+    part_of(path).touch()
+    part_of(path).unlink()
+    return arrays
 
 
 def opened(checkpoint: Any, resume: bool, about: Callable[[], Mapping[str, str]]) -> "OpenCheckpoint | None":

@@ -775,13 +775,19 @@ def _stray_words(name: str, begin: str, words: Sequence[str]) -> list[str]:
             aside = "with nothing between thousands, and with the same unit as the others."
             return [f"{begin} {shown(text)}. If that is a number, write it with a decimal point, {aside}"]
     if 0 < len(strays) <= FEW * len(every):
-        what, gaps = "numbers" if date is None else "dates", "that is a gap" if len(strays) == 1 else "these are gaps"
-        return [f"{begin} {some(strays)} among its {what}. If {gaps}, write {as_options(strays)}."]
+        what = "number" if date is None else "time" if date.clock else "date"
+        be, a, s, it = ("that is a", "a ", "", "it") if len(strays) == 1 else ("these are", "", "s", "them")
+        begin, options = f"{begin} {some(strays)} among its {what}s. If {be}", as_options(strays)
+        if not any(map(DIGIT.search, strays)):
+            return [f"{begin} gap{s}, write {options}."]
+        # A time of day is below 24:00, a duration may be longer.
+        how = "and the others as numbers" if what == "time" else "like the others"
+        return [f"{begin} {what}{s}, write {it} {how}; if {a}gap{s}, {options}."]
     # Words of codes are many.
     few = len({head[0] for text in words if (head := BEFORE.match(text))}) <= 3
     like = [text for text in words if DATED.match(text) or (few and BEFORE.match(text))]
     if len(words) > SEVERAL and len(like) > (1.0 - FEW) * len(words):
-        aside = "If these are dates or numbers, write them as 2024-12-31, 17:05 or 1234.5"
+        aside = "If these are dates or numbers, write them as 1234.5, 2024-12-31 or, below 24:00, 17:05"
         odd_one = next((text for text in like if not is_number(text)), like[0])
         return [f"{begin} words like {shown(odd_one)}. {aside}; if not, --kind {quote(f'{name}=category')}."]
     return []

@@ -20,10 +20,12 @@ from setwise.datasets.columns import (
     EXACT,
     KINDS,
     SAME_VALUE,
+    WORDS,
     Category,
     Column,
     Columns,
     Cost,
+    Texts,
     Word,
     as_texts,
     column_of,
@@ -386,7 +388,8 @@ def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str],
         if words or kind == "text":
             kept += words
             codes += [one.codes(cells, table.path.name) for one in words]
-            notes.append(f"Column {name!r} is read as text: {len(words)} words of it are features.")
+            lists = "" if kind else _of_lists(as_texts(cells))
+            notes.append(f"Column {name!r} is read as text: {len(words)} words of it are features.{lists}")
             continue
         why = _useless(column, found) if kind is None else ""
         notes += [left_out(name, why)] if why else []
@@ -398,6 +401,14 @@ def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str],
             codes.append(found)
     ids = tuple(name for name in names if kinds.get(name) == "id" or left_out(name, LIKE_AN_ID) in notes)
     return np.column_stack(codes) if codes else np.empty((table.rows, 0)), tuple(kept), tuple(notes), ids
+
+
+def _of_lists(cells: Texts) -> str:
+    """A sentence on text that is mostly JSON or lists, whose words tell little; the empty text for any other."""
+    known = cells.without(WORDS)
+    lists = [text for text in known if text[0] in "[{" and text[-1] in "]}"]
+    parts = 2 * len(lists) > len(known)
+    return f" If their parts matter, write each in a column, not as {shown(lists[0])}." if parts else ""
 
 
 def _useless(column: Column, codes: NDArray[np.float64]) -> str:

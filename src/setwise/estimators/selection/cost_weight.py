@@ -108,6 +108,16 @@ class CostTrees(CostWeight):
 
     Source: Zadrozny, Langford and Abe (2003), section 3, with another learner.
 
+    Parameters
+    ----------
+    n_resamples : the threshold is steadied by so many resamples
+    costs : the costs of all training rows, which are those of the loss; None until these are known
+
+    Raises
+    ------
+    ValueError : for a number of resamples below 0
+    TypeError : for what is no whole number
+
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression

@@ -65,7 +65,8 @@ class Fits:
         plan, words = self._plan, f"{self.where}: {base.title}"
         self.advance(words, 0)
         model = base.build(self._problem, constant, plan.seed)
-        source = self.rows.out_of_fold(model, self.folds, n_jobs=plan.n_jobs, kept=self._kept)
+        floored = plan.floor is not None
+        source = self.rows.out_of_fold(model, self.folds, n_jobs=plan.n_jobs, kept=self._kept, same_penalty=floored)
         source.name = base.title
         source.prepare()
         found = self._sources.setdefault(base.name, {})

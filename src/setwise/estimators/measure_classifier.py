@@ -41,6 +41,7 @@ from setwise.estimators.selection import COST_STRATEGIES, STRATEGIES, Strategy, 
 from setwise.estimators.selection.base_models import base_has, check_prefit, default_classifier, is_prefit
 from setwise.estimators.selection.choice import BY_COSTS, Choice, choose, repeated_choice
 from setwise.estimators.selection.decision import BayesDecision, RowCostRule
+from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.selection.out_of_fold import NewRowsEvidence, OutOfFoldBase, open_for_choice
 from setwise.estimators.selection.problem import SelectionProblem, problem_of
 from setwise.estimators.selection.strategies import ThresholdPerLabel, ThresholdRule
@@ -469,7 +470,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         self, problem: SelectionProblem, prefit: bool, folds: Folds, kept: OpenCheckpoint | None
     ) -> Mapping[str, OutOfFoldBase]:
         base = self._base(problem.X)
-        return {OWN: problem.out_of_fold(base, folds, self.response_method, self.n_jobs, prefit, kept)}
+        floored = any(isinstance(one, FlooredThreshold) for one in self._strategies_for(problem.task))
+        return {OWN: problem.out_of_fold(base, folds, self.response_method, self.n_jobs, prefit, kept, floored)}
 
     def _decide(
         self, bases: Mapping[str, OutOfFoldBase], task: Task, strategies: tuple[Strategy, ...], seed: int

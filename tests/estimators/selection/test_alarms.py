@@ -5,8 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from scipy.stats import binomtest, norm
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from rounds import rounds
 from setwise import MeasureClassifier
@@ -15,8 +22,9 @@ from setwise.core.exceptions import Refusal
 from setwise.decisions import UnmetFloor
 from setwise.decisions.task import Task
 from setwise.estimators.selection import BayesDecision
-from setwise.estimators.selection.base_models import Response
+from setwise.estimators.selection.base_models import Response, for_share
 from setwise.estimators.selection.floors import NearestThreshold
+from setwise.estimators.selection.problem import problem_of
 from setwise.losses import FBeta, RowCosts, Tversky
 
 RECALL = Tversky(1e-9, 1.0)
@@ -163,6 +171,65 @@ def test_the_limit_fails_on_new_rows_no_more_often_than_the_confidence_says(over
     if over_groups:
         flat = FlooredThreshold(alarms=0.2, confidence=0.9).point(scores, replace(task, groups=None)).threshold
         assert flat < at
+
+
+@pytest.mark.parametrize("share", [{"alarms": 0.1}, {"recall": 0.9}])
+def test_a_share_that_is_sure_out_of_fold_is_as_sure_with_the_model_of_all_rows(share):
+    rng, fails, trials = np.random.default_rng(0), 0, rounds(2000, 60)
+
+    def drawn(n):
+        X = rng.normal(size=(n, 2))
+        return X, rng.random(n) < expit(1.5 * X[:, 0] - 1.5)
+
+    new, truth = drawn(20_000)
+    floor = FlooredThreshold(**share, confidence=0.9)
+    for _ in range(trials):
+        X, y = drawn(400)
+        problem = problem_of(X, y, FBeta())
+        base = problem.out_of_fold(LogisticRegression(C=0.005), problem.folds(2, 0), same_penalty=True)
+        at = floor.point(base.response().scores, problem.task).threshold
+        called = base.fitted().predict_proba(new)[:, 1] >= at
+        fails += called.mean() > 0.1 if "alarms" in share else called[truth].mean() < 0.9
+    assert fails / trials < 0.1 + 3 * np.sqrt(0.1 * 0.9 / trials)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_under_a_limit_models_of_folds_are_penalized_for_each_row_as_the_model_of_all_rows(weighted):
+    X, y = cases(300, 0)
+    weights = np.random.default_rng(0).exponential(size=300) if weighted else np.ones(300)
+    given = {"sample_weight": weights} if weighted else {}
+    floor, folds = FlooredThreshold(alarms=0.1), list(StratifiedKFold(3).split(X, y))
+    for kind, name in (
+        (LogisticRegression, "predict_proba"),
+        (LinearSVC, "decision_function"),
+        (SVC, "decision_function"),
+    ):
+        held, scores = make_pipeline(StandardScaler(), kind(C=0.02)), np.zeros(300)
+        for train, test in folds:
+            C = 0.02 * weights.sum() / weights[train].sum()
+            part = make_pipeline(StandardScaler(), kind(C=C))
+            part.fit(X.iloc[train], y[train], **{f"{part.steps[-1][0]}__sample_weight": weights[train]})
+            said = getattr(part, name)(X.iloc[test])
+            scores[test] = said[:, 1] if said.ndim == 2 else said
+        model = MeasureClassifier(held, RECALL, [floor], folds).fit(X, y, **given)
+        assert model.best_threshold_ == pytest.approx(floor.point(scores, Task(y, RECALL, weights=weights)).threshold)
+        assert model.estimator_[-1].C == held[-1].C == 0.02
+
+
+def test_for_a_share_of_the_rows_only_constants_of_penalties_that_are_summed_with_rows_change():
+    X, y = cases(100, 0)
+    fitted = LogisticRegression().fit(X, y)
+    for same in (
+        FrozenEstimator(fitted), LogisticRegression(penalty=None), LogisticRegressionCV(),
+        HistGradientBoostingClassifier(), SGDClassifier(), NuSVC(),
+    ):  # fmt: skip
+        got = for_share(same, 0.5).get_params()
+        assert {name: value for name, value in got.items() if name != "estimator"} == {
+            name: value for name, value in same.get_params().items() if name != "estimator"
+        }
+    assert fitted.C == 1.0
+    search = for_share(GridSearchCV(SVC(C=3.0), {"gamma": [1.0]}), 0.5)
+    assert search.estimator.C == 6.0
 
 
 @pytest.mark.parametrize("alarms", [0.0, -0.1, 1.5, 50, np.nan])

@@ -23,6 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 from sklearn.utils.metaestimators import available_if
@@ -294,6 +295,21 @@ def weight_name(estimator: Any) -> str | None:
     if inner is not None and not has_fit_parameter(inner, "sample_weight"):
         return None
     return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+
+
+def for_share(estimator: Any, share: float) -> Any:
+    """A clone to be fitted to a share of the rows, with ``C / share`` in place of the constant ``C``.
+
+    The penalty is then as strong for each row as among all rows. This is for ``LogisticRegression``, ``LinearSVC`` and
+    ``SVC``, also in pipelines and other estimators. Other models stay as they are.
+    """
+    found = clone(estimator)
+    for one in (found, *found.get_params().values()):
+        # A frozen model is not cloned, and is fitted already. Without a penalty scikit-learn warns of C.
+        fresh = isinstance(one, LogisticRegression | LinearSVC | SVC) and not hasattr(one, "n_features_in_")
+        if fresh and "C" in one.get_params() and getattr(one, "penalty", "") is not None:
+            one.set_params(C=one.C / share)
+    return found
 
 
 def reads_some_columns(estimator: Any) -> bool:

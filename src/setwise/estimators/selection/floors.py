@@ -65,6 +65,11 @@ class FlooredThreshold(Strategy):
     Among the ``strategies`` of :class:`setwise.MeasureClassifier`; with ``cv="prefit"`` it takes the scores of a model
     that was fitted on other rows. The other strategies keep no floors. Label matrices are refused by ``fit``.
 
+    Otherwise the scores come from models of folds, and the threshold is for the model of all rows. Models of folds get
+    ``C`` times the number of all rows over that of their own, if they are ``LogisticRegression``, ``LinearSVC`` or
+    ``SVC`` of scikit-learn, also in pipelines: with the same ``C`` the model of all rows would be penalized less for
+    each row, its scores would spread more, and it would break a limit of alarms too often.
+
     Source: own; :func:`~setwise.decisions.constrained_threshold`, described in docs/guide/thresholds.md.
 
     Parameters

@@ -26,6 +26,7 @@ from setwise.estimators.base import base_threads
 from setwise.estimators.checkpoints import described, of_rows, table_parts
 from setwise.estimators.selection.base_models import (
     Response,
+    for_share,
     is_boosted_trees,
     reads_some_columns,
     respond,
@@ -205,6 +206,8 @@ class OutOfFoldBase(Base):
     prefit : whether the classifier is fitted already, on other rows
     n_jobs : the number of processes that share the folds
     kept : the part of a checkpoint that keeps the responses, and gives those that an earlier run has made; or None
+    same_penalty : whether models of folds have a penalty as strong for each row as the model of all rows. Otherwise
+        this model is penalized less, so that its scores spread more, and a share at a threshold is another one
     """
 
     estimator: Any
@@ -216,6 +219,7 @@ class OutOfFoldBase(Base):
     prefit: bool
     n_jobs: int | None
     kept: InitVar[OpenCheckpoint | None]
+    same_penalty: bool = False
 
     def __post_init__(self, kept: OpenCheckpoint | None) -> None:
         self.X, self.target, self.truth = self.problem.X, self.problem.target, self.problem.task.truth
@@ -305,7 +309,7 @@ class OutOfFoldBase(Base):
         """The fingerprint of all that the responses depend on."""
         extra = [part for name in sorted(self.fit_params) for part in (name, self.fit_params[name])]
         folds = [rows for fold in self.folds for rows in fold]
-        ask = (described(self.estimator), self.response_method, repr(self.problem.positive))
+        ask = (described(self.estimator), self.response_method, repr(self.problem.positive), repr(self.same_penalty))
         return fingerprint(*table_parts(self.X), self.target, self.truth, *folds, *extra, *ask)
 
     def _by_pairs(self) -> tuple[Response, ...]:
@@ -382,6 +386,9 @@ def _fit(source: OutOfFoldBase, weight: Weight, train: Ints, test: Ints | None) 
     if isinstance(weight, TreesByCosts):
         estimator = with_boosted_trees(source.estimator)
         name = weight_name(estimator)
+    if source.same_penalty and test is not None:
+        mass = source.fit_params.get(source.weight_name or "", np.ones(len(source.truth)))
+        estimator = for_share(estimator, mass[train].sum() / mass.sum())
     if weight != 1.0:
         assert name is not None
         own = np.ones(len(train)) if source.weight_name is None else params.pop(source.weight_name, np.ones(len(train)))

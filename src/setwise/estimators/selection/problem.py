@@ -89,6 +89,7 @@ class SelectionProblem:
         n_jobs: int | None = None,
         prefit: bool = False,
         kept: OpenCheckpoint | None = None,
+        same_penalty: bool = False,
     ) -> OutOfFoldBase:
         """The out-of-fold responses of a classifier, which for a label matrix is fitted label by label if it must."""
         base = self._for_matrix(estimator, prefit)
@@ -98,7 +99,8 @@ class SelectionProblem:
         weights = {} if self.sample_weight is None or name is None else {name: self.sample_weight}
         # Nothing is fitted any more where the estimator was fitted before.
         groups = {} if self.ids is None or prefit else routed(base, {"groups": self.ids})
-        return OutOfFoldBase(base, self, folds, response_method, weights | groups, name, prefit, n_jobs, kept)
+        given = weights | groups
+        return OutOfFoldBase(base, self, folds, response_method, given, name, prefit, n_jobs, kept, same_penalty)
 
     def _for_matrix(self, estimator: Any, prefit: bool) -> Any:
         if not self.task.is_matrix and takes_matrices_alone(estimator):

@@ -8,13 +8,14 @@ import numpy as np
 
 from setwise.core.batch import Batch
 from setwise.core.bound_loss import BoundLoss
-from setwise.core.checks import Ints, Values
+from setwise.core.checks import Bools, Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import CountLoss, Loss
 from setwise.core.pages import CLASS_LOSSES
 from setwise.core.terms import Trait
 from setwise.losses.combinations import MeanOverClasses, OneClass
 from setwise.losses.cost_matrix import CostMatrix
+from setwise.losses.functions import MetricLoss
 from setwise.losses.mistakes import BalancedError, ErrorRate
 from setwise.losses.recalls import MCC, CohenKappa
 
@@ -125,12 +126,12 @@ class MeanOfClasses(ConfusionLoss):
         P, said = confusion.sum(axis=-1), confusion.sum(axis=-2)
         return P - right, said - right, P, P.sum(axis=-1, keepdims=True) - P
 
-    def shares(self, P: Values, occurs: Values) -> Values:
+    def shares(self, P: Values, occurs: Bools) -> Values:
         """The weights of the classes, (..., k), with the numbers of rows of each class, and which of them occur."""
         if self.weights == "support":
             return np.asarray(P / np.maximum(P.sum(axis=-1, keepdims=True), 1e-300))
         if self.weights == "equal":
-            return np.asarray(occurs / np.maximum(occurs.sum(axis=-1, keepdims=True), 1.0))
+            return np.asarray(occurs / np.maximum(occurs.sum(axis=-1, keepdims=True), 1))
         return np.broadcast_to((np.arange(self.k) == self.weights) * 1.0, P.shape)
 
     def of_confusion(self, confusion: Values) -> Values:
@@ -144,7 +145,7 @@ class MeanOfClasses(ConfusionLoss):
         found = self.inner.quotient(true, rest)
         if found is None:
             return None
-        shares, none = self.shares(true, np.ones(self.k)), np.zeros(self.k)
+        shares, none = self.shares(true, np.ones(self.k, dtype=bool)), np.zeros(self.k)
         steps, classes = np.zeros((self.k, 2, self.k, self.k)), np.arange(self.k)
         for place, part in enumerate(found):
             for c in classes:
@@ -243,7 +244,7 @@ def class_loss(loss: Loss, k: int) -> ConfusionLoss:
 
     Raises
     ------
-    Refusal : for losses that are no function of the confusion matrix
+    Refusal : for losses that are no function of the confusion matrix, and functions of a user
     ValueError : for a matrix of costs of another number of classes, and a class that there is not
     """
     if isinstance(loss, ConfusionLoss):
@@ -270,8 +271,12 @@ def class_loss(loss: Loss, k: int) -> ConfusionLoss:
                 raise ValueError(f"label must be one of 0..{k - 1}; got {loss.label}.")
             return MeanOfClasses(loss, k, inner, loss.label)
         return MeanOfClasses(loss, k, inner, loss.weights if isinstance(loss, MeanOverClasses) else "equal")
+    why = "it is no function of the confusion matrix"
+    if isinstance(loss, MetricLoss):
+        given = ", ".join(f"{name}={value!r}" for name, value in getattr(loss.f, "keywords", {}).items())
+        why = f"no loss stands for this function{' with ' * bool(given)}{given}, and functions read labels 0 and 1 only"
     raise Refusal(
-        f"MeasureClassifier refuses {loss!r} for {k} classes: it is no function of the confusion matrix. Use 'f1', "
+        f"MeasureClassifier refuses {loss!r} for {k} classes: {why}. Use 'f1', "
         "'jaccard', 'kappa', 'mcc', 'balanced_accuracy', 'accuracy' or CostMatrix(costs).",
         CLASS_LOSSES,
     )

@@ -2,8 +2,10 @@
 
 import csv
 import json
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.linear_model import LogisticRegression
@@ -15,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from setwise.cli import main
 from setwise.compare import NamedLoss, Plan, Problem, SavedModel, compare
 from setwise.compare.audit import audited, copies_label, value_counts
+from setwise.compare.command import cost_matrix
 from setwise.compare.fits import SEED
 from setwise.compare.plan import measures_of
 from setwise.compare.problem import read
@@ -180,6 +183,25 @@ def test_costs_of_a_file_are_in_the_order_of_the_classes(table, capsys):
     (table.parent / "c.csv").write_text("true,ash,birch\nash,0,1\nbirch,1,0\n")
     assert main(["compare", *words, "--cost-matrix", "c.csv", "--out", "r"]) == 2
     assert "c.csv must have a line and a column for each class" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_costs_of_numeric_classes_are_those_that_pandas_writes(tmp_path, first):
+    costs, k = np.array([[0.0, 1.0, 5.0], [2.0, 0.0, 3.0], [4.0, 6.0, 0.0]]), [first, first + 1, first + 2]
+    problem = Problem("t", "", np.zeros((6, 1)), np.arange(6) % 3, classes=tuple(map(str, k)))
+    frame = pd.DataFrame(costs, k, k)
+    for name, written in {
+        "whole": frame, "floats": frame.set_axis(map(float, k), axis=0).set_axis(map(float, k), axis=1),
+        "named": frame.rename_axis("true"), "shuffled": frame.iloc[[2, 0, 1], [1, 2, 0]],
+    }.items():  # fmt: skip
+        written.to_csv(tmp_path / f"{name}.csv")
+        given = SimpleNamespace(cost_matrix=tmp_path / f"{name}.csv", loss=None)
+        assert cost_matrix(given, problem).costs.tolist() == costs.tolist(), name
+    # The lines are numbered otherwise than the classes, or the classes of the lines are not written.
+    for k, written in enumerate((frame.set_axis([1 - first, 2 - first, 3 - first], axis=0), frame[[first]])):
+        written.to_csv(tmp_path / f"odd{k}.csv")
+        with pytest.raises(ValueError, match="a line and a column for each class"):
+            cost_matrix(SimpleNamespace(cost_matrix=tmp_path / f"odd{k}.csv", loss=None), problem)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ from setwise.core.checks import as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
-from setwise.datasets.columns import SAME_VALUE, Number, left_out, optional, some
+from setwise.datasets.columns import SAME_VALUE, Number, is_number, left_out, optional, some, word
 from setwise.datasets.files import as_existing, as_names_of_columns, columns_in, drawn, parts_of, request
 from setwise.datasets.tables import ParquetTable
 from setwise.decisions.task import Task
@@ -477,11 +477,19 @@ def cost_matrix(options: Namespace, problem: Problem) -> CostMatrix:
         raise ValueError("--loss and --cost-matrix do not go together: costs are the measure.")
     if not problem.several:
         raise ValueError(f"--cost-matrix is for more than two classes; {problem.name} has {some(classes)}.")
-    rows = table.texts(table.names[0])
-    if sorted(rows) != sorted(classes) or sorted(table.names[1:]) != sorted(classes):
+    # The true classes of a column without a name, as pandas writes it, may be the numbers of its lines.
+    numbered = bool(table.numbering) and len(table.names) == len(classes)
+    rows, names = table.numbering if numbered else table.texts(table.names[0]), table.names[0 if numbered else 1 :]
+
+    def class_of(text: str) -> str:
+        # pandas writes 0.0 for the class 0 of a column that had gaps.
+        return text if text in classes or not is_number(text) else word(float(text))
+
+    true, column = [class_of(text) for text in rows], {class_of(name): name for name in names}
+    if sorted(true) != sorted(classes) or sorted(map(class_of, names)) != sorted(classes):
         wanted = f"a line and a column for each class, {some(classes)}, and the true ones in its first column"
         raise ValueError(f"--cost-matrix {table.path.name} must have {wanted}.")
-    return CostMatrix(table.numbers(classes)[[rows.index(one) for one in classes]])
+    return CostMatrix(table.numbers([column[one] for one in classes])[[true.index(one) for one in classes]])
 
 
 def refuse_gaps(options: Namespace, problem: Problem, costs: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from setwise.cli import main
 from setwise.compare import NamedLoss, Plan, Problem, SavedModel, compare
 from setwise.compare.audit import audited, copies_label, value_counts
-from setwise.compare.command import cost_matrix
+from setwise.compare.command import ComparisonTask, class_order, cost_matrix
 from setwise.compare.fits import SEED
 from setwise.compare.plan import measures_of
 from setwise.compare.problem import read
@@ -322,6 +322,33 @@ def test_a_class_that_a_training_part_lacks_is_refused():
     problem = Problem("t", "", X[order], y[order], classes=KINDS, times=np.arange(400.0))
     with pytest.raises(Refusal, match="too small for"):
         compare(problem, [NamedLoss("f1", FBeta())], QUICK)
+
+
+def test_a_class_needs_five_rows_and_the_refusal_says_what_to_do():
+    X, y = skewed(400)
+    plan = Plan(5, 3, (0.1,), ("linear",))
+    four, five = (np.delete(np.arange(400), np.flatnonzero(y == 3)[n:]) for n in (4, 5))
+    with pytest.raises(Refusal, match="4 rows of deal, and 5 are needed; leave these rows out, or give them the label"):
+        compare(problem_of(X[four], y[four]), [NamedLoss("f1", FBeta())], plan)
+    assert compare(problem_of(X[five], y[five]), [NamedLoss("f1", FBeta())], plan)[0].problem.several == 4
+
+
+def test_weighted_kappa_says_the_order_of_words(table, capsys):
+    words = ("t.csv", "--target", "wood", "--base", "linear", "--n-jobs", "1", "--quick", "--time-budget", "7200")
+    says = "The classes are ordered: ash, birch, cedar, deal. For another order write names that sort, as '1 low', "
+    assert main(["compare", *words, "--loss", "kappa:linear", "--out", "r"]) == 0
+    assert says in capsys.readouterr().err
+    assert "The classes are ordered: ash, birch, cedar, deal" in (table.parent / "r" / "report.html").read_text()
+    for names, loss, there in (
+        (("0", "1", "2"), "kappa:quadratic", False), (("-1", "0.5", "2"), "kappa:linear", False),
+        (("1 low", "2 medium", "10 high"), "kappa:linear", False),
+        (("1 low", "10 high", "2 mid"), "kappa:linear", True),
+        (("high", "low", "mid"), "kappa:linear", True), (("high", "low", "mid"), "kappa", False),
+        (("high", "low", "mid"), "f1", False), (("high", "low"), "kappa:linear", False),
+    ):  # fmt: skip
+        problem = Problem("t", "", np.zeros((6, 1)), np.arange(6) % len(names), classes=names)
+        task = ComparisonTask(problem, measures_of(f"accuracy,{loss}", "samples"))
+        assert bool(class_order(task)) is there, names
 
 
 def test_a_verdict_has_twelve_words_at_most(table):

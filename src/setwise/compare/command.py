@@ -5,6 +5,7 @@ Of a large Parquet file it reads a part that a budget of memory has room for.
 
 import contextlib
 import os
+import re
 import sys
 import time
 from argparse import Namespace
@@ -62,6 +63,7 @@ from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.splits import block_folds
 from setwise.losses.cost_matrix import CostMatrix
 from setwise.losses.functions import MetricLoss
+from setwise.losses.recalls import CohenKappa
 from setwise.losses.row_costs import CELLS, Place, RowCosts
 
 PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"
@@ -344,7 +346,7 @@ def run(
         small = one.problem.X.shape[0] * one.problem.X.shape[1] <= SMALL or options.memory is not None
         jobs = options.n_jobs if options.n_jobs is not None else 1 if small else effective_n_jobs(-1)
         own, costs = replace(plan_of(options, one.problem), n_jobs=jobs), Costs.of(one.problem, one.measures)
-        notes = [*unfit(options, own, one), *calls(one)]
+        notes = [*unfit(options, own, one), *calls(one), *class_order(one)]
         own = replace(own.of(one.problem), by_row=decides_by_row(own, one))
         if own.floor is not None and (options.alarms_at_most or 0) >= 1:
             asked, limit = options.alarms_at_most, own.floor.alarms
@@ -386,6 +388,22 @@ def unfit(options: Namespace, plan: Plan, work: ComparisonTask) -> list[str]:
     floorless = [n for n in asked if plan.floor is not None and n not in (*odd, *kept)]
     reasons = {"not for this kind of data or of measure": odd, "a floor is kept by a threshold alone": floorless}
     return [f"Left out of --strategies: {listed(names)}; {reason}." for reason, names in reasons.items() if names]
+
+
+NUMBER_FIRST = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?")
+"""The number that a name begins with."""
+
+
+def class_order(work: ComparisonTask) -> list[str]:
+    """A sentence on the order of the classes where the measure reads it and no numbers give it."""
+    losses = [one.loss for one in work.measures]
+    if not work.problem.several or not any(isinstance(one, CohenKappa) and one.weights for one in losses):
+        return []
+    numbers = [float(found[0]) for name in work.problem.classes if (found := NUMBER_FIRST.match(name))]
+    if len(numbers) == work.problem.several and numbers == sorted(numbers):
+        return []
+    order = ", ".join(work.problem.classes)
+    return [f"The classes are ordered: {order}. For another order write names that sort, as '1 low', '2 medium'."]
 
 
 def calls(work: ComparisonTask) -> list[str]:

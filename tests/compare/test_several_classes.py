@@ -2,8 +2,10 @@
 
 import csv
 import json
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.linear_model import LogisticRegression
@@ -15,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from setwise.cli import main
 from setwise.compare import NamedLoss, Plan, Problem, SavedModel, compare
 from setwise.compare.audit import audited, copies_label, value_counts
+from setwise.compare.command import ComparisonTask, class_order, cost_matrix
 from setwise.compare.fits import SEED
 from setwise.compare.plan import measures_of
 from setwise.compare.problem import read
@@ -182,6 +185,25 @@ def test_costs_of_a_file_are_in_the_order_of_the_classes(table, capsys):
     assert "c.csv must have a line and a column for each class" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_costs_of_numeric_classes_are_those_that_pandas_writes(tmp_path, first):
+    costs, k = np.array([[0.0, 1.0, 5.0], [2.0, 0.0, 3.0], [4.0, 6.0, 0.0]]), [first, first + 1, first + 2]
+    problem = Problem("t", "", np.zeros((6, 1)), np.arange(6) % 3, classes=tuple(map(str, k)))
+    frame = pd.DataFrame(costs, k, k)
+    for name, written in {
+        "whole": frame, "floats": frame.set_axis(map(float, k), axis=0).set_axis(map(float, k), axis=1),
+        "named": frame.rename_axis("true"), "shuffled": frame.iloc[[2, 0, 1], [1, 2, 0]],
+    }.items():  # fmt: skip
+        written.to_csv(tmp_path / f"{name}.csv")
+        given = SimpleNamespace(cost_matrix=tmp_path / f"{name}.csv", loss=None)
+        assert cost_matrix(given, problem).costs.tolist() == costs.tolist(), name
+    # The lines are numbered otherwise than the classes, or the classes of the lines are not written.
+    for k, written in enumerate((frame.set_axis([1 - first, 2 - first, 3 - first], axis=0), frame[[first]])):
+        written.to_csv(tmp_path / f"odd{k}.csv")
+        with pytest.raises(ValueError, match="a line and a column for each class"):
+            cost_matrix(SimpleNamespace(cost_matrix=tmp_path / f"odd{k}.csv", loss=None), problem)
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -229,6 +251,7 @@ def test_words_and_losses_of_classes():
     titles = {
         "f1": "macro F1", "fbeta:2": "macro fbeta:2", "jaccard": "macro Jaccard index", "f1_weighted": "weighted F1",
         "f1_macro": "macro F1", "accuracy": "accuracy", "mcc": "Matthews correlation", "kappa": "Cohen's kappa",
+        "mean_over_classes:(fbeta:2):support": "weighted fbeta:2", "mean_over_classes:(fbeta:0.5)": "macro fbeta:0.5",
     }  # fmt: skip
     problem = problem_of(*skewed(60))
     for name, title in titles.items():
@@ -300,6 +323,33 @@ def test_a_class_that_a_training_part_lacks_is_refused():
     problem = Problem("t", "", X[order], y[order], classes=KINDS, times=np.arange(400.0))
     with pytest.raises(Refusal, match="too small for"):
         compare(problem, [NamedLoss("f1", FBeta())], QUICK)
+
+
+def test_a_class_needs_five_rows_and_the_refusal_says_what_to_do():
+    X, y = skewed(400)
+    plan = Plan(5, 3, (0.1,), ("linear",))
+    four, five = (np.delete(np.arange(400), np.flatnonzero(y == 3)[n:]) for n in (4, 5))
+    with pytest.raises(Refusal, match="4 rows of deal, and 5 are needed; leave these rows out, or give them the label"):
+        compare(problem_of(X[four], y[four]), [NamedLoss("f1", FBeta())], plan)
+    assert compare(problem_of(X[five], y[five]), [NamedLoss("f1", FBeta())], plan)[0].problem.several == 4
+
+
+def test_weighted_kappa_says_the_order_of_words(table, capsys):
+    words = ("t.csv", "--target", "wood", "--base", "linear", "--n-jobs", "1", "--quick", "--time-budget", "7200")
+    says = "The classes are ordered: ash, birch, cedar, deal. For another order write names that sort, as '1 low', "
+    assert main(["compare", *words, "--loss", "kappa:linear", "--out", "r"]) == 0
+    assert says in capsys.readouterr().err
+    assert "The classes are ordered: ash, birch, cedar, deal" in (table.parent / "r" / "report.html").read_text()
+    for names, loss, there in (
+        (("0", "1", "2"), "kappa:quadratic", False), (("-1", "0.5", "2"), "kappa:linear", False),
+        (("1 low", "2 medium", "10 high"), "kappa:linear", False),
+        (("1 low", "10 high", "2 mid"), "kappa:linear", True),
+        (("high", "low", "mid"), "kappa:linear", True), (("high", "low", "mid"), "kappa", False),
+        (("high", "low", "mid"), "f1", False), (("high", "low"), "kappa:linear", False),
+    ):  # fmt: skip
+        problem = Problem("t", "", np.zeros((6, 1)), np.arange(6) % len(names), classes=names)
+        task = ComparisonTask(problem, measures_of(f"accuracy,{loss}", "samples"))
+        assert bool(class_order(task)) is there, names
 
 
 def test_a_verdict_has_twelve_words_at_most(table):

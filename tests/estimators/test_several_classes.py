@@ -12,6 +12,7 @@ from sklearn.metrics import (
     balanced_accuracy_score,
     cohen_kappa_score,
     f1_score,
+    fbeta_score,
     log_loss,
     make_scorer,
     matthews_corrcoef,
@@ -31,7 +32,7 @@ from setwise.estimators.selection import (
     LeastExpectedCost,
 )
 from setwise.estimators.selection.several_classes import ClassCalibration, centered_logs
-from setwise.losses import CohenKappa, CostMatrix, MeanOverClasses
+from setwise.losses import CohenKappa, CostMatrix, MeanOverClasses, MetricLoss
 
 COSTS = np.array([[0.0, 1.0, 2.0, 2.0], [5.0, 0.0, 1.0, 1.0], [9.0, 1.0, 0.0, 1.0], [20.0, 9.0, 5.0, -1.0]])
 
@@ -249,10 +250,33 @@ def test_scorers_and_texts(rows):
         ("f1_macro", "MeanOverClasses(FBeta(beta=1.0, zero_division=1.0))"),
         (make_scorer(f1_score, average="weighted"), repr(MeanOverClasses("f1", "support"))),
         ("f1_micro", "ErrorRate()"), ("kappa:quadratic", "CohenKappa('quadratic')"),
+        (make_scorer(fbeta_score, beta=0.5), "FBeta(beta=0.5, zero_division=1.0)"),
     ):  # fmt: skip
         model = MeasureClassifier(LogisticRegression(max_iter=500), loss, strategies=["as_it_is"], cv=3).fit(X, y)
         assert repr(model.loss_) == expected
     assert CohenKappa("quadratic") == CohenKappa(weights="quadratic")
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        (fbeta_score, {"beta": 0.5, "average": "macro"}),
+        (fbeta_score, {"beta": 2, "average": "weighted"}),
+        (fbeta_score, {"beta": 2, "average": "micro"}),
+        (cohen_kappa_score, {"weights": "linear"}),
+        (cohen_kappa_score, {"weights": "quadratic"}),
+        (cohen_kappa_score, {"weights": None}),
+    ],
+)
+def test_scorers_with_parameters_are_losses_of_the_same_value(rows, function, given):
+    X, y, new, truth = rows
+    scorer = make_scorer(function, **given)
+    for few in (np.ones(len(y), bool), np.isin(y, ["a", "b"])):
+        model = MeasureClassifier(LogisticRegression(max_iter=500), scorer, ["as_it_is"], cv=3).fit(X[few], y[few])
+        seen = np.isin(truth, model.classes_)
+        assert not isinstance(model.loss_, MetricLoss)
+        expected = function(truth[seen], model.predict(new[seen]), **given)
+        assert model.score(new[seen], truth[seen]) == pytest.approx(expected)
 
 
 def test_macro_f1_of_two_classes(rows):
@@ -267,6 +291,16 @@ def test_refusals(rows):
     X, y, *_ = rows
     for model, match in (
         (MeasureClassifier(loss="auc"), "it measures scores"),
+        (
+            MeasureClassifier(loss=make_scorer(balanced_accuracy_score, adjusted=True)),
+            "no loss stands for this function with adjusted=True, and functions read labels 0 and 1 only",
+        ),
+        (
+            MeasureClassifier(loss=make_scorer(fbeta_score, beta=2, average="macro", zero_division=0)),
+            "this function with beta=2, average='macro', zero_division=0, and functions read labels 0 and 1 only",
+        ),
+        (MeasureClassifier(loss=lambda t, p: 0.0), "no loss stands for this function, and functions read labels"),
+        (MeasureClassifier(loss=make_scorer(fbeta_score)), "fbeta_score needs beta"),
         (MeasureClassifier(loss="zero_one"), "it is no function of the confusion matrix"),
         (MeasureClassifier(store_cv_results=True), "store_cv_results must be False for more than two classes"),
         (MeasureClassifier(loss=CostMatrix([[0, 1], [1, 0]])), "a row and a column for each class, 4; got 2"),

@@ -5,6 +5,7 @@ Of a large Parquet file it reads a part that a budget of memory has room for.
 
 import contextlib
 import os
+import re
 import sys
 import time
 from argparse import Namespace
@@ -49,7 +50,7 @@ from setwise.core.checks import as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
-from setwise.datasets.columns import SAME_VALUE, Number, left_out, optional, some
+from setwise.datasets.columns import SAME_VALUE, Number, is_number, left_out, optional, some, word
 from setwise.datasets.files import as_existing, as_names_of_columns, columns_in, drawn, parts_of, request
 from setwise.datasets.tables import ParquetTable
 from setwise.decisions.task import Task
@@ -62,6 +63,7 @@ from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.splits import block_folds
 from setwise.losses.cost_matrix import CostMatrix
 from setwise.losses.functions import MetricLoss
+from setwise.losses.recalls import CohenKappa
 from setwise.losses.row_costs import CELLS, Place, RowCosts
 
 PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"
@@ -344,7 +346,7 @@ def run(
         small = one.problem.X.shape[0] * one.problem.X.shape[1] <= SMALL or options.memory is not None
         jobs = options.n_jobs if options.n_jobs is not None else 1 if small else effective_n_jobs(-1)
         own, costs = replace(plan_of(options, one.problem), n_jobs=jobs), Costs.of(one.problem, one.measures)
-        notes = [*unfit(options, own, one), *calls(one)]
+        notes = [*unfit(options, own, one), *calls(one), *class_order(one)]
         own = replace(own.of(one.problem), by_row=decides_by_row(own, one))
         if own.floor is not None and (options.alarms_at_most or 0) >= 1:
             asked, limit = options.alarms_at_most, own.floor.alarms
@@ -386,6 +388,22 @@ def unfit(options: Namespace, plan: Plan, work: ComparisonTask) -> list[str]:
     floorless = [n for n in asked if plan.floor is not None and n not in (*odd, *kept)]
     reasons = {"not for this kind of data or of measure": odd, "a floor is kept by a threshold alone": floorless}
     return [f"Left out of --strategies: {listed(names)}; {reason}." for reason, names in reasons.items() if names]
+
+
+NUMBER_FIRST = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?")
+"""The number that a name begins with."""
+
+
+def class_order(work: ComparisonTask) -> list[str]:
+    """A sentence on the order of the classes where the measure reads it and no numbers give it."""
+    losses = [one.loss for one in work.measures]
+    if not work.problem.several or not any(isinstance(one, CohenKappa) and one.weights for one in losses):
+        return []
+    numbers = [float(found[0]) for name in work.problem.classes if (found := NUMBER_FIRST.match(name))]
+    if len(numbers) == work.problem.several and numbers == sorted(numbers):
+        return []
+    order = ", ".join(work.problem.classes)
+    return [f"The classes are ordered: {order}. For another order write names that sort, as '1 low', '2 medium'."]
 
 
 def calls(work: ComparisonTask) -> list[str]:
@@ -477,11 +495,19 @@ def cost_matrix(options: Namespace, problem: Problem) -> CostMatrix:
         raise ValueError("--loss and --cost-matrix do not go together: costs are the measure.")
     if not problem.several:
         raise ValueError(f"--cost-matrix is for more than two classes; {problem.name} has {some(classes)}.")
-    rows = table.texts(table.names[0])
-    if sorted(rows) != sorted(classes) or sorted(table.names[1:]) != sorted(classes):
+    # The true classes of a column without a name, as pandas writes it, may be the numbers of its lines.
+    numbered = bool(table.numbering) and len(table.names) == len(classes)
+    rows, names = table.numbering if numbered else table.texts(table.names[0]), table.names[0 if numbered else 1 :]
+
+    def class_of(text: str) -> str:
+        # pandas writes 0.0 for the class 0 of a column that had gaps.
+        return text if text in classes or not is_number(text) else word(float(text))
+
+    true, column = [class_of(text) for text in rows], {class_of(name): name for name in names}
+    if sorted(true) != sorted(classes) or sorted(map(class_of, names)) != sorted(classes):
         wanted = f"a line and a column for each class, {some(classes)}, and the true ones in its first column"
         raise ValueError(f"--cost-matrix {table.path.name} must have {wanted}.")
-    return CostMatrix(table.numbers(classes)[[rows.index(one) for one in classes]])
+    return CostMatrix(table.numbers([column[one] for one in classes])[[true.index(one) for one in classes]])
 
 
 def refuse_gaps(options: Namespace, problem: Problem, costs: Mapping[str, Any]) -> None:

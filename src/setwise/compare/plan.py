@@ -49,6 +49,7 @@ from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categor
 from setwise.losses import LOSSES, as_loss, parse_losses
 from setwise.losses.functions import MetricLoss
 from setwise.losses.names import ONE_SIDED, SYNONYMS
+from setwise.losses.overlap import FBeta
 from setwise.losses.row_costs import RowCosts
 
 SCORES: dict[str, str] = {
@@ -132,7 +133,8 @@ class NamedLoss:
         if not isinstance(form, MeanOfClasses):
             return self
         inner = form.inner
-        return NamedLoss(self.name if self.loss == inner else inner.name, inner)
+        plain = f"fbeta:{inner.beta:g}" if isinstance(inner, FBeta) and inner.beta != 1.0 else inner.name
+        return NamedLoss(self.name if self.loss == inner else plain, inner)
 
     @property
     def is_score(self) -> bool:

@@ -116,17 +116,18 @@ def compare(
     counts = np.bincount(problem.y.ravel(), minlength=problem.several or 2)
     fewest = int(counts.min())
     needed = max(plan.folds, -(-plan.inner * plan.folds // (plan.folds - 1)))
+    way_out = "; leave these rows out, or give them the label of another class" if problem.several else ""
     try:
         if fewest < needed and not problem.many:
             which = problem.classes[counts.argmin()] if problem.several else "one class"
-            raise ValueError(f"it has {fewest} rows of {which}, and {needed} are needed.")
+            raise ValueError(f"it has {fewest} rows of {which}, and {needed} are needed{way_out}.")
         folds = problem.outer_folds(whole, plan.folds, plan.seed)
         for train, _ in folds:
             whole.take(train).folds(plan.inner, 0)
             held = np.bincount(problem.y[train].ravel(), minlength=problem.several)
             if problem.several and held.min() < plan.inner:
                 lacking = f"{held.min()} rows of {problem.classes[held.argmin()]}"
-                raise ValueError(f"a training part has {lacking}, and {plan.inner} are needed.")
+                raise ValueError(f"a training part has {lacking}, and {plan.inner} are needed{way_out}.")
     except ValueError as error:
         parts = f"{plan.folds} outer folds with {plan.inner} folds inside each"
         raise Refusal(f"The problem {problem.name} is too small for {parts}: {error}", HOW_IT_CHOOSES) from None

@@ -593,7 +593,8 @@ class Columns:
 
     ``cells(name)`` is a column as an array of numbers, of truth values, or as texts. ``decimal_comma`` tells whether a
     comma in a number is rather a decimal one, since it does not part the cells. ``place`` gives the words for a row in
-    sentences, and ``notes`` are sentences on how the file was read.
+    sentences, and ``notes`` are sentences on how the file was read. ``numbering`` is a column without a name that
+    numbers the rows, as text; it is none of the columns.
     """
 
     path: Path
@@ -603,6 +604,7 @@ class Columns:
     decimal_comma: bool = False
     place: Callable[[int], str] = row_words
     notes: tuple[str, ...] = ()
+    numbering: tuple[str, ...] = ()
 
     def require(self, names: Sequence[str], what: str = "") -> None:
         """Raise ValueError if a named column is missing; ``what`` follows its name in the sentence."""

@@ -253,7 +253,8 @@ def _columns(form: TextForm, frame: Any) -> Columns:
     def cells(name: str) -> Cells:
         return Texts.of(frame[places[name]].str.strip())
 
-    return Columns(form.path, tuple(names), len(frame), cells, form.separator != ",", form.place, tuple(notes))
+    numbers = tuple(frame[numbering[0]].str.strip()) if numbering else ()
+    return Columns(form.path, tuple(names), len(frame), cells, form.separator != ",", form.place, tuple(notes), numbers)
 
 
 def _counts(cells: Sequence[str]) -> bool:

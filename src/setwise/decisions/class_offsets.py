@@ -59,6 +59,7 @@ def class_offsets(
     Coordinate ascent: each b_c in turn moves to the best of all its values, which is exact for quotients of the
     confusion matrix, as F_beta, the Jaccard index, kappa, balanced accuracy and costs, and for Matthews' correlation.
     The whole need not be the best; the best of several starts is taken. Other losses of counts are tried at 64 cuts.
+    Where rows lack a class, a mean over the classes is tuned as if it occurred; the returned loss leaves the class out.
 
     Source: own; coordinate ascent over multipliers is that of Narasimhan et al. (2015), who iterate over costs.
 

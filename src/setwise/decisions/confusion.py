@@ -8,13 +8,14 @@ import numpy as np
 
 from setwise.core.batch import Batch
 from setwise.core.bound_loss import BoundLoss
-from setwise.core.checks import Ints, Values
+from setwise.core.checks import Bools, Ints, Values
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import CountLoss, Loss
 from setwise.core.pages import CLASS_LOSSES
 from setwise.core.terms import Trait
 from setwise.losses.combinations import MeanOverClasses, OneClass
 from setwise.losses.cost_matrix import CostMatrix
+from setwise.losses.functions import MetricLoss
 from setwise.losses.mistakes import BalancedError, ErrorRate
 from setwise.losses.recalls import MCC, CohenKappa
 
@@ -112,8 +113,8 @@ class MeanOfClasses(ConfusionLoss):
     Parameters
     ----------
     inner : the loss of counts
-    weights : ``"equal"`` for 1/k, ``"support"`` for the share of rows that are of the class, or the number of the one
-        class that counts
+    weights : ``"equal"`` for 1/m with the number m of classes that occur in truth or prediction, ``"support"`` for the
+        share of rows that are of the class, or the number of the one class that counts
     """
 
     inner: CountLoss
@@ -125,23 +126,26 @@ class MeanOfClasses(ConfusionLoss):
         P, said = confusion.sum(axis=-1), confusion.sum(axis=-2)
         return P - right, said - right, P, P.sum(axis=-1, keepdims=True) - P
 
-    def shares(self, P: Values) -> Values:
-        """The weights of the classes, (..., k)."""
+    def shares(self, P: Values, occurs: Bools) -> Values:
+        """The weights of the classes, (..., k), with the numbers of rows of each class, and which of them occur."""
         if self.weights == "support":
             return np.asarray(P / np.maximum(P.sum(axis=-1, keepdims=True), 1e-300))
-        alone = np.arange(self.k) == self.weights
-        return np.broadcast_to(np.full(self.k, 1.0 / self.k) if self.weights == "equal" else alone * 1.0, P.shape)
+        if self.weights == "equal":
+            return np.asarray(occurs / np.maximum(occurs.sum(axis=-1, keepdims=True), 1))
+        return np.broadcast_to((np.arange(self.k) == self.weights) * 1.0, P.shape)
 
     def of_confusion(self, confusion: Values) -> Values:
         counts = self._counts(confusion)
-        return np.asarray((self.shares(counts[2]) * self.inner.of_counts(*counts)).sum(axis=-1))
+        shares = self.shares(counts[2], (counts[1] > 0) | (counts[2] > 0))
+        return np.asarray((shares * self.inner.of_counts(*counts)).sum(axis=-1))
 
     def fractions(self, true: Values) -> Fractions | None:
+        """The loss as a sum of fractions, for which all classes occur: one without rows has the weight 1/k too."""
         rest = true.sum() - true
         found = self.inner.quotient(true, rest)
         if found is None:
             return None
-        shares, none = self.shares(true), np.zeros(self.k)
+        shares, none = self.shares(true, np.ones(self.k, dtype=bool)), np.zeros(self.k)
         steps, classes = np.zeros((self.k, 2, self.k, self.k)), np.arange(self.k)
         for place, part in enumerate(found):
             for c in classes:
@@ -235,12 +239,12 @@ DISTANCES = {None: 0, "linear": 1, "quadratic": 2}
 def class_loss(loss: Loss, k: int) -> ConfusionLoss:
     """The form for k classes of a loss: macro F1 of ``"f1"``, the mean Jaccard index, kappa of k classes, and so on.
 
-    A loss of counts is the mean over the classes, each against the rest; accuracy, balanced accuracy, Matthews'
-    correlation and Cohen's kappa have forms of their own, which are those of scikit-learn.
+    A loss of counts is the mean over the classes that occur in truth or prediction, each against the rest; accuracy,
+    balanced accuracy, Matthews' correlation and Cohen's kappa have forms of their own. All are those of scikit-learn.
 
     Raises
     ------
-    Refusal : for losses that are no function of the confusion matrix
+    Refusal : for losses that are no function of the confusion matrix, and functions of a user
     ValueError : for a matrix of costs of another number of classes, and a class that there is not
     """
     if isinstance(loss, ConfusionLoss):
@@ -267,8 +271,12 @@ def class_loss(loss: Loss, k: int) -> ConfusionLoss:
                 raise ValueError(f"label must be one of 0..{k - 1}; got {loss.label}.")
             return MeanOfClasses(loss, k, inner, loss.label)
         return MeanOfClasses(loss, k, inner, loss.weights if isinstance(loss, MeanOverClasses) else "equal")
+    why = "it is no function of the confusion matrix"
+    if isinstance(loss, MetricLoss):
+        given = ", ".join(f"{name}={value!r}" for name, value in getattr(loss.f, "keywords", {}).items())
+        why = f"no loss stands for this function{' with ' * bool(given)}{given}, and functions read labels 0 and 1 only"
     raise Refusal(
-        f"MeasureClassifier refuses {loss!r} for {k} classes: it is no function of the confusion matrix. Use 'f1', "
+        f"MeasureClassifier refuses {loss!r} for {k} classes: {why}. Use 'f1', "
         "'jaccard', 'kappa', 'mcc', 'balanced_accuracy', 'accuracy' or CostMatrix(costs).",
         CLASS_LOSSES,
     )

@@ -39,6 +39,11 @@ SYNONYMS = {
 ONE_SIDED = {"precision": "few", "precision_score": "few", "recall": "all", "recall_score": "all"}
 """Measures that are best where few rows, or all, are predicted positive."""
 
+AVERAGES = {
+    "macro": "mean_over_classes:{}", "weighted": "mean_over_classes:{}:support", "micro": "error_rate",
+}  # fmt: skip
+"""The losses of the averages of scikit-learn of the loss of one class."""
+
 OF_PROBABILITIES = ("log_loss", "neg_log_loss", "brier_score_loss", "neg_brier_score")
 """Measures of scikit-learn that judge probabilities."""
 
@@ -102,7 +107,11 @@ def loss_of_function(metric: Any) -> str | MetricLoss | None:
             return average
         if set(given) <= {"beta"} and (name == "fbeta_score") == ("beta" in given):
             return f"{SYNONYMS[name]}{''.join(f':{value}' for value in given.values())}"
-        if not scorer:
+        if set(given) == {"beta", "average"} and given["average"] in AVERAGES:
+            return AVERAGES[given["average"]].format(f"(fbeta:{given['beta']})")
+        if name == "cohen_kappa_score" and set(given) == {"weights"}:
+            return "kappa" if given["weights"] is None else f"kappa:{given['weights']}"
+        if name == "fbeta_score" and "beta" not in given:
             raise ValueError(f"{name} needs beta; give make_scorer({name}, beta=2), or 'fbeta:2'.")
     elif known and not scorer:
         near = difflib.get_close_matches(name, METRICS, 1)
@@ -113,9 +122,10 @@ def loss_of_function(metric: Any) -> str | MetricLoss | None:
     reads = getattr(metric, "_response_method", "predict")
     if reads != "predict":
         raise ValueError(f"a scorer of {name} must judge labels, response_method='predict'; got {reads!r}.")
-    if not takes(function, 2):
+    judged = partial(function, **given) if given else function
+    if not takes(judged, 2):
         raise TypeError(f"loss must be a function of (y_true, y_pred) or a scorer of make_scorer; got {shown(metric)}.")
-    return MetricLoss(partial(function, **given) if given else function, gain)
+    return MetricLoss(judged, gain)
 
 
 METRICS = tuple(name for name in SYNONYMS if name.endswith(("_score", "_corrcoef", "_loss")))

@@ -416,6 +416,6 @@ class _MeasureRecord:
         """What the recommendation, the reference and logistic regression at 0.5 reach on the other rows of a file."""
         self._advance(f"the other rows, {self.measured.title}", 0)
         rules, sources = self.decision.rules, self.decision.sources
-        keys = dict.fromkeys((key, self.decision.candidates[0].key, PLAIN))
+        keys = dict.fromkeys((key, self.decision.candidates[0].key, REFERENCE, PLAIN))
         ways = {one: (rules[one], sources.of(one)) for one in keys if one in rules}
         return others.judge(ways, self.measured, self.decision.held_out, self.plan.floor)

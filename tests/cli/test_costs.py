@@ -78,6 +78,25 @@ def test_the_answer_is_the_money_of_a_thousand_rows_and_the_saved_model_pays_it(
     assert "loss=RowCosts(fp=5, fn=X[:, 1])" in found["code"]
 
 
+def test_one_threshold_is_kept_where_it_is_clearly_cheaper_than_the_costs_of_each_row(tmp_path, capsys):
+    rng = np.random.default_rng(302)
+    amount, risk = np.round(np.exp(rng.normal(2.0, 1.2, 400)), 2), rng.normal(size=400)
+    # Small amounts are fraud, and the model does not know the amount.
+    odds = 1.2 * risk - 1.5 - 0.9 * (np.log(amount) - 2.0)
+    fraud = (rng.random(400) < 1.0 / (1.0 + np.exp(-odds))).astype(int)
+    rows = [f"{r:.4f},{a},{y}" for r, a, y in zip(risk, amount, fraud, strict=True)]
+    data = tmp_path / "pay.csv"
+    data.write_text("\n".join(["risk,amount,fraud", *rows]) + "\n")
+    saved = tmp_path / "m.skops"
+    words = ("--target", "fraud", "--fp-cost", 5, "--fn-cost", "amount", "--drop", "amount", "--base", "linear")
+    assert run("compare", data, *words, "--quick", "--save", saved, "--out", tmp_path / "r") == 0
+    found = answers(tmp_path / "r")
+    assert (found["change"], found["strategy"]) == (False, "threshold")
+    assert found["verdict"].startswith("Stay with logistic regression")
+    assert "its costs" not in found["verdict"]
+    assert load_model(saved).threshold == pytest.approx(found["threshold"])
+
+
 def test_new_rows_need_their_costs(compared, capsys):
     folder, *_ = compared
     (folder / "no.csv").write_text("risk,shop\n0.5,a\n")

@@ -136,6 +136,7 @@ class Recommendation:
     fitted : the base model, fitted on all rows
     joint : whether the rows of a group are decided together
     labels : (n,) or (n, p), the labels of all rows by models that did not see them; None where they are not known
+    rule : the rule, tuned on all rows; None where it is not known
     """
 
     key: Key
@@ -149,6 +150,7 @@ class Recommendation:
     fitted: Any = None
     joint: bool = False
     labels: Any = None
+    rule: Any = None
 
     @property
     def unit(self) -> str:

@@ -230,7 +230,11 @@ def _fitted_anew(found: Answer) -> MeasureClassifier:
     ways = [winner.key[1]] if plan.floor is None else [plan.floor, *plan.floor.decisions]
     model = MeasureClassifier(base, found.measured.loss, ways, cv, average=found.measured.average, n_jobs=plan.n_jobs)
     y = problem.y if problem.many else problem.y.ravel()
-    return model.fit(problem.X, y, groups=problem.groups, sample_weight=problem.weights)
+    model.fit(problem.X, y, groups=problem.groups, sample_weight=problem.weights)
+    if found.reference.strategy == BY_COSTS == winner.key[1]:
+        # By other folds the model may have chosen one threshold.
+        model.rule_, model.best_strategy_ = winner.rule.for_rows(model.loss_), BY_COSTS
+    return model
 
 
 BUDGET, QUICK_BUDGET = 600.0, 60.0

@@ -221,8 +221,9 @@ def recommendation_of(
     labels = response.labels if measured.orders else rule.for_rows(task.loss).labels(responses.held_out())
     weight = 1.0 if isinstance(rule.weight, RowCosts) else rule.weight
     return Recommendation(
-        key, constant, threshold, weight, response.probability, flat, named, code, fitted, rule.joint, labels
-    )
+        key, constant, threshold, weight, response.probability, flat, named, code, fitted, rule.joint, labels,
+        rule,
+    )  # fmt: skip
 
 
 def flat_range(

@@ -19,7 +19,7 @@ from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
 from setwise.compare.other_rows import OtherRows
 from setwise.compare.plan import FIRST, LEAST_FOLDS, PLAIN, REFERENCE, Key, NamedLoss, Plan, shared_words
 from setwise.compare.problem import Problem
-from setwise.compare.recommendation import Admits, curves_of, decide, recommendation_of
+from setwise.compare.recommendation import Admits, curves_of, decide, recommendation_of, simplest
 from setwise.compare.sentences import way
 from setwise.compare.text import figure, seconds_text
 from setwise.core.checkpoint import OpenCheckpoint
@@ -29,7 +29,7 @@ from setwise.core.pages import HOW_IT_CHOOSES, OPTIONS
 from setwise.datasets.files import FeatureNames
 from setwise.decisions import UnmetFloor
 from setwise.decisions.task import Task
-from setwise.estimators.selection.choice import cross_fitted, gain_of
+from setwise.estimators.selection.choice import BY_COSTS, cross_fitted, gain_of
 from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
 from setwise.estimators.selection.out_of_fold import OutOfFoldBase
 from setwise.estimators.selection.problem import SelectionProblem as Rows
@@ -325,6 +325,11 @@ class _MeasureRecord:
         if plan.floor is not None:
             self._require_floor(plan.floor, fits)
         self.decision = decide(fits, measured, plan, admits)
+        if plan.by_row and simplest([self.decision.held_out[key] for key in ((FIRST, BY_COSTS), REFERENCE)], self.task):
+            # One threshold is clearly cheaper.
+            self.plan = replace(plan, by_row=False)
+            self.reference = self.plan.reference(measured)
+            self.decision = decide(fits, measured, self.plan, admits)
         parts = [(test, judged_by(fits.rows.take(test), measured)) for _, test in fits.folds]
         # The losses of all ways in each fold inside, by models and rules that did not see the fold.
         held = self.decision.held_out.items()

@@ -17,6 +17,7 @@ from setwise.core.checks import Bools, Values
 from setwise.datasets.columns import Date
 from setwise.decisions.confusion import confusion_of
 from setwise.estimators.selection import Strategy
+from setwise.estimators.selection.choice import BY_COSTS
 from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
 from setwise.estimators.selection.strategies import ScoreOrder
 from setwise.losses.row_costs import RowCosts
@@ -196,7 +197,7 @@ def verdict(found: Answer) -> str:
 
 def by_costs(found: Answer) -> bool:
     """Whether the advice is to stay with logistic regression, which decides each row by its own costs."""
-    return found.plan.by_row and not found.changes
+    return found.reference.strategy == BY_COSTS and not found.changes
 
 
 def suspicious(found: Answer) -> bool:
@@ -228,7 +229,7 @@ def number(found: Answer) -> tuple[str, str]:
     """The measure of what is recommended, and what it was before."""
     shown, drawn = found.measured.shown, comparison(found)
     reached = float(found.own.mean()) if found.changes else found.reference.mean
-    is_new = drawn is not None and drawn[2].startswith("That ")
+    is_new = drawn is not None and drawn[2].startswith("That ") and drawn[0].mean > 0.0
     before = f"instead of {figure(shown(reached + drawn[0].mean))} " if drawn and is_new else ""
     return f"{found.measured.title} {figure(shown(reached))}", f"{before}({found.measured.better})"
 
@@ -453,7 +454,7 @@ def usual_rule(found: Answer) -> str:
     """The words for the rule of the reference."""
     if found.measured.classes:
         return "the most probable class"
-    return "the costs of each row" if found.plan.by_row else "a tuned threshold"
+    return "the costs of each row" if found.reference.strategy == BY_COSTS else "a tuned threshold"
 
 
 def _positive_where(found: Answer) -> str:
@@ -491,7 +492,7 @@ def table(found: Answer, most: int | None = None) -> str:
     for name, rows in ways.items():
         marks = [(base, name) == found.winner.key for base in bases]
         lines.append((WAYS[name].title, [cell(found, row) for row in rows], marks))
-        tuned = REFERENCE[1] if found.plan.by_row else found.reference.strategy
+        tuned = REFERENCE[1] if found.reference.strategy == BY_COSTS else found.reference.strategy
         for k in range(2 if name == tuned and any(one is not None for one in reached) else 0):
             shares = ["-" if one is None else f"{figure(one[k])}{' ' * 7}" for one in reached]
             lines.append((f"  its {('recall', 'precision')[k]}", shares, [False] * len(bases)))

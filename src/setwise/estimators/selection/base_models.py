@@ -319,8 +319,20 @@ def reads_some_columns(estimator: Any) -> bool:
     """
     if isinstance(estimator, Pipeline):
         return any(map(_may_leave_out, estimator.steps[:-1])) or reads_some_columns(estimator.steps[-1][1])
-    inner = estimator.get_params(deep=False).get("estimator") if isinstance(estimator, MetaEstimatorMixin) else None
-    return inner is not None and reads_some_columns(inner)
+    if not isinstance(estimator, BaseEstimator):
+        return False
+    held = estimator.get_params(deep=False)
+    several = held.get("estimators")
+    inner = [held.get("estimator"), *(one[1] for one in several or () if isinstance(several, list))]
+    return _chooses_steps(held) or any(isinstance(one, BaseEstimator) and reads_some_columns(one) for one in inner)
+
+
+def _chooses_steps(held: Mapping[str, Any]) -> bool:
+    """Whether the grid of a search, one of its parameters, holds transformers."""
+    grid = held.get("param_grid", held.get("param_distributions"))
+    grids = [one for one in (grid if isinstance(grid, list) else [grid]) if isinstance(one, Mapping)]
+    values = [one for grid in grids for given in grid.values() if isinstance(given, list | tuple) for one in given]
+    return any(hasattr(one, "transform") for one in values)
 
 
 def _may_leave_out(named: tuple[str, Any]) -> bool:
@@ -352,6 +364,9 @@ def with_boosted_trees(estimator: Any) -> Any:
         found.steps[-1] = (found.steps[-1][0], with_boosted_trees(found.steps[-1][1]))
         return found
     held = estimator.get_params(deep=False)
+    if _chooses_steps(held):
+        why = f"cost_trees refuses {type(estimator).__name__}: its grid holds steps of a pipeline."
+        raise Refusal(why, ROW_COSTS)
     if isinstance(estimator, MetaEstimatorMixin) and held.get("estimator") is not None:
         return with_boosted_trees(held["estimator"])
     if "estimators" in held:

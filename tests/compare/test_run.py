@@ -334,7 +334,7 @@ def test_seconds_that_outer_folds_cannot_use_are_for_what_was_left_out(monkeypat
     assert sorted(made_fits) == list(plan.grid)
     assert len(said) == 1
     assert found.notes[-1].startswith(
-        "Left out to end in time, as this run is slower than planned: 4 of 5 outer folds. All of "
+        "Left out to end in time: 4 of 5 outer folds. This run is slower than planned: all of the plan takes "
     )
     monkeypatch.undo()
     (whole,) = compare(problem, [F1], replace(plan, outer=0))

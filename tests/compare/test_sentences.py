@@ -76,7 +76,7 @@ def test_what_is_not_clear_says_stay_and_names_the_best_other_one_by_its_inner_l
     assert verdict(found) == "Stay with logistic regression. Nothing we tried is clearly better."
     assert number(found) == ("F1 .500", "(higher is better)")
     best = f"boosted trees with a tuned threshold, is .017 better (95 % interval {between(low, high)})."
-    assert comparison(found)[2] == f"The best alternative, {best}"
+    assert comparison(found)[2] == f"The best alternative, {best[:-1]}, which may be chance."
     sure = headline(found)["HOW SURE"]
     assert "boosted trees with a tuned threshold (2 of 3) and logistic" in sure[0]
     # The gain is that of the choice, which is not what is recommended.
@@ -328,10 +328,10 @@ def test_the_error_of_probabilities_is_the_mean_of_all_parts():
 
 
 def test_the_bar_has_its_interval_its_mean_and_0():
-    assert bar(0.5, 0.25, 1.0) == f"worse  |{' ' * 14}[{'-' * 14}o{'-' * 29}]  better"
-    assert bar(0.5, -1.0, 1.0) == f"worse  [{'-' * 29}|{'-' * 14}o{'-' * 14}]  better"
-    assert bar(-0.5, -1.0, -0.5) == f"worse  [{'-' * 29}o{' ' * 29}|  better"
-    assert bar(0.0, 0.0, 0.0) == "worse  o  better"
+    assert bar(0.5, 0.25, 1.0) == f"worse  |{' ' * 14}[{'-' * 14}o{'-' * 29}]  better  (|: no difference)"
+    assert bar(0.5, -1.0, 1.0) == f"worse  [{'-' * 29}|{'-' * 14}o{'-' * 14}]  better  (|: no difference)"
+    assert bar(-0.5, -1.0, -0.5) == f"worse  [{'-' * 29}o{' ' * 29}|  better  (|: no difference)"
+    assert bar(0.0, 0.0, 0.0) == "worse  o  better  (|: no difference)"
 
 
 def finding(kind, action, sentence):
@@ -458,10 +458,9 @@ def test_warnings_say_what_matters_for_trust_in_short():
         "Column 'x' is the label in other words (left out).",
         "2 of 4 rows (50.0 %) are equal to another one (kept together).",
         f"Column {'y' * 90!r} holds -999 in 2 rows, far from its other numbers.",
+        "The figures may be too good: there was no time to repeat the choice in enough outer folds.",
         "3 lines of t.csv that begin with # are left out.",
         "Left out to keep to the time: CatBoost.",
-        "There was no time to repeat the choice in enough outer folds: the figures are from rows that it has seen, and "
-        "may be too good.",
         "Column 'x' is larger.",
     ]
     more = replace(found, problem=replace(problem, findings=FINDINGS[:1] * 3))

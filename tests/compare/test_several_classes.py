@@ -249,9 +249,9 @@ def test_too_many_values_and_a_value_of_one_row_are_refused(tmp_path):
 
 def test_words_and_losses_of_classes():
     titles = {
-        "f1": "macro F1", "fbeta:2": "macro fbeta:2", "jaccard": "macro Jaccard index", "f1_weighted": "weighted F1",
+        "f1": "macro F1", "fbeta:2": "macro F2", "jaccard": "macro Jaccard index", "f1_weighted": "weighted F1",
         "f1_macro": "macro F1", "accuracy": "accuracy", "mcc": "Matthews correlation", "kappa": "Cohen's kappa",
-        "mean_over_classes:(fbeta:2):support": "weighted fbeta:2", "mean_over_classes:(fbeta:0.5)": "macro fbeta:0.5",
+        "mean_over_classes:(fbeta:2):support": "weighted F2", "mean_over_classes:(fbeta:0.5)": "macro F0.5",
     }  # fmt: skip
     problem = problem_of(*skewed(60))
     for name, title in titles.items():

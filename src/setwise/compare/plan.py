@@ -133,8 +133,7 @@ class NamedLoss:
         if not isinstance(form, MeanOfClasses):
             return self
         inner = form.inner
-        plain = f"fbeta:{inner.beta:g}" if isinstance(inner, FBeta) and inner.beta != 1.0 else inner.name
-        return NamedLoss(self.name if self.loss == inner else plain, inner)
+        return NamedLoss(self.name if self.loss == inner else inner.name, inner)
 
     @property
     def is_score(self) -> bool:
@@ -153,6 +152,8 @@ class NamedLoss:
             return f"{'weighted' if getattr(self.loss, 'weights', '') == 'support' else 'macro'} {one.title}"
         if self.name in HEADINGS:
             return HEADINGS[self.name]
+        if isinstance(self.loss, FBeta) and self.loss == FBeta(self.loss.beta):
+            return f"F{self.loss.beta:g}"
         if isinstance(self.loss, MetricLoss):
             return self.name.rpartition(":")[2].replace("_", " ")
         if self.name == self.loss.name:

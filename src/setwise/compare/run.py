@@ -305,8 +305,8 @@ class _Choice:
         if not self.cut:
             return []
         whole = seconds_text(self._clock.expects(self._costs.expected(self._whole)))
-        cut = f"Left out to end in time, as this run is slower than planned: {'; '.join(self.cut)}."
-        return [f"{cut} All of the plan takes {whole} here (--time-budget)."]
+        cut = f"Left out to end in time: {'; '.join(self.cut)}."
+        return [f"{cut} This run is slower than planned: all of the plan takes {whole} here (--time-budget)."]
 
 
 FIRST_RULE = SingleThreshold(n_resamples=0)

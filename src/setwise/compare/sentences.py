@@ -169,8 +169,8 @@ USUAL = 0.5
 """The threshold of probabilities that classifiers have by themselves."""
 
 NOT_REPEATED = (
-    "There was no time to repeat the choice in enough outer folds: the figures are from rows that it has seen, and may "
-    "be too good."
+    "The figures may be too good: there was no time to repeat the choice in enough outer folds, so they are from rows "
+    "that it has seen."
 )
 
 
@@ -248,7 +248,9 @@ def comparison(found: Answer) -> tuple[PairedDifference, Values, str] | None:
     else:
         return None
     gain = found.paired(before, after)
-    return gain, before - after, f"{what} is {better(gain, than)}."
+    low, high = gain.interval()
+    chance = ", which may be chance" if low <= 0.0 <= high and gain.error > 0.0 else ""
+    return gain, before - after, f"{what} is {better(gain, than)}{chance}."
 
 
 PERFECT = 0.02
@@ -271,8 +273,9 @@ def warnings(found: Answer) -> list[str]:
     if _hardly_wrong(found):
         said.append("Hardly a mistake out of fold. Check that no column is known only after the label")
     # What stands in lines that were not read is not in the figures.
-    further = [note for note in notes if "Left out to " in note or " lines of " in note]
-    further += [*dates(found), *([] if found.repeated else [NOT_REPEATED]), *found.test_differs[:1]]
+    further = [] if found.repeated else [NOT_REPEATED.partition(",")[0]]
+    further += [note for note in notes if "Left out to " in note or " lines of " in note]
+    further += [*dates(found), *found.test_differs[:1]]
     return [f"{one}." for one in (*said, *map(_begin, further))]
 
 

@@ -97,9 +97,9 @@ def grid(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[s
 
 
 def bar(mean: float, low: float, high: float) -> str:
-    """An interval between ``[`` and ``]`` with its mean ``o``, and ``|`` at 0, in one line."""
+    """An interval between ``[`` and ``]`` with its mean ``o``, and ``|`` at 0, which it explains, in one line."""
     left, right = min(low, 0.0), max(high, 0.0)
     begin, end, zero, at = (round(60 * (x - left) / max(right - left, 1e-12)) for x in (low, high, 0.0, mean))
     drawn = [*(" " * begin), *("-" * (end - begin + 1)), *(" " * (60 - end))]
     drawn[begin], drawn[end], drawn[zero], drawn[at] = "[]|o"
-    return f"worse  {''.join(drawn).rstrip()}  better"
+    return f"worse  {''.join(drawn).rstrip()}  better  (|: no difference)"

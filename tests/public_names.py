@@ -20,7 +20,7 @@ WITHOUT_FORMULAS = {"setwise.compare", "setwise.dask", "setwise.datasets", "setw
 """Packages whose names compute nothing that a paper would have to be cited for."""
 
 HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
-ARRAY = re.compile(r"Array|Values|Floats|Ints|Bools|Tensor")
+ARRAY = re.compile(r"(?<!ND)Array|Values|Floats|Ints|Bools|Tensor")
 DATA = {"X", "Y", "y", "y_true", "y_pred", "predictions", "scores", "probabilities", "logits"}
 DATA |= {"groups", "sample_weight"}
 """Arguments that are data whatever their annotation: their shape, or what each entry of a list is, must be told."""

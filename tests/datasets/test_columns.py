@@ -102,7 +102,9 @@ def test_dates_are_days_since_1970(write, cells, form, days):
         assert "same value" in data.notes[0]
 
 
-HOURS = np.arange("2024-02-01T22:00:30", "2024-02-04", dtype="datetime64[h]").astype("datetime64[s]") + 30
+HOURS = np.arange("2024-02-01T22:00:30", "2024-02-04", dtype="datetime64[h]").astype("datetime64[s]") + np.timedelta64(
+    30, "s"
+)
 SECONDS = HOURS.astype(int)
 
 

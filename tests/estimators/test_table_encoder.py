@@ -194,7 +194,7 @@ def test_a_column_that_is_empty_in_training_is_0_for_trees(kind):
 
 
 def test_hours_and_weekdays_of_dates_are_features():
-    days = np.datetime64("2024-01-01") + np.arange(28)  # the first one is a Monday
+    days = np.datetime64("2024-01-01") + np.arange(28).astype("m8[D]")  # the first one is a Monday
     moments = (days.astype("M8[m]") + np.arange(28) * 47).astype(float) / 1440.0
     rows = np.column_stack([moments, np.arange(28.0)])
     rows[5, 0] = NAN

@@ -47,7 +47,7 @@ def _values(annotation):
             return without(NUMBERS, "text", "digits") | {"another name": "length"}
         if len(given) > 1 and int in given:
             return without(COUNTS, "negative") | {"negative": -1}
-        if given[0] is float and any(get_origin(part) is np.ndarray for part in given):
+        if given[0] is float and any("ndarray" in str(part).lower() for part in given):
             return without(NUMBERS, "array") | {
                 "matrix": np.zeros((1, 1)),
                 "empty": np.zeros(0),

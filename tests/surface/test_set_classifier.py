@@ -69,7 +69,7 @@ MATRICES = {
 TARGETS = {
     "None": None, "text": "a", "number": 1, "empty": [], "short": Y[:-1], "long": np.append(Y, 1), "one class": [1] * 8,
     "NaN": np.append(Y[:-1], np.nan), "Nones": [None] * 8, "None in it": [1, 0, None] + [1] * 5, "NA": [pd.NA] * 8,
-    "NaT": np.full(8, np.datetime64("NaT")), "complex": Y + 1j, "ragged": [[1]] * 7 + [[1, 0]], "dict": {},
+    "NaT": np.full(8, np.datetime64("NaT", "D")), "complex": Y + 1j, "ragged": [[1]] * 7 + [[1, 0]], "dict": {},
     "cube": np.zeros((8, 2, 2)), "sparse": csr_matrix(MATRIX), "objects": [Dummy()] * 8, "continuous": X[:, 0],
     "records": np.zeros(8, dtype=[("a", "i8")]), "mixed": [1, "a"] * 4, "inf": Y + np.inf,
     "mixed objects": np.array([1, "a"] * 4, dtype=object), "twos": MATRIX * 2 + MATRIX[::-1], "object": Dummy(),
@@ -80,7 +80,8 @@ TARGETS = {
 IDS = {
     "text": "a", "number": 1, "empty": [], "short": GROUPS[:-1], "long": np.append(GROUPS, 4), "wide": GROUPS[:, None],
     "NaN": np.append(GROUPS[:-1], np.nan), "inf": GROUPS + np.inf, "Nones": [None] * 8, "None in it": [1, None] * 4,
-    "NA": [pd.NA] * 8, "pandas NA": pd.array([1, None] * 4, dtype="Int64"), "NaT": np.full(8, np.datetime64("NaT")),
+    "NA": [pd.NA] * 8, "pandas NA": pd.array([1, None] * 4, dtype="Int64"),
+    "NaT": np.full(8, np.datetime64("NaT", "D")),
     "complex": GROUPS + 1j, "mixed": [1, "1"] * 4, "mixed objects": np.array([1, "1"] * 4, dtype=object),
     "2^53 beside a half": [2**53, 0.5] * 4, "2^53 + 1 beside a float": [2**53 + 1, float(2**53)] * 4,
     "ragged": [[1]] * 7 + [[1, 2]], "dict": {}, "records": np.zeros(8, dtype=[("a", "i8")]),

@@ -189,7 +189,10 @@ def _xgboost_fits(text: str, width: int, k: int) -> bool:
     model = booster["model"]
     if int(about["num_feature"]) != width or set(model["tree_info"]) - {*range(each)} or about["num_target"] != "1":
         return False
-    return len(model["tree_info"]) == len(model["trees"]) and all(_xgboost_tree_fits(t, width) for t in model["trees"])
+    # Of trees with dropout each one has a weight.
+    if {len(model["tree_info"]), len(model.get("weight_drop") or model["trees"])} != {len(model["trees"])}:
+        return False
+    return all(_xgboost_tree_fits(tree, width) for tree in model["trees"])
 
 
 def _xgboost_tree_fits(tree: Mapping[str, Any], width: int) -> bool:

@@ -151,7 +151,7 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     model = base.build(problem, constant, plan.seed)
     # The constant is what was chosen, also where it is the default.
     texts = {"C": f"{constant or 1.0:g}", "columns": "data.columns"}
-    expression, imports = source(model, texts, base.code())
+    expression, imports = source(model, texts, base.code)
     lines = list(problem.code)
     if measured.orders:
         lines += [f"model = {expression}", "model.fit(X, y)"]

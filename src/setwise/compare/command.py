@@ -25,19 +25,7 @@ from setwise.compare.drift import TrainingRows
 from setwise.compare.fits import judged_by, rows_of
 from setwise.compare.memory import WORDS, MemoryAllowance, refuse_too_large
 from setwise.compare.other_rows import OtherRows
-from setwise.compare.plan import (
-    BASES,
-    COSTS,
-    FIRST,
-    GRID,
-    MEAN_COST,
-    QUICK_GRID,
-    MostProbable,
-    NamedLoss,
-    Plan,
-    base_model,
-    measures_of,
-)
+from setwise.compare.plan import BASES, COSTS, FIRST, MEAN_COST, QUICK_GRID, NamedLoss, Plan, base_model, measures_of
 from setwise.compare.problem import Finding, Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
 from setwise.compare.report import check_folder, section, write_report
@@ -115,9 +103,9 @@ def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
     tried = (*STRATEGIES, CostWeight.name) if given_costs(options) else tuple(STRATEGIES)
     strategies = tuple(name for name in tried if not options.quick or name not in slow)
     bases, strategies = _names(options.base, bases), _names(options.strategies, strategies)
-    inner, grid = (3, QUICK_GRID) if options.quick else (5, GRID)
+    quick: dict[str, Any] = {"inner": 3, "grid": QUICK_GRID} if options.quick else {}
     jobs, floor = 1 if options.n_jobs is None else options.n_jobs, floor_of(options, problem)
-    return Plan(options.folds, inner, grid, bases, strategies, options.seed, jobs, floor=floor)
+    return Plan(options.folds, **quick, bases=bases, strategies=strategies, seed=options.seed, n_jobs=jobs, floor=floor)
 
 
 def floor_of(options: Namespace, problem: Problem | None = None) -> FlooredThreshold | None:
@@ -207,7 +195,7 @@ def saved_model(found: Answer, group: str | None) -> SavedModel:
     problem, winner = found.problem, found.winner
     X, at = problem.X, winner.threshold
     width = X.shape[1] if problem.places is None else problem.width
-    simple = at is not None or winner.key[1] in ("as_it_is", "order", MostProbable.name)
+    simple = at is not None or winner.key[1] in ("as_it_is", "order", "most_probable")
     held = SavedModel(
         winner.fitted if simple else _fitted_anew(found), problem.classes, found.measured.name, problem.columns,
         0 if problem.columns else width, problem.first, problem.places,

@@ -29,21 +29,13 @@ from setwise.core.loss import Loss
 from setwise.datasets.columns import Category
 from setwise.decisions.confusion import MeanOfClasses, class_loss
 from setwise.decisions.task import Task, formula_of
-from setwise.estimators.selection import STRATEGIES
+from setwise.estimators.selection import STRATEGIES, Strategy
 from setwise.estimators.selection.base_models import RESPONSE_METHODS, array_pipeline
 from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.decision import BayesDecision
 from setwise.estimators.selection.floors import FlooredThreshold, NearestThreshold
 from setwise.estimators.selection.several_classes import CLASS_STRATEGIES, ClassStrategy
-from setwise.estimators.selection.strategies import (
-    Evidence,
-    OwnLabelsRule,
-    OwnPrediction,
-    Rule,
-    ScoreOrder,
-    SingleThreshold,
-    Strategy,
-)
+from setwise.estimators.selection.strategies import Evidence, OwnLabelsRule, Rule, ScoreOrder, SingleThreshold
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
 from setwise.losses import LOSSES, as_loss, parse_losses
 from setwise.losses.functions import MetricLoss
@@ -427,7 +419,7 @@ class MostProbable(ClassStrategy):
 
 
 OF_CLASSES: Mapping[str, type[Strategy]] = {MostProbable.name: MostProbable} | {
-    name: kind for name, kind in CLASS_STRATEGIES.items() if kind is not OwnPrediction
+    name: kind for name, kind in CLASS_STRATEGIES.items() if name not in STRATEGIES
 }
 """The strategies for more than two classes; the first one is the reference."""
 

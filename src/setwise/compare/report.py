@@ -59,10 +59,10 @@ def _result(found: Answer) -> dict[str, Any]:
 
 def _cells(found: Answer) -> Any:
     """The hits, false alarms, misses and right negatives, or the confusion matrix; None where no labels are known."""
-    cells, table = words.cells(found), words.confusion(found)
-    if table is not None:
-        return table.tolist()
-    return None if cells is None else cells.sum(axis=1).tolist()
+    table = words.confusion(found)
+    if table is None or found.problem.several:
+        return table if table is None else table.tolist()
+    return table[[1, 0, 1, 0], [1, 1, 0, 0]].astype(int).tolist()
 
 
 def _difference(found: PairedDifference) -> dict[str, float]:
@@ -197,12 +197,12 @@ def _paragraphs(sentences: Sequence[str], kind: str = "") -> str:
 
 def _confusion(found: Answer) -> str:
     """The confusion matrix of 1,000 rows, or labels of a label matrix; nothing where no labels are known."""
-    cells, what = words.cells(found), "labels" if found.problem.many else "rows"
-    if (table := words.confusion(found)) is not None:
-        return _of_classes(table, found.problem.classes)
-    if cells is None:
+    table, what = words.confusion(found, found.problem.weights), "labels" if found.problem.many else "rows"
+    if table is None:
         return ""
-    hits, false, misses, rest = 1000.0 * np.average(cells, axis=1, weights=found.problem.weights)
+    if found.problem.several:
+        return _of_classes(table, found.problem.classes)
+    (rest, false), (misses, hits) = 1000.0 * table / table.sum()
     rows = ("positive", hits, misses), ("negative", false, rest)
     body = "".join(f"<tr><th>{name}</th><td>{a:.0f}</td><td>{b:.0f}</td></tr>" for name, a, b in rows)
     head = "<tr><th></th><th>called positive</th><th>not called</th></tr>"

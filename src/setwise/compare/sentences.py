@@ -131,13 +131,10 @@ def foreign(problem: Problem, measured: NamedLoss) -> tuple[str, ...]:
     if measured.orders:
         return tuple(TRIED)
     task = rows_of(problem, measured).task
-    by_costs = isinstance(measured.loss, RowCosts)
+    others = {name for name in TRIED if (name in OF_CLASSES) != bool(task.classes)}
     # Weights by costs are for costs alone, which need not be asked of it.
-    return tuple(
-        n
-        for n, kind in TRIED.items()
-        if (not by_costs and n == "cost_weight") or (n in OF_CLASSES) != bool(task.classes) or kind().refuses_data(task)
-    )
+    others |= set() if isinstance(measured.loss, RowCosts) else {"cost_weight"}
+    return tuple(name for name, kind in TRIED.items() if name in others or kind().refuses_data(task))
 
 
 def on_other_rows(found: Answer) -> list[str]:
@@ -385,13 +382,10 @@ def in_money(found: Answer) -> list[str]:
 
 def on_test_file(found: Answer) -> list[str]:
     """What the recommendation reaches on the rows of ``--test``, and what it gains there; nothing without them."""
-    loss = next((row.test for row in found.rows if row.key == found.winner.key), np.nan)
+    loss, reached = found.row(found.winner.key).test, {} if found.floored is None else found.floored.test
     if np.isnan(loss):
         return []
-    gain, reached = "", {} if found.floored is None else found.floored.test
-    if found.test_gain is not None:
-        mean, low, high = found.test_gain
-        gain = f"{amount(mean)} ({between(low, high)})"
+    gain = "" if found.test_gain is None else f"{amount(found.test_gain[0])} ({between(*found.test_gain[1:])})"
     first = _on_further_rows(found, "On the rows of the test file", loss, gain, reached)
     return [first, *(f"In the test file: {sentence}" for sentence in found.test_differs)]
 
@@ -493,9 +487,9 @@ def legend(found: Answer) -> str:
     """What the table holds."""
     kind = "" if found.plan.floor is None else found.plan.floor.kind
     broken = f"; brackets: breaks the {kind}" if any(breaks(found, row) for row in found.rows) else ""
-    each = figure(found.measured.shown(float(found.own.mean()))) if found.changes else ""
-    told = [one for one in found.rows if one.key == found.winner.key]
-    differs = each and told and each != figure(found.measured.shown(told[0].mean))
+    losses = float(found.own.mean()), found.row(found.winner.key).mean
+    each, whole = (figure(found.measured.shown(loss)) for loss in losses)
+    differs = found.changes and each != whole
     chose = f"; {each}: what each fold chose" if differs else ""
     return f"{found.measured.title}, mean ± standard error of the folds (star: recommended{broken}{chose}):"
 

@@ -242,6 +242,4 @@ def _clock(seconds: float) -> str:
 
 def _number(value: float, kind: Column | None) -> str:
     """A number of a column in words; a date as one."""
-    if isinstance(kind, Date):
-        return str(np.datetime64(int(value // 1), "D"))
-    return f"{value:.6g}"
+    return str(np.datetime64(int(value // 1), "D")) if isinstance(kind, Date) else f"{value:.6g}"

@@ -9,7 +9,7 @@ import numpy as np
 from setwise.compare.answer import OtherRowsReport
 from setwise.compare.plan import Key, NamedLoss
 from setwise.compare.problem import Problem, targets_of
-from setwise.core.exceptions import Refusal
+from setwise.core.exceptions import Refusal, reason_of
 from setwise.core.pages import LARGE_FILES
 from setwise.core.terms import Trait
 from setwise.datasets.blocks import Budget, joined
@@ -64,8 +64,8 @@ class OtherRows:
         try:
             task, said = self._said(ways, measured, held_out)
         # A comparison of hours is not lost because a cell of other rows holds what its sample did not.
-        except (ValueError, OSError) as why:
-            return OtherRowsReport(self.judged, refusal=" ".join(str(why).split()))
+        except (ValueError, OSError) as error:
+            return OtherRowsReport(self.judged, refusal=f"{reason_of(error)}.")
         losses = {key: task.mean_loss(one) for key, one in said.items()}
         reached = {} if floor is None else {key: floor.reached(task, one) for key, one in said.items()}
         return OtherRowsReport(self.judged, losses, reached)

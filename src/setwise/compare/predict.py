@@ -18,6 +18,7 @@ from setwise.compare.saved_model import SavedModel, load_model
 from setwise.compare.sentences import MOST_LABELS
 from setwise.compare.text import listed, percent, threshold_text
 from setwise.core.checks import Ints, Values
+from setwise.core.exceptions import reason_of
 from setwise.core.files import try_file, written_whole
 from setwise.datasets.columns import Columns, Cost, word
 from setwise.datasets.files import FeatureNames, Names, NewRows, as_names_of_columns, columns_in, load_numbered, rows_of
@@ -120,7 +121,7 @@ def decided(model: SavedModel, name: str, where: str, given: Any, groups: Any) -
         return model.decide(given, groups)
     # What a file holds may not fit together in any way.
     except Exception as error:
-        raise ValueError(f"{name} cannot label {where}: {' '.join(str(error).split())}") from None
+        raise ValueError(f"{name} cannot label {where}: {reason_of(error)}.") from None
 
 
 def _counted(held: SavedModel, labels: Ints) -> str:

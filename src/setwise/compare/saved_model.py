@@ -32,7 +32,7 @@ from setwise.compare.source import PACKAGES
 from setwise.compare.stored_booster import with_stored_boosters
 from setwise.compare.trust import check_content, is_known, not_numbers, reachable
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_number, as_text, shown
-from setwise.core.exceptions import Refusal
+from setwise.core.exceptions import Refusal, reason_of
 from setwise.core.files import in_line, written_whole
 from setwise.core.pages import OWN_MODEL
 from setwise.datasets.columns import Column, Cost, Number, Truth, optional, some, word
@@ -168,7 +168,7 @@ class SavedModel:
                     replace(self, places=None).decide(probe, np.zeros(1))
         # The estimators of others raise almost any exception.
         except Exception as error:
-            why, wanted = " ".join(str(error).split()).rstrip("."), "X of load_table" if self.columns else "an array"
+            why, wanted = reason_of(error), "X of load_table" if self.columns else "an array"
             way_out = f"fit it to {wanted} and to labels 0 and 1, or give save_model the classifier itself"
             if self.fitted_to != "codes":
                 way_out = "give save_model the table that it was fitted to"
@@ -336,7 +336,7 @@ def own_model(
     try:
         check_is_fitted(model)
     except (NotFittedError, TypeError) as error:
-        raise Refusal(f"{begin}: {' '.join(str(error).split()).rstrip('.')}; fit it.", OWN_MODEL) from None
+        raise Refusal(f"{begin}: {reason_of(error)}; fit it.", OWN_MODEL) from None
     known = getattr(model, "classes_", None)
     if known is None:
         raise Refusal(f"{begin}: {type(model).__name__} has no classes_; save a classifier.", OWN_MODEL)
@@ -400,7 +400,7 @@ def _with_training(model: SavedModel, begin: str, table: Any) -> SavedModel:
         same = np.array_equal(known, model.decide(as_read)[0])
     # The estimators of others raise almost any exception.
     except Exception as error:
-        raise Refusal(f"{begin}: {' '.join(str(error).split()).rstrip('.')}.", OWN_MODEL) from None
+        raise Refusal(f"{begin}: {reason_of(error)}.", OWN_MODEL) from None
     if not same:
         why = "it labels rows otherwise when they are read from a file"
         raise Refusal(f"{begin}: {why}; fit it to a table of numbers, truth values and text.", OWN_MODEL)
@@ -490,8 +490,8 @@ def load_model(path: str | Path) -> SavedModel:
         raise
     # Damaged bytes make the readers raise almost any exception.
     except Exception as error:
-        why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise ValueError(f"{name} is not a model saved by setwise: {in_line(why[:200])}.") from None
+        why = in_line(reason_of(error)[:200])
+        raise ValueError(f"{name} is not a model saved by setwise: {why}.") from None
     warn_of_version("SavedModel", model.version)
     return model
 

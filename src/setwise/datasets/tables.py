@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.checks import Ints, shown
-from setwise.core.exceptions import BrokenPromise
+from setwise.core.exceptions import BrokenPromise, reason_of
 from setwise.core.files import in_line
 from setwise.datasets.columns import FEW, WORDS, Cells, Columns, Texts, is_number, optional, row_words
 
@@ -141,7 +141,7 @@ def unpacked(path: Path, encoding: str | None = None) -> Iterator[Any]:
     except Exception as error:
         if path.suffix.lower() not in PACKED or isinstance(error, ValueError | LookupError | Warning | csv.Error):
             raise
-        raise ValueError(f"{path.name} cannot be unpacked: {' '.join(str(error).split()).rstrip('.')}.") from None
+        raise ValueError(f"{path.name} cannot be unpacked: {reason_of(error)}.") from None
 
 
 def _encoding(path: Path, asked: str | None) -> tuple[str, list[str]]:
@@ -207,7 +207,7 @@ def read_csv(path: Path, sep: str | None = None, encoding: str | None = None) ->
     except LookupError:
         raise ValueError(f"encoding must be one that Python knows, as 'cp1252'; got {encoding!r}.") from None
     except (pandas.errors.ParserError, pandas.errors.ParserWarning, csv.Error) as error:
-        why = " ".join(str(error).split()).rstrip(".")
+        why = reason_of(error)
         if "EOF inside string" in why:
             why = "a quoted cell does not end"
         else:
@@ -340,8 +340,7 @@ class ParquetFile:
             self.stamp.check()
         except (arrow.ArrowException, OSError) as error:
             self.stamp.check()
-            why = " ".join(str(error).split()).rstrip(".")
-            raise ValueError(f"{self._name} is not a Parquet table: {why}.") from None
+            raise ValueError(f"{self._name} is not a Parquet table: {reason_of(error)}.") from None
 
 
 @final

@@ -394,8 +394,7 @@ def _of_same_value(problem: Problem, blocks: Ints | None) -> tuple[Ints | None, 
         bands = [_of_best_band(np.stack([many - one, one])) for one in values]
         if torn > ALIKE_BY_VALUE * chance * pairs or (bands < BY_RANGE * np.minimum(rarer, len(first))).any():
             continue
-        ids = np.unique(problem.X[:, j], return_inverse=True, equal_nan=False)[1]
-        wider = joined(own, ids)[0]
+        wider = joined(own, np.unique(problem.X[:, j], return_inverse=True, equal_nan=False)[1])[0]
         done, action = "They are too many to keep together", "none"
         if np.bincount(wider).max() <= largest:
             own, blocks, done, action = wider, wider, "Folds keep them together", "kept together"

@@ -207,8 +207,7 @@ def saved_model(found: Answer, group: str | None) -> SavedModel:
     # What is not read of new rows does not tell them from those of the training.
     X = np.where(held.unread, np.nan, X) if any(held.unread) else X
     called = problem.each(winner.labels)
-    training = TrainingRows.of(X, problem.columns, problem.groups, called, problem.weights)
-    return replace(held, training=training)
+    return replace(held, training=TrainingRows.of(X, problem.columns, problem.groups, called, problem.weights))
 
 
 def _fitted_anew(found: Answer) -> MeasureClassifier:

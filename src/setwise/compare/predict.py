@@ -74,8 +74,7 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
     if out is not None:
         with written_whole(out) as part:
             part.write_bytes(PACKERS.get(out.suffix.lower(), bytes)(text.encode()))
-    where = "" if out is None else f", in {out}"
-    return text, notes, f"{_counted(held, labels)}{where}"
+    return text, notes, _counted(held, labels) + ("" if out is None else f", in {out}")
 
 
 def _refuse_gaps(held: SavedModel, rows: NewRows, path: Path, sep: str | None, code: str | None) -> None:

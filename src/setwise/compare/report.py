@@ -138,8 +138,7 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float,
     parts = list(map(_section, found, images))
     day = date.today().isoformat()
     made = f"{f'{command}, ' if command else ''}{day}, setwise {__version__}, {seconds:.0f} s."
-    rules = dict.fromkeys(map(words.usual_rule, found))
-    how = HOW.format(rule=" or ".join(rules))
+    how = HOW.format(rule=" or ".join(dict.fromkeys(map(words.usual_rule, found))))
     # There are no pictures of more than two classes.
     pictured = any(images) or all(one.problem.several for one in found)
     page = visible(_page(title, parts, made, how, pictured)).encode("utf-8", "xmlcharrefreplace")

@@ -489,8 +489,7 @@ def legend(found: Answer) -> str:
     broken = f"; brackets: breaks the {kind}" if any(breaks(found, row) for row in found.rows) else ""
     losses = float(found.own.mean()), found.row(found.winner.key).mean
     each, whole = (figure(found.measured.shown(loss)) for loss in losses)
-    differs = found.changes and each != whole
-    chose = f"; {each}: what each fold chose" if differs else ""
+    chose = f"; {each}: what each fold chose" if found.changes and each != whole else ""
     return f"{found.measured.title}, mean ± standard error of the folds (star: recommended{broken}{chose}):"
 
 

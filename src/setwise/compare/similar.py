@@ -122,8 +122,7 @@ def _neighbors(column: Values) -> Ints:
     """The number of the cluster of each row, (n,): rows with the same value and the next ones, 20 to a cluster."""
     places = np.unique(column, return_inverse=True, equal_nan=False)[1]
     sizes = np.bincount(places)
-    before = np.cumsum(sizes) - sizes
-    return before[places] // CLUSTER
+    return (np.cumsum(sizes) - sizes)[places] // CLUSTER
 
 
 def _telling(X: Values, columns: Sequence[Column]) -> list[int]:

@@ -61,8 +61,7 @@ class StoredBooster(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The more probable class of each row, (n,)."""
-        best = np.argmax(self.predict_proba(X), axis=1)
-        return np.asarray(self.classes_[best])
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
 
 
 @lru_cache(maxsize=64)

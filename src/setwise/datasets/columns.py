@@ -192,13 +192,10 @@ class Column(ABC):
         odd = ~gap & ~np.isfinite(found)
         if odd.any():
             row = int(np.argmax(odd[places]))
-            value = values[places[row]]
-            value = value.item() if isinstance(value, np.generic) else value
-            what = f"column {self.name!r} of {file} holds {shown(value)} in {place(row)}"
-            words = dict.fromkeys(map(str, values[odd].tolist()))
-            advice = f"mend it, leave it out, or make it a gap by {as_options(words)}."
-            advice = advice if options else "mend it, or leave it out."
-            raise ValueError(f"{what}, and it must hold {self.reads}; {advice}")
+            what = f"column {self.name!r} of {file} holds {shown(values.tolist()[places[row]])} in {place(row)}"
+            words = as_options(dict.fromkeys(map(str, values[odd].tolist())))
+            advice = f"mend it, leave it out, or make it a gap by {words}" if options else "mend it, or leave it out"
+            raise ValueError(f"{what}, and it must hold {self.reads}; {advice}.")
         return np.asarray(found[places])
 
 

@@ -38,7 +38,7 @@ from setwise.core.checks import as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
-from setwise.datasets.columns import SAME_VALUE, Number, is_number, left_out, optional, some, word
+from setwise.datasets.columns import SAME_VALUE, Number, known_as, left_out, optional, some
 from setwise.datasets.files import as_existing, as_names_of_columns, columns_in, drawn, parts_of, request
 from setwise.datasets.tables import ParquetTable
 from setwise.decisions.task import Task
@@ -489,15 +489,11 @@ def cost_matrix(options: Namespace, problem: Problem) -> CostMatrix:
     # The true classes of a column without a name, as pandas writes it, may be the numbers of its lines.
     numbered = bool(table.numbering) and len(table.names) == len(classes)
     rows, names = table.numbering if numbered else table.texts(table.names[0]), table.names[0 if numbered else 1 :]
-
-    def class_of(text: str) -> str:
-        # pandas writes 0.0 for the class 0 of a column that had gaps.
-        return text if text in classes or not is_number(text) else word(float(text))
-
-    true, column = [class_of(text) for text in rows], {class_of(name): name for name in names}
-    if sorted(true) != sorted(classes) or sorted(map(class_of, names)) != sorted(classes):
+    true, called = ([known_as(text, classes) for text in texts] for texts in (rows, names))
+    if sorted(true) != sorted(classes) or sorted(called) != sorted(classes):
         wanted = f"a line and a column for each class, {some(classes)}, and the true ones in its first column"
         raise ValueError(f"--cost-matrix {table.path.name} must have {wanted}.")
+    column = dict(zip(called, names, strict=True))
     return CostMatrix(table.numbers([column[one] for one in classes])[[true.index(one) for one in classes]])
 
 

@@ -133,12 +133,11 @@ def _lightgbm_fits(text: str, width: int, k: int) -> bool:
     about = _lines(head)
     # There is a tree for each of several classes, and one for two.
     kind, each = ("binary", "1") if k == 2 else ("multiclass", str(k))
-    if about.get("objective", "").split(" ")[0] != kind or about.get("num_class") != each:
-        return False
-    if about.get("num_tree_per_iteration") != each or len(blocks) % int(each):
+    known = {"num_class": each, "num_tree_per_iteration": each, "max_feature_idx": str(width - 1)}
+    if about.get("objective", "").split(" ")[0] != kind or not known.items() <= about.items():
         return False
     sizes = [len(block.encode()) for block in blocks]
-    fits = about.get("max_feature_idx") == str(width - 1) and [*map(int, about["tree_sizes"].split())] == sizes
+    fits = len(blocks) % int(each) == 0 and [*map(int, about["tree_sizes"].split())] == sizes
     return fits and all(_lightgbm_tree_fits(_lines(block), width) for block in blocks)
 
 
@@ -154,9 +153,9 @@ def _lightgbm_tree_fits(tree: Mapping[str, str], width: int) -> bool:
     if leaves == 1:
         return True
     names = ("split_feature", "decision_type", "left_child", "right_child")
-    feature, kind, left, right = (np.array(tree[name].split(), dtype=np.int64) for name in names)
+    feature, kind, left, right = columns = [np.array(tree[name].split(), dtype=np.int64) for name in names]
     threshold = np.array(tree["threshold"].split(), dtype=np.float64)
-    if {len(one) for one in (feature, kind, left, right, threshold)} != {leaves - 1}:
+    if {len(one) for one in (*columns, threshold)} != {leaves - 1}:
         return False
     # The lowest bit of a kind says that the threshold is the number of a set of words.
     numbers = threshold[kind % 2 == 1]
@@ -183,12 +182,12 @@ def _xgboost_fits(text: str, width: int, k: int) -> bool:
     learner = json.loads(text, object_pairs_hook=_once)["learner"]
     about, booster = learner["learner_model_param"], learner["gradient_booster"]
     kind, each, classes = ("binary:logistic", 1, "0") if k == 2 else ("multi:softprob", k, str(k))
-    if learner["objective"]["name"] != kind or booster["name"] != "gbtree" or about["num_class"] != classes:
+    known = {"num_class": classes, "num_target": "1", "num_feature": str(width)}
+    if learner["objective"]["name"] != kind or booster["name"] != "gbtree" or not known.items() <= about.items():
         return False
-    model = booster["model"]
-    if int(about["num_feature"]) != width or set(model["tree_info"]) - {*range(each)} or about["num_target"] != "1":
-        return False
-    return len(model["tree_info"]) == len(model["trees"]) and all(_xgboost_tree_fits(t, width) for t in model["trees"])
+    owners, trees = booster["model"]["tree_info"], booster["model"]["trees"]
+    fits = len(owners) == len(trees) and set(owners) <= {*range(each)}
+    return fits and all(_xgboost_tree_fits(tree, width) for tree in trees)
 
 
 def _xgboost_tree_fits(tree: Mapping[str, Any], width: int) -> bool:

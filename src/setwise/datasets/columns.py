@@ -36,6 +36,11 @@ def word(value: Any) -> str:
     return str(value)
 
 
+def known_as(text: str, known: Collection[str]) -> str:
+    """A label as it is known: without a point if it is a whole number, as pandas writes 0.0 where a column has gaps."""
+    return text if text in known or not is_number(text) else word(float(text))
+
+
 WORDS = frozenset(
     {"", "nan", "NaN", "NAN", "-nan", "NaT", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None", "?"}
 )

@@ -130,12 +130,10 @@ def ending(path: Path) -> str:
 def unpacked(path: Path, encoding: str | None = None) -> Iterator[Any]:
     """The file as text in an encoding, or as bytes, which pandas unpacks as its ending says; ValueError if damaged."""
     common = optional("pandas.io.common", f"to read {path.name}")
-    mode = "rb" if encoding is None else "r"
+    form = {"mode": "rb" if encoding is None else "r", "encoding": encoding, "is_text": encoding is not None}
     try:
         # A path from the root is no address in the web.
-        with common.get_handle(
-            path.absolute(), mode, encoding=encoding, is_text=mode == "r", compression="infer"
-        ) as one:
+        with common.get_handle(path.absolute(), **form, compression="infer") as one:
             yield one.handle
     # Damaged bytes make the decompressors raise almost any exception.
     except Exception as error:

@@ -65,7 +65,7 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
     if held.training is not None:
         places = range(held.first, held.first + rows.X.shape[1])
         names = [column.name for column in held.columns] or FeatureNames(places)
-        notes = held.training.differences(rows.X, held.columns, names, held.each(labels), held.classes, held.unread)
+        notes = held.training.differences(rows.X, held.columns, names, held.each(labels), held.classes)
     share = float(labels.mean()) if len(labels) else 0.0
     if held.alarms is not None and share > held.alarms + SLACK:
         called = f"{labels.sum():,} of {len(labels):,} rows are labelled {held.classes[1]}"

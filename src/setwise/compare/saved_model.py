@@ -201,8 +201,12 @@ class SavedModel:
         estimator = deepcopy(self.estimator)
         last = _last(estimator)
         last.rule_ = last._reference
-        training = self.training and replace(self.training, called=np.zeros(0))
-        return replace(self, estimator=estimator, training=training)
+        held = replace(self, estimator=estimator)
+        if held.training is None:
+            return held
+        # Costs that are not read are as empty columns.
+        filled = np.where(held.unread, 0, held.training.filled)
+        return replace(held, training=replace(held.training, called=np.zeros(0), filled=filled))
 
     def decide(self, X: Any, groups: NDArray[Any] | None = None) -> tuple[Labels, Scores | None]:
         """The labels 0 and 1 of the rows of X, (n,) or (n, p), and the scores of label 1 in the same shape, or None.
@@ -234,8 +238,7 @@ class SavedModel:
         found = getattr(self.estimator, self.response)(X)
         # Forests answer for a label matrix with a list, one array (n, classes) for each label.
         if isinstance(found, list):
-            pairs = zip(found, self.estimator.classes_, strict=True)
-            scores = np.column_stack([_of_ones(one, known) for one, known in pairs])
+            scores = np.column_stack(list(map(_of_ones, found, self.estimator.classes_)))
         else:
             scores = np.asarray(found, dtype=np.float64)
             own = self.fitted_to != "codes" and not self.many

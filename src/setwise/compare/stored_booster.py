@@ -235,17 +235,14 @@ def _catboost_fits(text: str, width: int, k: int) -> bool:
         return False
     if [one["feature_index"] for one in numbers] != [*range(width)]:
         return False
-    borders, each = [one["borders"] or [] for one in numbers], 1 if k == 2 else k
+    known = {("FloatFeature", at, border) for at, one in enumerate(numbers) for border in one["borders"] or []}
+    each = 1 if k == 2 else k
     if k > 2 and len(model["scale_and_bias"][1]) != k:
         return False
     for tree in model["oblivious_trees"]:
-        splits = tree["splits"] or []
-        if len(tree["leaf_values"]) != each << len(splits) or len(splits) > 16:
+        splits = [(one["split_type"], one["float_feature_index"], one["border"]) for one in tree["splits"] or []]
+        if len(tree["leaf_values"]) != each << len(splits) or len(splits) > 16 or not known.issuperset(splits):
             return False
-        for split in splits:
-            at = split["float_feature_index"]
-            if split["split_type"] != "FloatFeature" or not 0 <= at < width or split["border"] not in borders[at]:
-                return False
     return True
 
 

@@ -44,9 +44,8 @@ from setwise.datasets.tables import ParquetTable
 from setwise.decisions.task import Task
 from setwise.estimators import MeasureClassifier
 from setwise.estimators.base import end_with
-from setwise.estimators.selection import STRATEGIES
+from setwise.estimators.selection import STRATEGIES, CostWeight
 from setwise.estimators.selection.choice import BY_COSTS, by_row
-from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.splits import block_folds
 from setwise.losses.cost_matrix import CostMatrix
@@ -446,12 +445,12 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
     columns = [cost for cost in costs.values() if isinstance(cost, str)]
     apart = bool(options.similar_apart)
     problem = audited(problem, options.keep_column or (), options.time_column, plan.folds, columns, apart)
-    by_costs, unknown = any(one.name == BY_COSTS for one in plan.tried(FIRST)), unknown_costs(problem, columns)
-    if by_costs:
-        problem = replace(problem, findings=(*problem.findings, *unknown))
+    by_costs = any(one.name == BY_COSTS for one in plan.tried(FIRST))
+    unknown = unknown_costs(problem, columns) if by_costs else []
+    problem = replace(problem, findings=(*problem.findings, *unknown))
     others = others and replace(others, problem=problem)
     test = None if options.test is None else read_test(options.test, problem, asked_of(options))
-    if options.alarms_at_most is not None and by_costs:
+    if options.alarms_at_most is not None:
         refuse_unknown(unknown, problem.name, "--alarms-at-most")
     if test is not None and by_costs and not unknown:
         refuse_unknown(unknown_costs(replace(test, features=problem.features), columns), test.name, "--test")

@@ -30,9 +30,8 @@ from setwise.core.loss import Loss
 from setwise.datasets.columns import Category
 from setwise.decisions.confusion import MeanOfClasses, class_loss
 from setwise.decisions.task import Task, formula_of
-from setwise.estimators.selection import STRATEGIES, Strategy
+from setwise.estimators.selection import STRATEGIES, CostWeight, Strategy
 from setwise.estimators.selection.base_models import RESPONSE_METHODS, array_pipeline
-from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.decision import BayesDecision
 from setwise.estimators.selection.floors import FlooredThreshold, NearestThreshold
 from setwise.estimators.selection.several_classes import CLASS_STRATEGIES, ClassStrategy

@@ -9,7 +9,7 @@ labels mostly .2 or less. Customers share few of many columns, so rows are clust
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
-from warnings import catch_warnings, simplefilter
+from warnings import catch_warnings
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -167,9 +167,8 @@ def _clusters(X: Values, columns: Sequence[Column], chosen: Sequence[int]) -> In
     if cells.shape[1] > FEW_COLUMNS:
         # Else rare words put a few rows far from all others, which are one large cluster then.
         cells /= np.maximum(np.linalg.norm(cells, axis=1, keepdims=True), 1e-300)
-    with catch_warnings():
-        # There may be fewer different rows than clusters.
-        simplefilter("ignore", ConvergenceWarning)
+    # There may be fewer different rows than clusters.
+    with catch_warnings(action="ignore", category=ConvergenceWarning):
         found = KMeans(max(2, len(cells) // CLUSTER), n_init=1, random_state=0).fit(cells)
     return np.asarray(found.labels_, dtype=np.int64)
 

@@ -97,8 +97,7 @@ def fits_together(held: StoredBooster) -> bool:
     width = vars(held).get("n_features_in_")
     if not held.text:
         return width is None
-    classes: Any = vars(held).get("classes_")
-    k = np.size(classes)
+    k = np.size(vars(held).get("classes_", ()))
     return k >= 2 and FORMATS[held.package].fits(held.text, int(width or 0), k)
 
 

@@ -192,9 +192,9 @@ def read_csv(path: Path, sep: str | None = None, encoding: str | None = None) ->
     pandas = optional("pandas", f"to read {path.name}")
     try:
         form = TextForm.of(path, sep, encoding)
-        with unpacked(path, form.encoding) as file, warnings.catch_warnings():
-            # It only warns of cells that it leaves out.
-            warnings.simplefilter("error", pandas.errors.ParserWarning)
+        # It only warns of cells that it leaves out.
+        strict = warnings.catch_warnings(action="error", category=pandas.errors.ParserWarning)
+        with unpacked(path, form.encoding) as file, strict:
             header = csv.reader(iter(file.readline, ""), delimiter=form.separator, skipinitialspace=True)
             for _ in range(form.header):
                 next(header)

@@ -1,5 +1,6 @@
 import ast
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def test_each_base_model_is_fitted_to_words_gaps_and_numbers_and_its_code_makes_
         found = model.predict_proba(problem.X)
         assert found.shape == (300, 2)
         assert found[problem.y.ravel() == 1, 1].mean() > found[problem.y.ravel() == 0, 1].mean() + 0.05
-    text, imports = source(base.build(plain, 1.0, 7), {"C": "1"}, base.code())
+    text, imports = source(base.build(plain, 1.0, 7), {"C": "1"}, base.code)
     known = {}
     exec("\n".join([*imports, f"made = {text}"]), known)
     again = known["made"].fit(plain.X, plain.y.ravel()).predict_proba(plain.X)
@@ -108,8 +109,7 @@ def test_a_package_that_cannot_be_loaded_is_not_installed(error, tmp_path, monke
     monkeypatch.syspath_prepend(tmp_path)
     base = base_model("linear")
     assert base.is_installed
-    monkeypatch.setattr(type(base), "package", "own_trees")
-    assert not base.is_installed
+    assert not replace(base, package="own_trees").is_installed
 
 
 @pytest.mark.parametrize(("name", "called"), [("trees", "trees"), ("forest", "forest()"), ("Mine", "Mine()")])
@@ -117,10 +117,10 @@ def test_a_classifier_of_the_user_is_an_object_a_class_or_a_function(name, calle
     base = base_model(f"own_models:{name}")
     model = base.build(table, None, 5).fit(table.X, table.y.ravel())
     assert model.predict_proba(table.X).shape == (300, 2)
-    assert base.code() == (called, [f"from own_models import {name}"])
+    assert base.code == (called, [f"from own_models import {name}"])
     # A seed that the user has set stays.
     assert model[-1].get_params().get("random_state") == {"trees": 5, "forest": 3}.get(name)
-    assert ast.parse(source(model, {"columns": "c"}, base.code())[0])
+    assert ast.parse(source(model, {"columns": "c"}, base.code)[0])
 
 
 @pytest.mark.parametrize(

@@ -306,11 +306,10 @@ def _telling(problem: Problem, blocks: Ints | None, costs: Sequence[str]) -> lis
     for name, held in groupby(_features(problem), lambda pair: pair[1].source):
         places, kinds = zip(*held, strict=True)
         column, each = kinds[0], [value_counts(problem.X[first, j], y) for j in places for y in labels]
+        of_all = each if whole is None else [value_counts(problem.X[first, j], whole) for j in places]
         if column.name in costs and any(map(gaps_tell_label, each)):
             found.append(_of(name, "label", n, "is empty for one of the labels alone."))
-        elif any(
-            map(copies_label, each if whole is None else [value_counts(problem.X[first, j], whole) for j in places])
-        ):
+        elif any(map(copies_label, of_all)):
             what = "has words that are" if isinstance(column, Word) else "is"
             found.append(_of(name, "label", n, f"{what} the label in other words."))
         elif isinstance(column, Number | Date) and any(map(takes_turns, each)):
@@ -395,14 +394,14 @@ def _of_same_value(problem: Problem, blocks: Ints | None) -> tuple[Ints | None, 
         bands = [_of_best_band(np.stack([many - one, one])) for one in values]
         if torn > ALIKE_BY_VALUE * chance * pairs or (bands < BY_RANGE * np.minimum(rarer, len(first))).any():
             continue
-        ids = np.unique(problem.X[:, j], return_inverse=True, equal_nan=False)[1]
-        wider = joined(own, ids)[0]
+        wider = joined(own, np.unique(problem.X[:, j], return_inverse=True, equal_nan=False)[1])[0]
         done, action = "They are too many to keep together", "none"
         if np.bincount(wider).max() <= largest:
             own, blocks, done, action = wider, wider, "Folds keep them together", "kept together"
-        words = f"Rows with the same {column.name!r} nearly always have the same label, as copies and rows of one"
-        words = f"{words} customer have. {done}."
-        found.append(Finding("twins", (column.name,), several, action, words))
+        words = (
+            f"Rows with the same {column.name!r} nearly always have the same label, as copies and rows of one customer"
+        )
+        found.append(Finding("twins", (column.name,), several, action, f"{words} have. {done}."))
     return blocks, found
 
 
@@ -414,14 +413,15 @@ def _with_similar(problem: Problem) -> Problem:
     if found is None:
         return problem
     areas = f"from {figure(found.mixed)} to {figure(found.apart)}"
-    words = "Labels are known from similar rows (write --group COLUMN or --similar-apart):"
-    words = f"{words} without them the AUC of trees falls {areas}."
-    why = "Such are copies with changes, and rows of one customer. Name what they share: --group COLUMN."
     done, action = "Folds keep such rows together.", "kept together"
     if found.blocks is None:
         done, action = "They are too many to keep together.", "none"
-    apart = "If new rows are as similar to these, --similar-apart is right."
-    said = Finding("similar", (), len(problem.y), action, f"{words} {why} {done} {apart}")
+    words = (
+        "Labels are known from similar rows (write --group COLUMN or --similar-apart): without them the AUC of trees "
+        f"falls {areas}. Such are copies with changes, and rows of one customer. Name what they share: --group COLUMN. "
+        f"{done} If new rows are as similar to these, --similar-apart is right."
+    )
+    said = Finding("similar", (), len(problem.y), action, words)
     problem, old = replace(problem, findings=(*problem.findings, said)), ("None", "blocks")[problem.blocks is not None]
     columns = ", data.columns" if problem.columns else ""
     call, comment = f"similar_blocks(X, y, {old}{columns})", "# Rows that are much like each other are in one block."

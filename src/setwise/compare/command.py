@@ -25,19 +25,7 @@ from setwise.compare.drift import TrainingRows
 from setwise.compare.fits import judged_by, rows_of
 from setwise.compare.memory import WORDS, MemoryAllowance, refuse_too_large
 from setwise.compare.other_rows import OtherRows
-from setwise.compare.plan import (
-    BASES,
-    COSTS,
-    FIRST,
-    GRID,
-    MEAN_COST,
-    QUICK_GRID,
-    MostProbable,
-    NamedLoss,
-    Plan,
-    base_model,
-    measures_of,
-)
+from setwise.compare.plan import BASES, COSTS, FIRST, MEAN_COST, QUICK_GRID, NamedLoss, Plan, base_model, measures_of
 from setwise.compare.problem import Finding, Problem, bags, breast_cancer, digit_traits, problem_of, read, read_test
 from setwise.compare.progress import ProgressLine
 from setwise.compare.report import check_folder, section, write_report
@@ -50,15 +38,14 @@ from setwise.core.checks import as_number
 from setwise.core.exceptions import Refusal
 from setwise.core.files import try_file, try_place
 from setwise.datasets.blocks import Budget
-from setwise.datasets.columns import SAME_VALUE, Number, is_number, left_out, optional, some, word
+from setwise.datasets.columns import SAME_VALUE, Number, known_as, left_out, optional, some
 from setwise.datasets.files import as_existing, as_names_of_columns, columns_in, drawn, parts_of, request
 from setwise.datasets.tables import ParquetTable
 from setwise.decisions.task import Task
 from setwise.estimators import MeasureClassifier
 from setwise.estimators.base import end_with
-from setwise.estimators.selection import STRATEGIES
+from setwise.estimators.selection import STRATEGIES, CostWeight
 from setwise.estimators.selection.choice import BY_COSTS, by_row
-from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.floors import FlooredThreshold
 from setwise.estimators.splits import block_folds
 from setwise.losses.cost_matrix import CostMatrix
@@ -115,9 +102,9 @@ def plan_of(options: Namespace, problem: Problem | None = None) -> Plan:
     tried = (*STRATEGIES, CostWeight.name) if given_costs(options) else tuple(STRATEGIES)
     strategies = tuple(name for name in tried if not options.quick or name not in slow)
     bases, strategies = _names(options.base, bases), _names(options.strategies, strategies)
-    inner, grid = (3, QUICK_GRID) if options.quick else (5, GRID)
+    quick: dict[str, Any] = {"inner": 3, "grid": QUICK_GRID} if options.quick else {}
     jobs, floor = 1 if options.n_jobs is None else options.n_jobs, floor_of(options, problem)
-    return Plan(options.folds, inner, grid, bases, strategies, options.seed, jobs, floor=floor)
+    return Plan(options.folds, **quick, bases=bases, strategies=strategies, seed=options.seed, n_jobs=jobs, floor=floor)
 
 
 def floor_of(options: Namespace, problem: Problem | None = None) -> FlooredThreshold | None:
@@ -207,7 +194,7 @@ def saved_model(found: Answer, group: str | None) -> SavedModel:
     problem, winner = found.problem, found.winner
     X, at = problem.X, winner.threshold
     width = X.shape[1] if problem.places is None else problem.width
-    simple = at is not None or winner.key[1] in ("as_it_is", "order", MostProbable.name)
+    simple = at is not None or winner.key[1] in ("as_it_is", "order", "most_probable")
     held = SavedModel(
         winner.fitted if simple else _fitted_anew(found), problem.classes, found.measured.name, problem.columns,
         0 if problem.columns else width, problem.first, problem.places,
@@ -219,8 +206,7 @@ def saved_model(found: Answer, group: str | None) -> SavedModel:
     # What is not read of new rows does not tell them from those of the training.
     X = np.where(held.unread, np.nan, X) if any(held.unread) else X
     called = problem.each(winner.labels)
-    training = TrainingRows.of(X, problem.columns, problem.groups, called, problem.weights)
-    return replace(held, training=training)
+    return replace(held, training=TrainingRows.of(X, problem.columns, problem.groups, called, problem.weights))
 
 
 def _fitted_anew(found: Answer) -> MeasureClassifier:
@@ -459,12 +445,12 @@ def work_of(options: Namespace, plan: Plan) -> list[ComparisonTask]:
     columns = [cost for cost in costs.values() if isinstance(cost, str)]
     apart = bool(options.similar_apart)
     problem = audited(problem, options.keep_column or (), options.time_column, plan.folds, columns, apart)
-    by_costs, unknown = any(one.name == BY_COSTS for one in plan.tried(FIRST)), unknown_costs(problem, columns)
-    if by_costs:
-        problem = replace(problem, findings=(*problem.findings, *unknown))
+    by_costs = any(one.name == BY_COSTS for one in plan.tried(FIRST))
+    unknown = unknown_costs(problem, columns) if by_costs else []
+    problem = replace(problem, findings=(*problem.findings, *unknown))
     others = others and replace(others, problem=problem)
     test = None if options.test is None else read_test(options.test, problem, asked_of(options))
-    if options.alarms_at_most is not None and by_costs:
+    if options.alarms_at_most is not None:
         refuse_unknown(unknown, problem.name, "--alarms-at-most")
     if test is not None and by_costs and not unknown:
         refuse_unknown(unknown_costs(replace(test, features=problem.features), columns), test.name, "--test")
@@ -502,15 +488,11 @@ def cost_matrix(options: Namespace, problem: Problem) -> CostMatrix:
     # The true classes of a column without a name, as pandas writes it, may be the numbers of its lines.
     numbered = bool(table.numbering) and len(table.names) == len(classes)
     rows, names = table.numbering if numbered else table.texts(table.names[0]), table.names[0 if numbered else 1 :]
-
-    def class_of(text: str) -> str:
-        # pandas writes 0.0 for the class 0 of a column that had gaps.
-        return text if text in classes or not is_number(text) else word(float(text))
-
-    true, column = [class_of(text) for text in rows], {class_of(name): name for name in names}
-    if sorted(true) != sorted(classes) or sorted(map(class_of, names)) != sorted(classes):
+    true, called = ([known_as(text, classes) for text in texts] for texts in (rows, names))
+    if sorted(true) != sorted(classes) or sorted(called) != sorted(classes):
         wanted = f"a line and a column for each class, {some(classes)}, and the true ones in its first column"
         raise ValueError(f"--cost-matrix {table.path.name} must have {wanted}.")
+    column = dict(zip(called, names, strict=True))
     return CostMatrix(table.numbers([column[one] for one in classes])[[true.index(one) for one in classes]])
 
 

@@ -115,13 +115,7 @@ class TrainingRows:
         return found, self._more(int(times[times > 1].sum()), len(self.keys), found, X.shape[0]) < CHANCE
 
     def differences(
-        self,
-        X: Any,
-        columns: Sequence[Column],
-        names: Sequence[str],
-        labels: Any,
-        classes: Sequence[str],
-        unread: Sequence[bool] = (),
+        self, X: Any, columns: Sequence[Column], names: Sequence[str], labels: Any, classes: Sequence[str]
     ) -> list[str]:
         """Sentences on how new rows differ.
 
@@ -132,14 +126,13 @@ class TrainingRows:
         names : the names of the d columns
         labels : (m,) or (m, p), the labels 0 and 1 that the model gives these rows
         classes : the names of the two labels, or of the p labels of a matrix
-        unread : whether each of the d columns is not read, and so is empty here; () reads all
         """
         m, known = X.shape[0], not issparse(X) and X.shape[1] == len(self.filled)
         d = len(self.filled) if known else 0
         # Up to six tests of a column, and two of a label.
         level = CHANCE / max(6 * d + 2 * len(self.called), 1)
         found = []
-        for j in (j for j in range(d if m else 0) if not (unread and unread[j])):
+        for j in range(d if m else 0):
             kind, cells = columns[j] if columns else None, np.asarray(X[:, j], dtype=np.float64)
             found += [f"Column {names[j]!r} {text}" for text in islice(self._of_column(j, kind, cells, level), 1)]
         if found:
@@ -242,6 +235,4 @@ def _clock(seconds: float) -> str:
 
 def _number(value: float, kind: Column | None) -> str:
     """A number of a column in words; a date as one."""
-    if isinstance(kind, Date):
-        return str(np.datetime64(int(value // 1), "D"))
-    return f"{value:.6g}"
+    return str(np.datetime64(int(value // 1), "D")) if isinstance(kind, Date) else f"{value:.6g}"

@@ -69,8 +69,7 @@ class Fits:
         source = self.rows.out_of_fold(model, self.folds, n_jobs=plan.n_jobs, kept=self._kept, same_penalty=floored)
         source.name = base.title
         source.prepare()
-        found = self._sources.setdefault(base.name, {})
-        found[constant] = source
+        found = {**self._sources.get(base.name, {}), constant: source}
         # Of equally good constants the first one of the grid is taken.
         self._sources[base.name] = {c: found[c] for c in base.constants(plan.grid) if c in found}
         self.advance(words, 1)

@@ -9,7 +9,7 @@ import numpy as np
 from setwise.compare.answer import OtherRowsReport
 from setwise.compare.plan import Key, NamedLoss
 from setwise.compare.problem import Problem, targets_of
-from setwise.core.exceptions import Refusal
+from setwise.core.exceptions import Refusal, reason_of
 from setwise.core.pages import LARGE_FILES
 from setwise.core.terms import Trait
 from setwise.datasets.blocks import Budget, joined
@@ -64,8 +64,8 @@ class OtherRows:
         try:
             task, said = self._said(ways, measured, held_out)
         # A comparison of hours is not lost because a cell of other rows holds what its sample did not.
-        except (ValueError, OSError) as why:
-            return OtherRowsReport(self.judged, refusal=" ".join(str(why).split()))
+        except (ValueError, OSError) as error:
+            return OtherRowsReport(self.judged, refusal=f"{reason_of(error)}.")
         losses = {key: task.mean_loss(one) for key, one in said.items()}
         reached = {} if floor is None else {key: floor.reached(task, one) for key, one in said.items()}
         return OtherRowsReport(self.judged, losses, reached)
@@ -87,7 +87,10 @@ class OtherRows:
             raise Refusal("their groups are decided as a whole, and the file is read in parts.", LARGE_FILES)
         names = [*dict.fromkeys(column.source for column in columns), *sample.target]
         parts, edges = joined(table.sizes, self.most)
-        codes, truth, ids, said = dict[Any, int](), list[Any](), list[Any](), {key: list[Any]() for key in ways}
+        # Where the sample has all rows of the rarer label, it is judged too.
+        own = self.problem.weights is not None
+        truth, said = [self.problem.y == 1] if own else [], {key: [held_out[key]] if own else [] for key in ways}
+        codes, ids = dict[Any, int](), list[Any]()
         costs = loss if isinstance(loss, RowCosts) else None
         places, paid = {} if costs is None else costs.columns, list[Any]()
         for part, first, last in zip(parts, edges, edges[1:], strict=False):
@@ -102,10 +105,6 @@ class OtherRows:
                 for key, (rule, source) in ways.items():
                     by = rule if costs is None else rule.for_rows(costs.read(rows))
                     said[key].append(by.labels(fresh[source]))
-        if self.problem.weights is not None:
-            truth.append(self.problem.y == 1)
-            for key, parts_said in said.items():
-                parts_said.append(held_out[key])
         groups = as_ids(np.concatenate(ids), self.count) if ids else None
         loss = measured.on(None) if measured.classes else loss
         if costs is not None:

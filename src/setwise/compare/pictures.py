@@ -54,10 +54,9 @@ def threshold(found: Answer, flat: ThresholdRange) -> Figure:
                 axes.axhline(least, color=color, linestyle="--", label=f"{kind}: {least:g}")
         axes.set_ylim(0.0, 1.02)
     if flat.shares is not None:
-        least = 0.05
-        if floor is not None:
-            least = (floor.recall or float(np.interp(at, flat.thresholds, flat.shares[0]))) - 0.2
-        near = flat.thresholds[(flat.shares[0] > least) & (flat.shares[0] < 0.995)]
+        recall = flat.shares[0]
+        least = 0.05 if floor is None else (floor.recall or float(np.interp(at, flat.thresholds, recall))) - 0.2
+        near = flat.thresholds[(recall > least) & (recall < 0.995)]
         axes.set_xlim(min([*near, flat.low, *line]), 1e-6 + max([*near, flat.high, *line]))
     axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0)
     for x in line:

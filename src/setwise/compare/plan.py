@@ -7,12 +7,12 @@ which no threshold and no decision occurs.
 
 import difflib
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, reduce
+from functools import cache
 from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -30,21 +30,12 @@ from setwise.core.loss import Loss
 from setwise.datasets.columns import Category
 from setwise.decisions.confusion import MeanOfClasses, class_loss
 from setwise.decisions.task import Task, formula_of
-from setwise.estimators.selection import STRATEGIES
+from setwise.estimators.selection import STRATEGIES, CostWeight, Strategy
 from setwise.estimators.selection.base_models import RESPONSE_METHODS, array_pipeline
-from setwise.estimators.selection.cost_weight import CostWeight
 from setwise.estimators.selection.decision import BayesDecision
 from setwise.estimators.selection.floors import FlooredThreshold, NearestThreshold
 from setwise.estimators.selection.several_classes import CLASS_STRATEGIES, ClassStrategy
-from setwise.estimators.selection.strategies import (
-    Evidence,
-    OwnLabelsRule,
-    OwnPrediction,
-    Rule,
-    ScoreOrder,
-    SingleThreshold,
-    Strategy,
-)
+from setwise.estimators.selection.strategies import Evidence, OwnLabelsRule, Rule, ScoreOrder, SingleThreshold
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
 from setwise.losses import LOSSES, as_loss, parse_losses
 from setwise.losses.functions import MetricLoss
@@ -191,23 +182,32 @@ SPARSE = 0.3
 """Below this share of features that are not 0, a fit to 50,000 rows with words is several times faster if sparse."""
 
 
-class BaseModel(ABC):
+@final
+@dataclass(frozen=True)
+class BaseModel:
     """A base model: a classifier with probabilities, over the table of a problem.
 
     Attributes
     ----------
     name : the short name in options
     title : the name in sentences
+    build : makes the classifier for a problem, a constant and a seed, not yet fitted; what it learns of the table it
+        learns in ``fit``
     cost : the seconds of a fit on a usual processor, at least and for each cell of the table
     package : what must be installed for it beside setwise, or ""
     sparse : whether it reads a sparse table
+    regularized : whether it has a constant C to choose
+    code : the code of the classifier itself; None where its parameters say it
     """
 
     name: str
     title: str
-    cost: tuple[float, float] = (0.1, 2e-5)
+    build: Callable[[Problem, float | None, int], Any]
+    cost: tuple[float, float]
     package: str = ""
     sparse: bool = True
+    regularized: bool = False
+    code: Code | None = None
 
     @property
     def is_installed(self) -> bool:
@@ -220,15 +220,7 @@ class BaseModel(ABC):
 
     def constants(self, grid: tuple[float, ...]) -> tuple[float | None, ...]:
         """The constants of the model to choose from; a model that has none is tried once, with None."""
-        return (None,)
-
-    @abstractmethod
-    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        """The classifier, not yet fitted; what it learns of the table it learns in ``fit``."""
-
-    def code(self) -> Code | None:
-        """The code of the classifier itself; None where its parameters say it."""
-        return None
+        return grid if self.regularized else (None,)
 
 
 def over_table(problem: Problem, trees: Any, **given: Any) -> Any:
@@ -256,38 +248,20 @@ def _categories(problem: Problem, name: str) -> dict[str, Any]:
     return {name: words} if words else {}
 
 
-@final
-class LogisticRegressionModel(BaseModel):
+def logistic_regression(problem: Problem, constant: float | None, seed: int) -> Any:
     """Logistic regression on standardized features, with its C from a grid."""
-
-    name, title, cost = "linear", "logistic regression", (0.01, 8e-7)
-
-    def constants(self, grid: tuple[float, ...]) -> tuple[float | None, ...]:
-        return grid
-
-    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        return over_numbers(problem, LogisticRegression(C=constant or 1.0, max_iter=1000), SPARSE)
+    return over_numbers(problem, LogisticRegression(C=constant or 1.0, max_iter=1000), SPARSE)
 
 
-@final
-class RandomForestModel(BaseModel):
+def random_forest(problem: Problem, constant: float | None, seed: int) -> Any:
     """A random forest of 100 trees, whose probabilities are the mean of its trees."""
-
-    name, title = "forest", "random forest"
-
-    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        return over_table(problem, RandomForestClassifier(random_state=seed))
+    return over_table(problem, RandomForestClassifier(random_state=seed))
 
 
-@final
-class BoostedTreesModel(BaseModel):
+def boosted_trees(problem: Problem, constant: float | None, seed: int) -> Any:
     """Boosted trees, ``HistGradientBoostingClassifier`` of scikit-learn with its defaults."""
-
-    name, title, cost, sparse = "boosted", "boosted trees", (0.1, 5e-7), False
-
-    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        trees = HistGradientBoostingClassifier(**_categories(problem, "categorical_features"), random_state=seed)
-        return over_table(problem, trees, min_values=trees.min_samples_leaf)
+    trees = HistGradientBoostingClassifier(**_categories(problem, "categorical_features"), random_state=seed)
+    return over_table(problem, trees, min_values=trees.min_samples_leaf)
 
 
 BOOSTING = {"n_estimators": 200, "learning_rate": 0.05, "n_jobs": 1}
@@ -295,46 +269,25 @@ BOOSTING = {"n_estimators": 200, "learning_rate": 0.05, "n_jobs": 1}
 """
 
 
-@final
-class LightGBMModel(BaseModel):
+def lightgbm(problem: Problem, constant: float | None, seed: int) -> Any:
     """Boosted trees of LightGBM, 200 with the learning rate .05; the same bits on every number of processors."""
-
-    name, title, cost, package = "lightgbm", "LightGBM", (0.1, 1.5e-6), "lightgbm"
-
-    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        # Under its usual name LightGBM refuses the parameter, and says that fit takes it.
-        given = _categories(problem, "categorical_column")
-        same = {"deterministic": True, "force_row_wise": True, "verbose": -1}
-        trees = import_module("lightgbm").LGBMClassifier(**BOOSTING, **same, **given, random_state=seed)
-        return over_table(problem, trees)
+    # Under its usual name LightGBM refuses the parameter, and says that fit takes it.
+    given = _categories(problem, "categorical_column")
+    same = {"deterministic": True, "force_row_wise": True, "verbose": -1}
+    trees = import_module("lightgbm").LGBMClassifier(**BOOSTING, **same, **given, random_state=seed)
+    return over_table(problem, trees)
 
 
-@final
-class XGBoostModel(BaseModel):
+def xgboost(problem: Problem, constant: float | None, seed: int) -> Any:
     """Boosted trees of XGBoost, 200 with the learning rate .05, over numbers and indicators of words."""
-
-    name, title, cost, package = "xgboost", "XGBoost", (0.1, 2e-6), "xgboost"
-
-    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        return over_numbers(problem, import_module("xgboost").XGBClassifier(**BOOSTING, random_state=seed), SPARSE)
+    return over_numbers(problem, import_module("xgboost").XGBClassifier(**BOOSTING, random_state=seed), SPARSE)
 
 
-@final
-class CatBoostModel(BaseModel):
+def catboost(problem: Problem, constant: float | None, seed: int) -> Any:
     """Boosted trees of CatBoost, 200, over numbers and indicators of words."""
-
-    name, title, cost, package = "catboost", "CatBoost", (0.4, 3e-6), "catboost"
-
-    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        quiet = {"verbose": False, "allow_writing_files": False}
-        trees = import_module("catboost").CatBoostClassifier(iterations=200, random_seed=seed, thread_count=1, **quiet)
-        return over_numbers(problem, trees, SPARSE)
-
-
-def imported(name: str) -> Any:
-    """What ``"module:object"`` names."""
-    home, _, path = name.partition(":")
-    return reduce(getattr, path.split("."), import_module(home))
+    quiet = {"verbose": False, "allow_writing_files": False}
+    trees = import_module("catboost").CatBoostClassifier(iterations=200, random_seed=seed, thread_count=1, **quiet)
+    return over_numbers(problem, trees, SPARSE)
 
 
 @contextmanager
@@ -368,7 +321,7 @@ def own_loss(name: str) -> Loss:
     """The loss that ``"module:function"`` names; ValueError in one sentence where it cannot be imported or is none."""
     near = difflib.get_close_matches(name.partition(":")[0].lower(), LOSS_NAMES, 1)
     with refused_import("the loss", name, f" The nearest loss is {near[0]}." if near else ""):
-        return as_loss(imported(name))
+        return as_loss(resolve_name(name))
 
 
 def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:
@@ -379,52 +332,44 @@ def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:
     return tuple(NamedLoss(name, loss, average) for losses in found for name, loss in losses.items())
 
 
-@final
-class OwnModel(BaseModel):
+def own_model(name: str) -> BaseModel:
     """A classifier of the user over standardized numbers, with indicators of words.
 
-    Parameters
-    ----------
-    name : ``"module:object"``, where the object is a classifier, or a class or function that makes one
-
-    Raises
-    ------
-    ValueError : in one sentence, where it cannot be imported or is no classifier
+    ``name`` is ``"module:object"``, where the object is a classifier, or a class or function that makes one. Raises
+    ValueError, in one sentence, where it cannot be imported or is no classifier.
     """
+    with refused_import("the base model", name):
+        held = resolve_name(name)
+        called = isinstance(held, type) or not hasattr(held, "fit")
+        # A class may need arguments.
+        estimator = held() if called and callable(held) else held
+    has = [hasattr(estimator, method) for method in ("fit", "predict", "get_params")]
+    if not all(has) or not any(hasattr(estimator, method) for method in RESPONSE_METHODS["auto"]):
+        wanted = "a classifier of scikit-learn with scores"
+        raise ValueError(f"the base model {name!r} must be {wanted}; got {shown(held)}.")
 
-    cost = (0.1, 5e-6)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        with refused_import("the base model", name):
-            held = imported(name)
-            self._called = isinstance(held, type) or not hasattr(held, "fit")
-            # A class may need arguments.
-            self._estimator: Any = held() if self._called and callable(held) else held
-        has = [hasattr(self._estimator, method) for method in ("fit", "predict", "get_params")]
-        if not all(has) or not any(hasattr(self._estimator, method) for method in RESPONSE_METHODS["auto"]):
-            wanted = "a classifier of scikit-learn with scores"
-            raise ValueError(f"the base model {name!r} must be {wanted}; got {shown(held)}.")
-        self.title = type(self._estimator).__name__
-
-    def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
-        model = clone(self._estimator)
+    def build(problem: Problem, constant: float | None, seed: int) -> Any:
+        model = clone(estimator)
         if model.get_params().get("random_state", 0) is None:
             model.set_params(random_state=seed)
         return over_numbers(problem, model)
 
-    def code(self) -> Code:
-        path, lines = import_of(self.name)
-        return f"{path}{'()' if self._called else ''}", lines
+    path, lines = import_of(name)
+    code = f"{path}{'()' if called else ''}", lines
+    return BaseModel(name, type(estimator).__name__, build, (0.1, 5e-6), code=code)
 
 
-BASES: dict[str, BaseModel] = {
+BASES = {
     base.name: base
     for base in (
-        LogisticRegressionModel(), RandomForestModel(), BoostedTreesModel(), LightGBMModel(), XGBoostModel(),
-        CatBoostModel(),
+        BaseModel("linear", "logistic regression", logistic_regression, (0.01, 8e-7), regularized=True),
+        BaseModel("forest", "random forest", random_forest, (0.1, 2e-5)),
+        BaseModel("boosted", "boosted trees", boosted_trees, (0.1, 5e-7), sparse=False),
+        BaseModel("lightgbm", "LightGBM", lightgbm, (0.1, 1.5e-6), "lightgbm"),
+        BaseModel("xgboost", "XGBoost", xgboost, (0.1, 2e-6), "xgboost"),
+        BaseModel("catboost", "CatBoost", catboost, (0.4, 3e-6), "catboost"),
     )
-}  # fmt: skip
+}
 """The base models by their names; the first one is the reference."""
 
 
@@ -432,7 +377,7 @@ BASES: dict[str, BaseModel] = {
 def base_model(name: str) -> BaseModel:
     """The base model of a name, or of ``module:object``; ValueError in one sentence where there is none."""
     if ":" in name:
-        return OwnModel(name)
+        return own_model(name)
     if name not in BASES:
         raise ValueError(f"there is no base model {name!r}; use {', '.join(BASES)}, or module:object.")
     if not BASES[name].is_installed:
@@ -469,7 +414,7 @@ class MostProbable(ClassStrategy):
 
 
 OF_CLASSES: Mapping[str, type[Strategy]] = {MostProbable.name: MostProbable} | {
-    name: kind for name, kind in CLASS_STRATEGIES.items() if kind is not OwnPrediction
+    name: kind for name, kind in CLASS_STRATEGIES.items() if name not in STRATEGIES
 }
 """The strategies for more than two classes; the first one is the reference."""
 

@@ -18,17 +18,10 @@ from setwise.compare.saved_model import SavedModel, load_model
 from setwise.compare.sentences import MOST_LABELS
 from setwise.compare.text import listed, percent, threshold_text
 from setwise.core.checks import Ints, Values
+from setwise.core.exceptions import reason_of
 from setwise.core.files import try_file, written_whole
 from setwise.datasets.columns import Columns, Cost, word
-from setwise.datasets.files import (
-    FeatureNames,
-    Names,
-    NewRows,
-    as_names_of_columns,
-    columns_in,
-    load_numbered,
-    rows_of,
-)
+from setwise.datasets.files import FeatureNames, Names, NewRows, as_names_of_columns, columns_in, load_numbered, rows_of
 from setwise.datasets.tables import PACKED
 from setwise.decisions.floors import SLACK
 
@@ -62,9 +55,8 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
         raise ValueError(f"--keep, --sep and --encoding are for tables; {model.name} reads features without names.")
     if options.single_threshold:
         if not held.paid:
-            raise ValueError(
-                f"--single-threshold is for a model that decides each row by its own costs; {model.name} does not."
-            )
+            what = "a model that decides each row by its own costs"
+            raise ValueError(f"--single-threshold is for {what}; {model.name} does not.")
         held = held.with_single_threshold()
     rows, given = rows_for(held, data, group, *form)
     _refuse_gaps(held, rows, Path(data), *form[1:])
@@ -73,7 +65,7 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
     if held.training is not None:
         places = range(held.first, held.first + rows.X.shape[1])
         names = [column.name for column in held.columns] or FeatureNames(places)
-        notes = held.training.differences(rows.X, held.columns, names, held.each(labels), held.classes, held.unread)
+        notes = held.training.differences(rows.X, held.columns, names, held.each(labels), held.classes)
     share = float(labels.mean()) if len(labels) else 0.0
     if held.alarms is not None and share > held.alarms + SLACK:
         called = f"{labels.sum():,} of {len(labels):,} rows are labelled {held.classes[1]}"
@@ -82,8 +74,7 @@ def predict_command(options: Namespace) -> tuple[str, list[str], str]:
     if out is not None:
         with written_whole(out) as part:
             part.write_bytes(PACKERS.get(out.suffix.lower(), bytes)(text.encode()))
-    where = "" if out is None else f", in {out}"
-    return text, notes, f"{_counted(held, labels)}{where}"
+    return text, notes, _counted(held, labels) + ("" if out is None else f", in {out}")
 
 
 def _refuse_gaps(held: SavedModel, rows: NewRows, path: Path, sep: str | None, code: str | None) -> None:
@@ -129,7 +120,7 @@ def decided(model: SavedModel, name: str, where: str, given: Any, groups: Any) -
         return model.decide(given, groups)
     # What a file holds may not fit together in any way.
     except Exception as error:
-        raise ValueError(f"{name} cannot label {where}: {' '.join(str(error).split())}") from None
+        raise ValueError(f"{name} cannot label {where}: {reason_of(error)}.") from None
 
 
 def _counted(held: SavedModel, labels: Ints) -> str:
@@ -137,13 +128,11 @@ def _counted(held: SavedModel, labels: Ints) -> str:
     n, at = len(labels), held.threshold
     # The positive label is counted, or the first ones of a matrix.
     names = held.classes[:MOST_LABELS] if held.many or held.several else held.classes[1:]
-    counts, called = (
-        np.atleast_1d(held.each(labels).sum(axis=0)).tolist(),
-        held.training and held.training.called.tolist(),
-    )
+    counts = np.atleast_1d(held.each(labels).sum(axis=0)).tolist()
+    called = [] if held.training is None else [f"; {percent(old)} in training" for old in held.training.called.tolist()]
     shares = [
-        f"{count:,} as {name} ({percent(count / max(n, 1))}{'' if old is None else f'; {percent(old)} in training'})"
-        for count, name, old in zip(counts, names, called or [None] * len(names), strict=False)
+        f"{count:,} as {name} ({percent(count / max(n, 1))}{old})"
+        for count, name, old in zip(counts, names, called or [""] * len(names), strict=False)
     ]
     text = f"{n:,} row{'' if n == 1 else 's'} labelled: {listed(shares)}"
     return f"{text}, at threshold {threshold_text(at)}" if isinstance(at, float) else text
@@ -156,16 +145,15 @@ def _table(held: SavedModel, rows: NewRows, group: str | None, labels: Ints, sco
     if rows.groups is not None and (group or "group") not in rows.kept:
         columns.append((group or "group", map(word, rows.groups.tolist())))
     if held.many:
-        columns += list(zip(held.classes, labels.T.tolist(), strict=True))
+        columns += zip(held.classes, labels.T.tolist(), strict=True)
     else:
         columns.append(("label", [held.classes[label] for label in labels.tolist()]))
-        if scores is not None and not held.several:
-            columns.append((what, scores.tolist()))
-    if scores is not None and (held.many or held.several):
-        columns += [(f"{name} {what}", values) for name, values in zip(held.classes, scores.T.tolist(), strict=True)]
+    if scores is not None:
+        named = [f"{name} {what}" for name in held.classes] if held.many or held.several else [what]
+        columns += zip(named, np.atleast_2d(scores.T).tolist(), strict=True)
     names = [name for name, _ in columns]
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"there would be two columns {twice!r}: --keep and --group must not name what is written.")
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")

@@ -17,7 +17,7 @@ from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
 from setwise.core.checks import Ints, as_array, as_class_labels, as_labels, as_reals, as_row_weights, shown
 from setwise.datasets import Data, early_detection, load_rows, load_table
-from setwise.datasets.columns import Column, Cost, is_number, some, word
+from setwise.datasets.columns import Column, Cost, known_as, some
 from setwise.datasets.files import as_names_of_columns, rest_of
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.sets import as_ids, group
@@ -377,22 +377,16 @@ def targets_of(
 
     Raises ValueError for a label that is none of the ``classes``; ``where`` begins the sentence.
     """
-    known = ("0", "1") if many else classes
+    known = ("0", "1") if many else tuple(classes)
+    places = {label: place for place, label in enumerate(known)}
     # What is not the positive class of one against the rest is the rest.
     rest = len(known) == 2 and known[0] == rest_of(known[1])
     columns = []
     for name in names:
-        numbers = {text: max(_place(text, known), 0 if rest else -1) for text in dict.fromkeys(kept[name])}
+        numbers = {text: places.get(known_as(text, known), 0 if rest else -1) for text in dict.fromkeys(kept[name])}
         odd = [text for text, place in numbers.items() if place < 0]
         if odd:
             raise ValueError(f"{where}: column {name!r} must hold {some(known)}; it holds {shown(odd[0])}.")
         columns.append([numbers[text] for text in kept[name]])
     y = np.array(columns, dtype=np.int64).T
     return y if many else y.ravel()
-
-
-def _place(text: str, known: Sequence[str]) -> int:
-    """The place of a label among those that are known, where a whole number has no point; -1 for another one."""
-    if text not in known and is_number(text):
-        text = word(float(text))
-    return known.index(text) if text in known else -1

@@ -151,20 +151,16 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     model = base.build(problem, constant, plan.seed)
     # The constant is what was chosen, also where it is the default.
     texts = {"C": f"{constant or 1.0:g}", "columns": "data.columns"}
-    expression, imports = source(model, texts, base.code())
-    lines = list(problem.code)
+    expression, imports = source(model, texts, base.code)
     if measured.orders:
-        lines += [f"model = {expression}", "model.fit(X, y)"]
-        return _ordered([*imports, *lines])
+        return _ordered([*imports, *problem.code, f"model = {expression}", "model.fit(X, y)"])
     more_of_rows = "" if problem.groups is None else ", groups=groups"
     more_of_rows += "" if problem.weights is None else ", sample_weight=data.weights"
     cv = plan.inner if problem.blocks is None else f"block_folds({plan.inner}, y, blocks)"
     average = f', average="{measured.average}"' if problem.many and measured.average != "samples" else ""
-    name = "as_it_is" if key[1] == MostProbable.name else key[1]
-    strategy, loss = f'"{name}"', f'"{measured.name}"'
+    strategy, loss = f'"{key[1]}"'.replace(MostProbable.name, "as_it_is"), f'"{measured.name}"'
     more = ["from setwise import MeasureClassifier"]
-    if problem.blocks is not None:
-        more.append("from setwise.estimators.splits import block_folds")
+    more += [] if problem.blocks is None else ["from setwise.estimators.splits import block_folds"]
     # What no name stands for is made by its own code.
     floors = () if plan.floor is None else (plan.floor, *plan.floor.decisions)
     own = (CostWeight(),) if key[1] == CostWeight.name else ()
@@ -178,7 +174,8 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
         more += lines_of
     elif measured.name != measured.loss.name:
         more, loss = [*more, f"from setwise.losses import {type(measured.loss).__name__}"], repr(measured.loss)
-    lines += [
+    lines = [
+        *problem.code,
         f"base = {expression}",
         f"model = MeasureClassifier(\n    base, loss={loss},\n    strategies=[{strategy}], cv={cv}{average}\n)",
         f"model.fit(X, y{more_of_rows})",
@@ -221,9 +218,8 @@ def recommendation_of(
     labels = response.labels if measured.orders else rule.for_rows(task.loss).labels(responses.held_out())
     weight = 1.0 if isinstance(rule.weight, RowCosts) else rule.weight
     return Recommendation(
-        key, constant, threshold, weight, response.probability, flat, named, code, fitted, rule.joint, labels,
-        rule,
-    )  # fmt: skip
+        key, constant, threshold, weight, response.probability, flat, named, code, fitted, rule.joint, labels, rule
+    )
 
 
 def flat_range(

@@ -16,7 +16,6 @@ from setwise.compare.answer import Answer, CandidateResult, OtherRowsReport, Pai
 from setwise.compare.checkpoint import plan_fields
 from setwise.compare.text import bar, percent, short, signed, wrap
 from setwise.core import pages
-from setwise.core.checks import Values
 from setwise.core.files import HIDDEN, in_line, visible, written_whole
 from setwise.core.pages import Page
 from setwise.estimators.selection.floors import FlooredThreshold
@@ -59,10 +58,10 @@ def _result(found: Answer) -> dict[str, Any]:
 
 def _cells(found: Answer) -> Any:
     """The hits, false alarms, misses and right negatives, or the confusion matrix; None where no labels are known."""
-    cells, table = words.cells(found), words.confusion(found)
-    if table is not None:
-        return table.tolist()
-    return None if cells is None else cells.sum(axis=1).tolist()
+    table = words.confusion(found)
+    if table is None or found.problem.several:
+        return table if table is None else table.tolist()
+    return table[[1, 0, 1, 0], [1, 1, 0, 0]].astype(int).tolist()
 
 
 def _difference(found: PairedDifference) -> dict[str, float]:
@@ -99,8 +98,7 @@ h2{font-size:1.3rem;margin-top:2.8rem;border-top:1px solid #ddd;padding-top:1.2r
 .number b{font-size:2.4rem;color:#0072B2;margin-right:.6rem} summary{cursor:pointer;margin-top:1rem}
 .warning{margin:.2rem 0;padding-left:.7rem;border-left:4px solid #E69F00} a{color:inherit}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(24rem,100%),1fr));gap:1rem}
-.cells td,.cells th{padding:.6rem 1rem;font-weight:normal} .cells td{font-size:1.3rem;background:#f8dccb}
-.cells tr:nth-child(2) td:nth-child(2),.cells tr:nth-child(3) td:nth-child(3){background:#cfe5f2}
+.cells td,.cells th{padding:.6rem 1rem;font-weight:normal} .cells td{font-size:1.3rem}
 a{text-decoration:underline dotted} pre{background:#f6f6f6;padding:.7rem 1rem;overflow-x:auto;font-size:.88rem}
 """
 
@@ -138,8 +136,7 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float,
     parts = list(map(_section, found, images))
     day = date.today().isoformat()
     made = f"{f'{command}, ' if command else ''}{day}, setwise {__version__}, {seconds:.0f} s."
-    rules = dict.fromkeys(map(words.usual_rule, found))
-    how = HOW.format(rule=" or ".join(rules))
+    how = HOW.format(rule=" or ".join(dict.fromkeys(map(words.usual_rule, found))))
     # There are no pictures of more than two classes.
     pictured = any(images) or all(one.problem.several for one in found)
     page = visible(_page(title, parts, made, how, pictured)).encode("utf-8", "xmlcharrefreplace")
@@ -196,33 +193,28 @@ def _paragraphs(sentences: Sequence[str], kind: str = "") -> str:
 
 
 def _confusion(found: Answer) -> str:
-    """The confusion matrix of 1,000 rows, or labels of a label matrix; nothing where no labels are known."""
-    cells, what = words.cells(found), "labels" if found.problem.many else "rows"
-    if (table := words.confusion(found)) is not None:
-        return _of_classes(table, found.problem.classes)
-    if cells is None:
+    """The confusion matrix of 1,000 rows, or labels of a label matrix, with the recall and precision of each class.
+
+    Nothing where no labels are known.
+    """
+    problem, table = found.problem, words.confusion(found, found.problem.weights)
+    if table is None:
         return ""
-    hits, false, misses, rest = 1000.0 * np.average(cells, axis=1, weights=found.problem.weights)
-    rows = ("positive", hits, misses), ("negative", false, rest)
-    body = "".join(f"<tr><th>{name}</th><td>{a:.0f}</td><td>{b:.0f}</td></tr>" for name, a, b in rows)
-    head = "<tr><th></th><th>called positive</th><th>not called</th></tr>"
-    return f'<figure><p>Of 1,000 {what}</p><table class="cells">{head}{body}</table></figure>'
-
-
-def _of_classes(table: Values, classes: Sequence[str]) -> str:
-    """The confusion matrix of 1,000 rows of several classes, with the recall and the precision of each class."""
+    names = heads = problem.classes
+    title = "rows: a line for each true class, a column for what it is called"
+    if not problem.several:
+        names, heads, table = ("positive", "negative"), ("called positive", "not called"), table[::-1, ::-1]
+        title = "labels" if problem.many else "rows"
     called, right = table.sum(axis=0), np.diag(table)
-    names = "".join(f"<th>{escape(name)}</th>" for name in classes)
-    lines = [f"<tr><th></th>{names}<th>recall</th></tr>"]
-    for i, (name, row) in enumerate(zip(classes, 1000.0 * table / table.sum(), strict=True)):
+    lines = [f"<tr><th></th>{''.join(f'<th>{escape(head)}</th>' for head in heads)}<th>recall</th></tr>"]
+    for i, (name, row) in enumerate(zip(names, 1000.0 * table / table.sum(), strict=True)):
         colors = ["#cfe5f2" if i == j else "#f8dccb" if round(n) else "none" for j, n in enumerate(row.tolist())]
         cells = "".join(f'<td style="background:{color}">{n:.0f}</td>' for color, n in zip(colors, row, strict=True))
         lines.append(f"<tr><th>{escape(name)}</th>{cells}<th>{percent(right[i] / table[i].sum())}</th></tr>")
     shares = "".join(f"<th>{percent(a / b) if b else '-'}</th>" for a, b in zip(right, called, strict=True))
     lines.append(f"<tr><th>precision</th>{shares}<th></th></tr>")
-    style = "overflow-x:auto" + (";zoom:.7" if len(classes) > WIDE else "")
-    title = "Of 1,000 rows: a line for each true class, a column for what it is called"
-    return f'<figure style="{style}"><p>{title}</p><table class="cells">{"".join(lines)}</table></figure>'
+    style = "overflow-x:auto" + (";zoom:.7" if len(names) > WIDE else "")
+    return f'<figure style="{style}"><p>Of 1,000 {title}</p><table class="cells">{"".join(lines)}</table></figure>'
 
 
 WIDE = 6

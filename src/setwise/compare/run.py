@@ -99,8 +99,6 @@ def compare(
     (('linear', 'threshold'), [0.2, 0.11])
     """
     plan = Plan() if plan is None else plan
-    if isinstance(problem, Problem) and isinstance(plan, Plan):
-        plan = plan.of(problem)
     _check(problem, measures, plan, test, budget)
     if checkpoint is not None:
         as_kind(checkpoint, "checkpoint", OpenCheckpoint, "Checkpoint('fit.npz').open()")
@@ -110,7 +108,7 @@ def compare(
         raise TypeError(f"advance must be a function of what was done and how much; got {shown(advance)}.")
     if isinstance(notes, str) or not isinstance(notes, Sequence) or not all(isinstance(one, str) for one in notes):
         raise TypeError(f"notes must be a list of sentences; got {shown(notes)}.")
-    measures = [one.of(problem) for one in measures]
+    plan, measures = plan.of(problem), [one.of(problem) for one in measures]
     clock, costs = Clock(budget), Costs.of(problem, measures)
     whole = rows_of(problem, measures[0])
     counts = np.bincount(problem.y.ravel(), minlength=problem.several or 2)
@@ -135,9 +133,8 @@ def compare(
     plan = planned(checkpoint, plan)
     choice = _Choice(Fits(whole, problem, plan, "all rows", advance, kept), problem, plan, costs, clock)
     judges = choice.made(measures, say)
-    plan = choice.plan
-    keep_plan(checkpoint, plan)
-    judges = choice.repeat(judges, folds[: plan.outer], checkpoint, say)
+    keep_plan(checkpoint, choice.plan)
+    judges = choice.repeat(judges, folds[: choice.plan.outer], checkpoint, say)
     for judge in judges:
         judge.plan = replace(choice.plan, outer=len(judge.losses))
     return [judge.answer(test, (*shared_words(problem), *notes, *choice.notes()), others) for judge in judges]
@@ -216,10 +213,12 @@ class _Choice:
             begin = self._clock.passed
             # Fewer than the least number of outer folds say nothing, but only the first one tells what a fold takes.
             if not self._clock.has((1 if k == 1 else max(1, least - k + 1)) * of_fold, END):
-                left_out_folds = f"{len(folds) - k + 1} of {self.plan.folds} outer folds"
                 if k <= least and self.cut:
-                    judges = self._made_again([judge.measured for judge in judges], say)
-                self.cut.append(left_out_folds)
+                    # The choice on all rows gets the time of the outer folds; no fit is made twice.
+                    self.plan, self.cut, self._share, self._room = self._whole, [], END, 0.0
+                    self._gone.clear()
+                    judges = self.made([judge.measured for judge in judges], say)
+                self.cut.append(f"{len(folds) - k + 1} of {self.plan.folds} outer folds")
                 break
             # What a rule under floors has reached is not kept.
             outer = None if checkpoint is None or self.plan.floor is not None else checkpoint.part(f"outer fold {k}")
@@ -244,12 +243,6 @@ class _Choice:
             of_fold = self._clock.passed - begin
         return judges
 
-    def _made_again(self, measures: Sequence[NamedLoss], say: Say | None) -> list["_MeasureRecord"]:
-        """The choice on all rows with the time of the outer folds; no fit is made twice."""
-        self.plan, self.cut, self._share, self._room = self._whole, [], END, 0.0
-        self._gone.clear()
-        return self.made(measures, say)
-
     def _fit(self, measures: Sequence[NamedLoss], say: Say | None) -> None:
         """Fit the base models; the first two with one constant each in any case that ends within the budget."""
         plan, made = self.plan, dict[str, list[float | None]]()
@@ -257,11 +250,8 @@ class _Choice:
             usual, new = self._costs.fits(base.name, plan), base.name not in made
             early, room = len(made) < 2 and new, self._room + (self._costs.judged(base.name, plan) if new else 0.0)
             known = self._fits.known(base, constant)
-            if (
-                made
-                and not known
-                and not self._clock.has(self._clock.expects(usual + room), END if early else self._share)
-            ):
+            late = not self._clock.has(self._clock.expects(usual + room), END if early else self._share)
+            if made and not known and late:
                 self._fits.advance("", 1)
                 continue
             source, self._room = known or self._fits.add(base, constant), room

@@ -32,7 +32,7 @@ from setwise.compare.source import PACKAGES
 from setwise.compare.stored_booster import with_stored_boosters
 from setwise.compare.trust import check_content, is_known, not_numbers, reachable
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_number, as_text, shown
-from setwise.core.exceptions import Refusal
+from setwise.core.exceptions import Refusal, reason_of
 from setwise.core.files import in_line, written_whole
 from setwise.core.pages import OWN_MODEL
 from setwise.datasets.columns import Column, Cost, Number, Truth, optional, some, word
@@ -126,12 +126,10 @@ class SavedModel:
             as_number(self.alarms, "alarms", low=0.0, high=1.0, open_low=True)
             if self.many:
                 raise ValueError(f"alarms must be None for a label matrix; got {self.alarms!r}.")
-        given: dict[str, Any] = {"threshold": self.threshold, "alarms": self.alarms}
-        given["fitted_to"] = None if self.fitted_to == "codes" else self.fitted_to
-        for name, value in given.items() if self.several else ():
-            if value is not None:
-                wanted = "'codes'" if name == "fitted_to" else "None"
-                raise ValueError(f"{name} must be {wanted} for more than two classes; got {shown(value)}.")
+        usual = {"threshold": None, "alarms": None, "fitted_to": "codes"}
+        for name, wanted in usual.items() if self.several else ():
+            if (value := getattr(self, name)) != wanted:
+                raise ValueError(f"{name} must be {wanted!r} for more than two classes; got {shown(value)}.")
         as_text(self.loss, "loss")
         as_text(self.version, "version")
         as_text("" if self.group is None else self.group, "group")
@@ -170,7 +168,7 @@ class SavedModel:
                     replace(self, places=None).decide(probe, np.zeros(1))
         # The estimators of others raise almost any exception.
         except Exception as error:
-            why, wanted = " ".join(str(error).split()).rstrip("."), "X of load_table" if self.columns else "an array"
+            why, wanted = reason_of(error), "X of load_table" if self.columns else "an array"
             way_out = f"fit it to {wanted} and to labels 0 and 1, or give save_model the classifier itself"
             if self.fitted_to != "codes":
                 way_out = "give save_model the table that it was fitted to"
@@ -203,8 +201,12 @@ class SavedModel:
         estimator = deepcopy(self.estimator)
         last = _last(estimator)
         last.rule_ = last._reference
-        training = self.training and replace(self.training, called=np.zeros(0))
-        return replace(self, estimator=estimator, training=training)
+        held = replace(self, estimator=estimator)
+        if held.training is None:
+            return held
+        # Costs that are not read are as empty columns.
+        filled = np.where(held.unread, 0, held.training.filled)
+        return replace(held, training=replace(held.training, called=np.zeros(0), filled=filled))
 
     def decide(self, X: Any, groups: NDArray[Any] | None = None) -> tuple[Labels, Scores | None]:
         """The labels 0 and 1 of the rows of X, (n,) or (n, p), and the scores of label 1 in the same shape, or None.
@@ -236,8 +238,7 @@ class SavedModel:
         found = getattr(self.estimator, self.response)(X)
         # Forests answer for a label matrix with a list, one array (n, classes) for each label.
         if isinstance(found, list):
-            pairs = zip(found, self.estimator.classes_, strict=True)
-            scores = np.column_stack([_of_ones(one, known) for one, known in pairs])
+            scores = np.column_stack(list(map(_of_ones, found, self.estimator.classes_)))
         else:
             scores = np.asarray(found, dtype=np.float64)
             own = self.fitted_to != "codes" and not self.many
@@ -308,15 +309,13 @@ def save_model(
     [0, 0, 1, 1]
     """
     path = as_saved_path(path)
-    name, given = in_line(path.name), (table, pos_label, labels)
+    name = in_line(path.name)
     if not isinstance(model, SavedModel):
-        held = own_model(model, name, table, pos_label, labels)
-    elif any(one is not None for one in given):
+        model = own_model(model, name, table, pos_label, labels)
+    elif any(one is not None for one in (table, pos_label, labels)):
         raise ValueError("table, pos_label and labels must be None for a SavedModel, which holds all that it needs.")
-    else:
-        held = model
-    data = as_data(held, name)
-    replace(held, estimator=with_stored_boosters(held.estimator, reachable(held.estimator)))._check_answer(name)
+    data = as_data(model, name)
+    replace(model, estimator=with_stored_boosters(model.estimator, reachable(model.estimator)))._check_answer(name)
     # An interruption leaves no half of a file behind, and no file that could not be loaded.
     with written_whole(path) as part:
         part.write_bytes(data)
@@ -340,7 +339,7 @@ def own_model(
     try:
         check_is_fitted(model)
     except (NotFittedError, TypeError) as error:
-        raise Refusal(f"{begin}: {' '.join(str(error).split()).rstrip('.')}; fit it.", OWN_MODEL) from None
+        raise Refusal(f"{begin}: {reason_of(error)}; fit it.", OWN_MODEL) from None
     known = getattr(model, "classes_", None)
     if known is None:
         raise Refusal(f"{begin}: {type(model).__name__} has no classes_; save a classifier.", OWN_MODEL)
@@ -359,11 +358,11 @@ def own_model(
         at = 1 if pos_label is None else values.index(pos_label)
         classes = (word(values[1 - at]), word(values[at]))
     response: Any = next(one for one in RESPONSES if hasattr(model, one))
-    columns = _columns_of(model, begin, table)
-    names = getattr(model, "feature_names_in_", None)
+    names, width = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
+    columns = _columns_of(model, begin, table, names, width)
     found = SavedModel(
-        model, classes, "", columns, 0 if columns else int(getattr(model, "n_features_in_", 0)),
-        response=response, many=labels is not None, fitted_to="array" if names is None else "frame",
+        model, classes, "", columns, 0 if columns else int(width or 0), response=response,
+        many=labels is not None, fitted_to="array" if names is None else "frame",
     )  # fmt: skip
     return found if table is None else _with_training(found, begin, table)
 
@@ -375,11 +374,10 @@ def _last(model: Any) -> Any:
     return model
 
 
-def _columns_of(model: Any, begin: str, table: Any) -> tuple[Column, ...]:
-    """The columns that a classifier reads; () for numbers without names."""
-    names = getattr(model, "feature_names_in_", None)
+def _columns_of(model: Any, begin: str, table: Any, names: Any, width: int | None) -> tuple[Column, ...]:
+    """The columns that a classifier of so many features reads; () for numbers without names."""
     if table is None:
-        if getattr(model, "n_features_in_", None) is None:
+        if width is None:
             raise Refusal(f"{begin}: it does not tell how many features it reads; fit it to a table.", OWN_MODEL)
         if any(isinstance(part, READS_WORDS) for part in reachable(model)):
             what = "it may read words, and does not tell of which columns"
@@ -387,7 +385,7 @@ def _columns_of(model: Any, begin: str, table: Any) -> tuple[Column, ...]:
         return () if names is None else tuple(Number(one) for one in names.tolist())
     if names is not None:
         return columns_of(table, names.tolist())
-    columns, width = columns_of(table, list(getattr(table, "columns", ()))), getattr(model, "n_features_in_", None)
+    columns = columns_of(table, list(getattr(table, "columns", ())))
     if len(columns) != width or not all(isinstance(column, Number | Truth) for column in columns):
         wanted = f"the {width} columns of numbers that the model was fitted to, since the model has no names of its own"
         raise ValueError(f"table must have {wanted}; it has {some([column.name for column in columns])}.")
@@ -396,21 +394,20 @@ def _columns_of(model: Any, begin: str, table: Any) -> tuple[Column, ...]:
 
 def _with_training(model: SavedModel, begin: str, table: Any) -> SavedModel:
     """The model with what is known of its training rows; Refusal where it labels rows of a file otherwise."""
-    read = table_of(table[[column.name for column in model.columns]])
-    X = read.codes(model.columns)
-    training = TrainingRows.of(X, model.columns, None, np.zeros((len(X), 0)))
-    some_rows = table.iloc[:COMPARED][[column.name for column in model.columns]]
-    given = some_rows if model.fitted_to == "frame" else some_rows.to_numpy(dtype=np.float64)
-    as_read = frame_of(table_of(some_rows), model.columns) if model.fitted_to == "frame" else X[:COMPARED]
+    table = table[[column.name for column in model.columns]]
+    X, given = table_of(table).codes(model.columns), table.iloc[:COMPARED]
+    is_frame = model.fitted_to == "frame"
+    as_read = frame_of(table_of(given), model.columns) if is_frame else X[:COMPARED]
     try:
-        same = np.array_equal(model.decide(given)[0], model.decide(as_read)[0])
+        known = model.decide(given if is_frame else given.to_numpy(dtype=np.float64))[0]
+        same = np.array_equal(known, model.decide(as_read)[0])
     # The estimators of others raise almost any exception.
     except Exception as error:
-        raise Refusal(f"{begin}: {' '.join(str(error).split()).rstrip('.')}.", OWN_MODEL) from None
+        raise Refusal(f"{begin}: {reason_of(error)}.", OWN_MODEL) from None
     if not same:
         why = "it labels rows otherwise when they are read from a file"
         raise Refusal(f"{begin}: {why}; fit it to a table of numbers, truth values and text.", OWN_MODEL)
-    return replace(model, training=training)
+    return replace(model, training=TrainingRows.of(X, model.columns, None, np.zeros((len(X), 0))))
 
 
 def as_data(held: Any, name: str) -> bytes:
@@ -490,14 +487,14 @@ def load_model(path: str | Path) -> SavedModel:
             raise ValueError(f"{bad} is NaN")
         # The fields are checked as those of a new object are.
         model = replace(found)
-        training = None if model.training is None else replace(model.training)
-        model = replace(model, columns=tuple(replace(column) for column in model.columns), training=training)
+        training = model.training and replace(model.training)
+        model = replace(model, columns=tuple(map(replace, model.columns)), training=training)
     except OSError:
         raise
     # Damaged bytes make the readers raise almost any exception.
     except Exception as error:
-        why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise ValueError(f"{name} is not a model saved by setwise: {in_line(why[:200])}.") from None
+        why = in_line(reason_of(error)[:200])
+        raise ValueError(f"{name} is not a model saved by setwise: {why}.") from None
     warn_of_version("SavedModel", model.version)
     return model
 
@@ -530,7 +527,7 @@ def _at_home(node: dict[str, Any]) -> dict[str, Any]:
     if str(node.get("__module__")).split(".")[0] != "setwise":
         return node
     public = (getattr(held, name).__module__ for held in map(import_module, PACKAGES) if name in held.__all__)
-    loaded = [(home, vars(held).get(name)) for home, held in list(sys.modules.items()) if home.startswith("setwise.")]
+    loaded = ((home, vars(held).get(name)) for home, held in list(sys.modules.items()) if home.startswith("setwise."))
     parts = (home for home, found in loaded if getattr(found, "__module__", None) == home)
     return node | {"__module__": next(chain(public, parts), node["__module__"])}
 

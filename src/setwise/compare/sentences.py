@@ -13,7 +13,7 @@ from setwise.compare.floor_sentences import expected, floor_gain, floor_warnings
 from setwise.compare.plan import OF_CLASSES, PLAIN, REFERENCE, TRIED, Key, NamedLoss, base_model
 from setwise.compare.problem import Origin, Problem
 from setwise.compare.text import between, figure, grid, listed, percent, threshold_text
-from setwise.core.checks import Bools, Values
+from setwise.core.checks import Values
 from setwise.datasets.columns import Date
 from setwise.decisions.confusion import confusion_of
 from setwise.estimators.selection import Strategy
@@ -131,13 +131,10 @@ def foreign(problem: Problem, measured: NamedLoss) -> tuple[str, ...]:
     if measured.orders:
         return tuple(TRIED)
     task = rows_of(problem, measured).task
-    by_costs = isinstance(measured.loss, RowCosts)
+    others = {name for name in TRIED if (name in OF_CLASSES) != bool(task.classes)}
     # Weights by costs are for costs alone, which need not be asked of it.
-    return tuple(
-        n
-        for n, kind in TRIED.items()
-        if (not by_costs and n == "cost_weight") or (n in OF_CLASSES) != bool(task.classes) or kind().refuses_data(task)
-    )
+    others |= set() if isinstance(measured.loss, RowCosts) else {"cost_weight"}
+    return tuple(name for name, kind in TRIED.items() if name in others or kind().refuses_data(task))
 
 
 def on_other_rows(found: Answer) -> list[str]:
@@ -210,10 +207,8 @@ def suspicious(found: Answer) -> bool:
 
 def _hardly_wrong(found: Answer) -> bool:
     """Whether nearly all rows are labeled right out of fold, which real data seldom allow."""
-    held, table = cells(found), confusion(found)
-    if table is not None:
-        return bool(table.sum() - np.trace(table) <= PERFECT * table.sum(axis=1).min())
-    return held is not None and bool(held[1:3].sum() <= PERFECT * min(held[[0, 2]].sum(), held[[1, 3]].sum()))
+    table = confusion(found)
+    return table is not None and bool(table.sum() - np.trace(table) <= PERFECT * table.sum(axis=1).min())
 
 
 def moves(found: Answer) -> bool:
@@ -284,26 +279,21 @@ def _begin(text: str) -> str:
     return text.split(". ")[0].rstrip(".")
 
 
-def cells(found: Answer) -> Bools | None:
-    """Which rows are hits, false alarms, misses and right negatives, out of fold, (4, n).
-
-    None without labels and for more than two classes.
-    """
-    if found.winner.labels is None or found.measured.orders or found.problem.several:
+def confusion(found: Answer, weights: Values | None = None) -> Values | None:
+    """The rows of each class that are called each class, out of fold, (k, k); None where no labels are known."""
+    if found.winner.labels is None or found.measured.orders:
         return None
-    truth, called = found.problem.y.ravel() == 1, np.ravel(found.winner.labels)
-    return np.stack([truth & called, ~truth & called, truth & ~called, ~(truth | called)])
+    called = np.ravel(found.winner.labels).astype(np.int64)
+    return confusion_of(found.problem.y.ravel(), called, found.problem.several or 2, weights)
 
 
-def confusion(found: Answer) -> Values | None:
-    """The rows of each of more than two classes that are called each class, out of fold, (k, k); None for two."""
-    problem, k = found.problem, found.problem.several
-    return confusion_of(problem.y.ravel(), found.winner.labels, k, problem.weights) if k else None
-
-
-def of_classes(table: Values, classes: tuple[str, ...]) -> list[str]:
-    """How many of 1,000 rows are right, and the most frequent mistakes, from a confusion matrix."""
-    table = 1000.0 * table / table.sum()
+def of_thousand(table: Values, problem: Problem) -> list[str]:
+    """What is right and wrong in 1,000 rows, from a confusion matrix."""
+    table, classes = 1000.0 * table / table.sum(), problem.classes
+    if not problem.several:
+        (_, false), (missed, hits) = np.rint(table).astype(int)
+        told = f"Of 1,000 {'labels' if problem.many else 'rows'} {hits + missed} are positive"
+        return [f"{told}: {hits} are found and {missed} missed. {false} others are called positive."]
     wrong = np.rint(table - np.diag(np.diag(table)))
     pairs = [(int(wrong[i, j]), classes[i], classes[j]) for i, j in np.argwhere(wrong > 0).tolist()]
     most = [f"{true} called {called} ({n})" for n, true, called in sorted(pairs, key=lambda one: -one[0])]
@@ -317,7 +307,7 @@ MISTAKES = 3
 
 def figures(found: Answer) -> list[str]:
     """What is reached on further rows, in 1,000 rows and at other thresholds, and how good the probabilities are."""
-    winner, curve, paid, rows = found.winner, found.curves.get(found.winner.key[0]), in_money(found), cells(found)
+    winner, curve, paid = found.winner, found.curves.get(found.winner.key[0]), in_money(found)
     # Labels keep the columns that are ids.
     ids = (found.problem.origin or Origin()).ids
     keep = f" --keep {quote(','.join(ids))}" if ids else ""
@@ -326,12 +316,8 @@ def figures(found: Answer) -> list[str]:
     told = [*ahead(found), *power(found), *saved, *on_test_file(found)[:1], *on_other_rows(found), *paid]
     if found.floored is not None:
         told += [*expected(found, found.floored), *price(found, found.floored)]
-    elif rows is not None and not paid:
-        hits, false, missed, _ = np.rint(1000.0 * np.average(rows, axis=1, weights=found.problem.weights)).astype(int)
-        what = f"Of 1,000 {'labels' if found.problem.many else 'rows'} {hits + missed} are positive"
-        told.append(f"{what}: {hits} are found and {missed} missed. {false} others are called positive.")
-    elif (table := confusion(found)) is not None:
-        told += of_classes(table, found.problem.classes)
+    elif not paid and (table := confusion(found, found.problem.weights)) is not None:
+        told += of_thousand(table, found.problem)
     told += [] if winner.threshold is None else [_positive_where(found)]
     if curve is not None and curve.bins is not None:
         off = figure(float(curve.bins[2] @ np.abs(curve.bins[0] - curve.bins[1])))
@@ -366,9 +352,7 @@ def better(part: PairedDifference, than: str = "") -> str:
 
 def amount(gain: float) -> str:
     """A gain in words, as ``.016 better``, ``.001 worse`` or ``no better``."""
-    if abs(gain) < 5e-4:
-        return "no better"
-    return f"{figure(abs(gain))} {'better' if gain > 0 else 'worse'}"
+    return "no better" if abs(gain) < 5e-4 else f"{figure(abs(gain))} {'better' if gain > 0 else 'worse'}"
 
 
 def ahead(found: Answer) -> list[str]:
@@ -383,13 +367,15 @@ def ahead(found: Answer) -> list[str]:
 
 def in_money(found: Answer) -> list[str]:
     """What the cells of the confusion matrix cost in 1,000 rows, by labels out of fold; nothing without costs."""
-    held, costs = cells(found), found.measured.on(found.problem.X)
-    if not isinstance(costs, RowCosts) or held is None:
+    costs, labels = found.measured.on(found.problem.X), found.winner.labels
+    if not isinstance(costs, RowCosts) or labels is None:
         return []
-    paid = np.where(held[0] | held[1], *reversed(costs.of_labels(held[0] | held[2])))
+    truth, called = found.problem.y.ravel() == 1, np.ravel(labels) == 1
+    paid = np.where(called, *reversed(costs.of_labels(truth)))
+    cells = {"hits": truth & called, "alarms": ~truth & called, "misses": truth & ~called}
     told = [
         f"{figure(1000.0 * rows.mean())} {name} cost {figure(float(paid[rows].sum()))}"
-        for name, rows in zip(("hits", "alarms", "misses", "right negatives"), held, strict=True)
+        for name, rows in (cells | {"right negatives": ~truth & ~called}).items()
         if paid[rows].any()
     ]
     # The measure above is that of outer folds, which tune their own.
@@ -399,13 +385,10 @@ def in_money(found: Answer) -> list[str]:
 
 def on_test_file(found: Answer) -> list[str]:
     """What the recommendation reaches on the rows of ``--test``, and what it gains there; nothing without them."""
-    loss = next((row.test for row in found.rows if row.key == found.winner.key), np.nan)
+    loss, reached = found.row(found.winner.key).test, {} if found.floored is None else found.floored.test
     if np.isnan(loss):
         return []
-    gain, reached = "", {} if found.floored is None else found.floored.test
-    if found.test_gain is not None:
-        mean, low, high = found.test_gain
-        gain = f"{amount(mean)} ({between(low, high)})"
+    gain = "" if found.test_gain is None else f"{amount(found.test_gain[0])} ({between(*found.test_gain[1:])})"
     first = _on_further_rows(found, "On the rows of the test file", loss, gain, reached)
     return [first, *(f"In the test file: {sentence}" for sentence in found.test_differs)]
 
@@ -507,10 +490,9 @@ def legend(found: Answer) -> str:
     """What the table holds."""
     kind = "" if found.plan.floor is None else found.plan.floor.kind
     broken = f"; brackets: breaks the {kind}" if any(breaks(found, row) for row in found.rows) else ""
-    each = figure(found.measured.shown(float(found.own.mean()))) if found.changes else ""
-    told = [one for one in found.rows if one.key == found.winner.key]
-    differs = each and told and each != figure(found.measured.shown(told[0].mean))
-    chose = f"; {each}: what each fold chose" if differs else ""
+    losses = float(found.own.mean()), found.row(found.winner.key).mean
+    each, whole = (figure(found.measured.shown(loss)) for loss in losses)
+    chose = f"; {each}: what each fold chose" if found.changes and each != whole else ""
     return f"{found.measured.title}, mean ± standard error of the folds (star: recommended{broken}{chose}):"
 
 

@@ -9,7 +9,7 @@ labels mostly .2 or less. Customers share few of many columns, so rows are clust
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
-from warnings import catch_warnings, simplefilter
+from warnings import catch_warnings
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -122,8 +122,7 @@ def _neighbors(column: Values) -> Ints:
     """The number of the cluster of each row, (n,): rows with the same value and the next ones, 20 to a cluster."""
     places = np.unique(column, return_inverse=True, equal_nan=False)[1]
     sizes = np.bincount(places)
-    before = np.cumsum(sizes) - sizes
-    return before[places] // CLUSTER
+    return (np.cumsum(sizes) - sizes)[places] // CLUSTER
 
 
 def _telling(X: Values, columns: Sequence[Column]) -> list[int]:
@@ -168,9 +167,8 @@ def _clusters(X: Values, columns: Sequence[Column], chosen: Sequence[int]) -> In
     if cells.shape[1] > FEW_COLUMNS:
         # Else rare words put a few rows far from all others, which are one large cluster then.
         cells /= np.maximum(np.linalg.norm(cells, axis=1, keepdims=True), 1e-300)
-    with catch_warnings():
-        # There may be fewer different rows than clusters.
-        simplefilter("ignore", ConvergenceWarning)
+    # There may be fewer different rows than clusters.
+    with catch_warnings(action="ignore", category=ConvergenceWarning):
         found = KMeans(max(2, len(cells) // CLUSTER), n_init=1, random_state=0).fit(cells)
     return np.asarray(found.labels_, dtype=np.int64)
 

@@ -97,8 +97,7 @@ def fits_together(held: StoredBooster) -> bool:
     width = vars(held).get("n_features_in_")
     if not held.text:
         return width is None
-    classes: Any = vars(held).get("classes_")
-    k = np.size(classes)
+    k = np.size(vars(held).get("classes_", ()))
     return k >= 2 and FORMATS[held.package].fits(held.text, int(width or 0), k)
 
 
@@ -134,12 +133,11 @@ def _lightgbm_fits(text: str, width: int, k: int) -> bool:
     about = _lines(head)
     # There is a tree for each of several classes, and one for two.
     kind, each = ("binary", "1") if k == 2 else ("multiclass", str(k))
-    if about.get("objective", "").split(" ")[0] != kind or about.get("num_class") != each:
-        return False
-    if about.get("num_tree_per_iteration") != each or len(blocks) % int(each):
+    known = {"num_class": each, "num_tree_per_iteration": each, "max_feature_idx": str(width - 1)}
+    if about.get("objective", "").split(" ")[0] != kind or not known.items() <= about.items():
         return False
     sizes = [len(block.encode()) for block in blocks]
-    fits = about.get("max_feature_idx") == str(width - 1) and [*map(int, about["tree_sizes"].split())] == sizes
+    fits = len(blocks) % int(each) == 0 and [*map(int, about["tree_sizes"].split())] == sizes
     return fits and all(_lightgbm_tree_fits(_lines(block), width) for block in blocks)
 
 
@@ -155,9 +153,9 @@ def _lightgbm_tree_fits(tree: Mapping[str, str], width: int) -> bool:
     if leaves == 1:
         return True
     names = ("split_feature", "decision_type", "left_child", "right_child")
-    feature, kind, left, right = (np.array(tree[name].split(), dtype=np.int64) for name in names)
+    feature, kind, left, right = columns = [np.array(tree[name].split(), dtype=np.int64) for name in names]
     threshold = np.array(tree["threshold"].split(), dtype=np.float64)
-    if {len(one) for one in (feature, kind, left, right, threshold)} != {leaves - 1}:
+    if {len(one) for one in (*columns, threshold)} != {leaves - 1}:
         return False
     # The lowest bit of a kind says that the threshold is the number of a set of words.
     numbers = threshold[kind % 2 == 1]
@@ -184,15 +182,14 @@ def _xgboost_fits(text: str, width: int, k: int) -> bool:
     learner = json.loads(text, object_pairs_hook=_once)["learner"]
     about, booster = learner["learner_model_param"], learner["gradient_booster"]
     kind, each, classes = ("binary:logistic", 1, "0") if k == 2 else ("multi:softprob", k, str(k))
-    if learner["objective"]["name"] != kind or booster["name"] != "gbtree" or about["num_class"] != classes:
+    known = {"num_class": classes, "num_target": "1", "num_feature": str(width)}
+    if learner["objective"]["name"] != kind or booster["name"] != "gbtree" or not known.items() <= about.items():
         return False
     model = booster["model"]
-    if int(about["num_feature"]) != width or set(model["tree_info"]) - {*range(each)} or about["num_target"] != "1":
-        return False
+    owners, trees = model["tree_info"], model["trees"]
     # Of trees with dropout each one has a weight.
-    if {len(model["tree_info"]), len(model.get("weight_drop") or model["trees"])} != {len(model["trees"])}:
-        return False
-    return all(_xgboost_tree_fits(tree, width) for tree in model["trees"])
+    fits = {len(owners), len(model.get("weight_drop") or trees)} == {len(trees)} and set(owners) <= {*range(each)}
+    return fits and all(_xgboost_tree_fits(tree, width) for tree in trees)
 
 
 def _xgboost_tree_fits(tree: Mapping[str, Any], width: int) -> bool:
@@ -239,17 +236,14 @@ def _catboost_fits(text: str, width: int, k: int) -> bool:
         return False
     if [one["feature_index"] for one in numbers] != [*range(width)]:
         return False
-    borders, each = [one["borders"] or [] for one in numbers], 1 if k == 2 else k
+    known = {("FloatFeature", at, border) for at, one in enumerate(numbers) for border in one["borders"] or []}
+    each = 1 if k == 2 else k
     if k > 2 and len(model["scale_and_bias"][1]) != k:
         return False
     for tree in model["oblivious_trees"]:
-        splits = tree["splits"] or []
-        if len(tree["leaf_values"]) != each << len(splits) or len(splits) > 16:
+        splits = [(one["split_type"], one["float_feature_index"], one["border"]) for one in tree["splits"] or []]
+        if len(tree["leaf_values"]) != each << len(splits) or len(splits) > 16 or not known.issuperset(splits):
             return False
-        for split in splits:
-            at = split["float_feature_index"]
-            if split["split_type"] != "FloatFeature" or not 0 <= at < width or split["border"] not in borders[at]:
-                return False
     return True
 
 

@@ -3,7 +3,6 @@
 import re
 import textwrap
 from collections.abc import Sequence
-from textwrap import shorten
 
 import numpy as np
 
@@ -81,9 +80,9 @@ def short(text: str, width: int = 100) -> str:
     asked = re.search(r"[ (]--[a-z]| write ", text)
     begin = text.rfind(". ", 0, asked.start()) + 2 if asked else 0
     if begin > 1:
-        head = shorten(text[:begin], max(width - len(text[begin:]) - 1, 36), placeholder=" ...")
+        head = textwrap.shorten(text[:begin], max(width - len(text[begin:]) - 1, 36), placeholder=" ...")
         text = f"{head} {text[begin:]}"
-    return shorten(text, width, placeholder=" ... (-v)")
+    return textwrap.shorten(text, width, placeholder=" ... (-v)")
 
 
 def grid(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], best: np.ndarray) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.checks import Values, as_flag, as_mapping, as_number, as_text, shown
+from setwise.core.exceptions import reason_of
 from setwise.core.files import behind, in_line, rights_at
 from setwise.core.pages import STOP_AND_GO_ON
 from setwise.core.risk import Bundle, CuttingPlane, Risk
@@ -102,7 +103,7 @@ def read_sealed(path: Path) -> Arrays:
             return _arrays(file, size)
         # Damaged bytes make the readers raise almost any exception.
         except Exception as error:
-            why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            why = reason_of(error)
             raise ValueError(f"{name} is not a checkpoint of setwise: {why[:200]}.") from None
 
 

@@ -3,6 +3,11 @@
 from setwise.core.pages import Page
 
 
+def reason_of(error: BaseException) -> str:
+    """The message of an error in one line, without its full stop, or the name of its class."""
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+
+
 class Refusal(ValueError):  # noqa: N818  (the word of the field)
     """Raised where two objects do not fit each other; the message names both and what to use instead.
 

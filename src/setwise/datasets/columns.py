@@ -36,6 +36,11 @@ def word(value: Any) -> str:
     return str(value)
 
 
+def known_as(text: str, known: Collection[str]) -> str:
+    """A label as it is known: without a point if it is a whole number, as pandas writes 0.0 where a column has gaps."""
+    return text if text in known or not is_number(text) else word(float(text))
+
+
 WORDS = frozenset(
     {"", "nan", "NaN", "NAN", "-nan", "NaT", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None", "?"}
 )
@@ -192,13 +197,10 @@ class Column(ABC):
         odd = ~gap & ~np.isfinite(found)
         if odd.any():
             row = int(np.argmax(odd[places]))
-            value = values[places[row]]
-            value = value.item() if isinstance(value, np.generic) else value
-            what = f"column {self.name!r} of {file} holds {shown(value)} in {place(row)}"
-            words = dict.fromkeys(map(str, values[odd].tolist()))
-            advice = f"mend it, leave it out, or make it a gap by {as_options(words)}."
-            advice = advice if options else "mend it, or leave it out."
-            raise ValueError(f"{what}, and it must hold {self.reads}; {advice}")
+            what = f"column {self.name!r} of {file} holds {shown(values.tolist()[places[row]])} in {place(row)}"
+            words = as_options(dict.fromkeys(map(str, values[odd].tolist())))
+            advice = f"mend it, leave it out, or make it a gap by {words}" if options else "mend it, or leave it out"
+            raise ValueError(f"{what}, and it must hold {self.reads}; {advice}.")
         return np.asarray(found[places])
 
 

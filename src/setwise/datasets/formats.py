@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_svmlight_file
 
 from setwise.core.checks import Values
+from setwise.core.exceptions import reason_of
 from setwise.datasets.columns import refuse_missing
 
 Labels = tuple[str, ...]
@@ -28,8 +29,7 @@ def read_arrays(path: Path) -> Arrays:
                 return {name: np.asarray(archive[name]) for name in archive.files}
         # Damaged bytes make zipfile, the decompressors and NumPy raise almost any exception.
         except Exception as error:
-            why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-            raise ValueError(f"{path.name} is not an archive of plain arrays: {why}.") from None
+            raise ValueError(f"{path.name} is not an archive of plain arrays: {reason_of(error)}.") from None
 
 
 def _real(values: NDArray[Any]) -> NDArray[np.float64]:

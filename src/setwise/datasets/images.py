@@ -148,8 +148,7 @@ def load_horses(folder: str | Path, size: int = 50) -> LabeledImages:
         raise ValueError(f"size must be one of which {place} holds names, masks{size} and rgb{size}; got {size}.")
     mask, names, rgb = masks[f"masks{size}"], masks["names"], colors[f"rgb{size}"]
     kept = np.setdiff1d(np.arange(len(names)), masks.get("near_duplicate_dropped", np.zeros(0, np.int64)))
-    horses = (mask == 1).astype(np.int64)
-    return LabeledImages(tuple(map(str, names)), tuple(rgb), tuple(horses)).take(kept)
+    return LabeledImages(tuple(map(str, names)), tuple(rgb), tuple((mask == 1).astype(np.int64))).take(kept)
 
 
 def _file(folder: Path, stem: str) -> Path:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.checks import Ints, shown
-from setwise.core.exceptions import BrokenPromise
+from setwise.core.exceptions import BrokenPromise, reason_of
 from setwise.core.files import in_line
 from setwise.datasets.columns import FEW, WORDS, Cells, Columns, Texts, is_number, optional, row_words
 
@@ -130,18 +130,16 @@ def ending(path: Path) -> str:
 def unpacked(path: Path, encoding: str | None = None) -> Iterator[Any]:
     """The file as text in an encoding, or as bytes, which pandas unpacks as its ending says; ValueError if damaged."""
     common = optional("pandas.io.common", f"to read {path.name}")
-    mode = "rb" if encoding is None else "r"
+    form = {"mode": "rb" if encoding is None else "r", "encoding": encoding, "is_text": encoding is not None}
     try:
         # A path from the root is no address in the web.
-        with common.get_handle(
-            path.absolute(), mode, encoding=encoding, is_text=mode == "r", compression="infer"
-        ) as one:
+        with common.get_handle(path.absolute(), **form, compression="infer") as one:
             yield one.handle
     # Damaged bytes make the decompressors raise almost any exception.
     except Exception as error:
         if path.suffix.lower() not in PACKED or isinstance(error, ValueError | LookupError | Warning | csv.Error):
             raise
-        raise ValueError(f"{path.name} cannot be unpacked: {' '.join(str(error).split()).rstrip('.')}.") from None
+        raise ValueError(f"{path.name} cannot be unpacked: {reason_of(error)}.") from None
 
 
 def _encoding(path: Path, asked: str | None) -> tuple[str, list[str]]:
@@ -194,9 +192,9 @@ def read_csv(path: Path, sep: str | None = None, encoding: str | None = None) ->
     pandas = optional("pandas", f"to read {path.name}")
     try:
         form = TextForm.of(path, sep, encoding)
-        with unpacked(path, form.encoding) as file, warnings.catch_warnings():
-            # It only warns of cells that it leaves out.
-            warnings.simplefilter("error", pandas.errors.ParserWarning)
+        # It only warns of cells that it leaves out.
+        strict = warnings.catch_warnings(action="error", category=pandas.errors.ParserWarning)
+        with unpacked(path, form.encoding) as file, strict:
             header = csv.reader(iter(file.readline, ""), delimiter=form.separator, skipinitialspace=True)
             for _ in range(form.header):
                 next(header)
@@ -207,7 +205,7 @@ def read_csv(path: Path, sep: str | None = None, encoding: str | None = None) ->
     except LookupError:
         raise ValueError(f"encoding must be one that Python knows, as 'cp1252'; got {encoding!r}.") from None
     except (pandas.errors.ParserError, pandas.errors.ParserWarning, csv.Error) as error:
-        why = " ".join(str(error).split()).rstrip(".")
+        why = reason_of(error)
         if "EOF inside string" in why:
             why = "a quoted cell does not end"
         else:
@@ -340,8 +338,7 @@ class ParquetFile:
             self.stamp.check()
         except (arrow.ArrowException, OSError) as error:
             self.stamp.check()
-            why = " ".join(str(error).split()).rstrip(".")
-            raise ValueError(f"{self._name} is not a Parquet table: {why}.") from None
+            raise ValueError(f"{self._name} is not a Parquet table: {reason_of(error)}.") from None
 
 
 @final

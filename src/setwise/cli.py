@@ -334,7 +334,7 @@ def _compare(options: argparse.Namespace) -> int:
     print("\n\n".join(sections))
     if files:
         page, results = files
-        held = f"Written in {time.perf_counter() - begin:.0f} s: {page} (pictures, columns, Python code)"
+        held = f"Written in {time.perf_counter() - begin:.0f} s: {page} (with pictures and Python code)"
         print("\n" + wrapped(f"{held} and {results.name}."))
     return max((_complain(f"setwise: {what}: {_sentence(error)}", 2) for what, error in failed), default=0)
 

@@ -425,12 +425,12 @@ def answers():
 
 
 def test_the_first_screen_holds_what_is_needed():
-    """The verdict has at most 12 words, the text at most 25 lines; number, bar and warnings are always there."""
+    """The verdict has at most 12 words, the text 22 lines; number, bar and warnings are always there."""
     for name, found in answers():
         text = section(found)
         lines, shown = text.splitlines(), " ".join(text.split())
         assert len(verdict(found).split()) <= 12, name
-        assert len(lines) <= 25, name
+        assert len(lines) <= 22, name
         assert lines[2] == verdict(found), name
         assert lines[4] == " ".join(number(found)), name
         drawn = comparison(found)
@@ -439,7 +439,7 @@ def test_the_first_screen_holds_what_is_needed():
             assert lines[5] == bar(drawn[0].mean, *drawn[0].interval()), name
             assert between(*drawn[0].interval()) in shown or "in every fold" in shown, name
         said = [line for line in lines if line.startswith("! ")]
-        assert len(said) == min(len(warnings(found)), 7), name
+        assert len(said) == min(len(warnings(found)), 5), name
         assert all(len(line) <= 100 for line in said), name
         assert table(found).splitlines()[0].split() in [line.split() for line in lines], name
         assert ("*" in text) == ("*" in table(found)), name

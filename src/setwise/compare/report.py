@@ -200,16 +200,17 @@ def _confusion(found: Answer) -> str:
     problem, table = found.problem, words.confusion(found, found.problem.weights)
     if table is None:
         return ""
-    names = heads = problem.classes
+    names, heads, rows = problem.classes, problem.classes, words.thousand(table)
     title = "rows: a line for each true class, a column for what it is called"
     if not problem.several:
-        names, heads, table = ("positive", "negative"), ("called positive", "not called"), table[::-1, ::-1]
+        names, heads = ("positive", "negative"), ("called positive", "not called")
+        table, rows = table[::-1, ::-1], rows[::-1, ::-1]
         title = "labels" if problem.many else "rows"
     called, right = table.sum(axis=0), np.diag(table)
     lines = [f"<tr><th></th>{''.join(f'<th>{escape(head)}</th>' for head in heads)}<th>recall</th></tr>"]
-    for i, (name, row) in enumerate(zip(names, 1000.0 * table / table.sum(), strict=True)):
-        colors = ["#cfe5f2" if i == j else "#f8dccb" if round(n) else "none" for j, n in enumerate(row.tolist())]
-        cells = "".join(f'<td style="background:{color}">{n:.0f}</td>' for color, n in zip(colors, row, strict=True))
+    for i, (name, row) in enumerate(zip(names, rows.tolist(), strict=True)):
+        colors = ["#cfe5f2" if i == j else "#f8dccb" if n else "none" for j, n in enumerate(row)]
+        cells = "".join(f'<td style="background:{color}">{n}</td>' for color, n in zip(colors, row, strict=True))
         lines.append(f"<tr><th>{escape(name)}</th>{cells}<th>{percent(right[i] / table[i].sum())}</th></tr>")
     shares = "".join(f"<th>{percent(a / b) if b else '-'}</th>" for a, b in zip(right, called, strict=True))
     lines.append(f"<tr><th>precision</th>{shares}<th></th></tr>")
@@ -269,14 +270,17 @@ def _page(title: str, parts: Sequence[str], made: str, how: str, pictured: bool)
     )
 
 
-INDENT, LINES, WARNINGS = 13, 25, 7
-"""The answer to one problem has at most so many lines in a terminal, of them so many warnings, without the details."""
+INDENT, LINES, WARNINGS = 13, 22, 5
+"""The answer to one problem has at most so many lines in a terminal, of them so many warnings, without the details.
+
+What the command says of its files needs three more of 25.
+"""
 
 
 def section(found: Answer, verbose: bool = False) -> str:
     """The text of one answer: the verdict, the number and its bar, warnings, figures, and the table.
 
-    Without the details that a ``verbose`` one has it has at most 25 lines; where they are short of room, the last
+    Without the details that a ``verbose`` one has it has at most 22 lines; where they are short of room, the last
     figures and the middle of the table are left to the details.
     """
     head, drawn, said = words.heading(found), words.comparison(found), words.warnings(found)

@@ -13,7 +13,7 @@ from setwise.compare.floor_sentences import expected, floor_gain, floor_warnings
 from setwise.compare.plan import OF_CLASSES, PLAIN, REFERENCE, TRIED, Key, NamedLoss, base_model
 from setwise.compare.problem import Origin, Problem
 from setwise.compare.text import between, figure, grid, listed, percent, threshold_text
-from setwise.core.checks import Values
+from setwise.core.checks import Ints, Values
 from setwise.datasets.columns import Date
 from setwise.decisions.confusion import confusion_of
 from setwise.estimators.selection import Strategy
@@ -287,17 +287,26 @@ def confusion(found: Answer, weights: Values | None = None) -> Values | None:
     return confusion_of(found.problem.y.ravel(), called, found.problem.several or 2, weights)
 
 
+def thousand(table: Values) -> Ints:
+    """The cells of a confusion matrix in 1,000 rows: whole numbers that add up to 1,000, each off by less than 1."""
+    exact = 1000.0 * table / table.sum()
+    whole: Ints = np.floor(exact).astype(np.int64)
+    largest = np.argsort((whole - exact).ravel(), kind="stable")
+    whole.flat[largest[: 1000 - whole.sum()]] += 1
+    return whole
+
+
 def of_thousand(table: Values, problem: Problem) -> list[str]:
     """What is right and wrong in 1,000 rows, from a confusion matrix."""
-    table, classes = 1000.0 * table / table.sum(), problem.classes
+    rows, classes = thousand(table), problem.classes
     if not problem.several:
-        (_, false), (missed, hits) = np.rint(table).astype(int)
+        (_, false), (missed, hits) = rows.tolist()
         told = f"Of 1,000 {'labels' if problem.many else 'rows'} {hits + missed} are positive"
         return [f"{told}: {hits} are found and {missed} missed. {false} others are called positive."]
-    wrong = np.rint(table - np.diag(np.diag(table)))
+    wrong = rows - np.diag(np.diag(rows))
     pairs = [(int(wrong[i, j]), classes[i], classes[j]) for i, j in np.argwhere(wrong > 0).tolist()]
     most = [f"{true} called {called} ({n})" for n, true, called in sorted(pairs, key=lambda one: -one[0])]
-    told = f"Of 1,000 rows {np.trace(table):.0f} are right."
+    told = f"Of 1,000 rows {np.trace(rows)} are right."
     return [f"{told} Most frequent mistakes: {listed(most[:MISTAKES])}." if most else told]
 
 
@@ -385,9 +394,9 @@ def in_money(found: Answer) -> list[str]:
 
 def on_test_file(found: Answer) -> list[str]:
     """What the recommendation reaches on the rows of ``--test``, and what it gains there; nothing without them."""
-    loss, reached = found.row(found.winner.key).test, {} if found.floored is None else found.floored.test
-    if np.isnan(loss):
+    if np.isnan(found.rows[0].test):
         return []
+    loss, reached = found.row(found.winner.key).test, {} if found.floored is None else found.floored.test
     gain = "" if found.test_gain is None else f"{amount(found.test_gain[0])} ({between(*found.test_gain[1:])})"
     first = _on_further_rows(found, "On the rows of the test file", loss, gain, reached)
     return [first, *(f"In the test file: {sentence}" for sentence in found.test_differs)]

@@ -142,23 +142,25 @@ def options_parser() -> Parser:
 
     _add_compare(commands)
 
-    add = commands.add_parser("predict", help="label the rows of a file by a saved model")
+    add = commands.add_parser("predict", help="label the rows of a file with a saved model")
     add.add_argument("model", type=Path, metavar="MODEL", help="a file .skops; its code is not run, only data are read")
     add.add_argument(
-        "data", metavar="DATA", help="a file with the columns of the training, in any order; others are ignored"
+        "data",
+        metavar="DATA",
+        help="a file with the columns of the training data, in any order; other columns are ignored",
     )
     add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
-    add.add_argument("--keep", metavar="COLUMN[,COLUMN]", help="columns to write beside the labels, such as ids")
+    add.add_argument("--keep", metavar="COLUMN[,COLUMN]", help="columns to copy to the output, such as ids")
     _add_text_form(add)
     add.add_argument(
         "--out",
         type=Path,
         metavar="FILE",
-        help="CSV file for the labels, as l.csv or l.csv.gz (default: standard output)",
+        help="CSV file for the labels, such as l.csv or l.csv.gz (default: standard output)",
     )
     add.add_argument(
         "--single-threshold", action="store_true",
-        help="decide by the tuned threshold, which needs no costs, where the model decides each row by its own costs",
+        help="use the tuned threshold instead of the costs of each row; it needs no costs",
     )  # fmt: skip
     add.set_defaults(run=_predict)
 
@@ -176,11 +178,12 @@ def _add_compare(commands: Any) -> None:
     """The options of ``setwise compare``."""
     add = commands.add_parser(
         "compare",
-        help="which model, threshold and way of deciding is best for a measure on a table, and how sure it is",
+        help="find the best model and decision rule for a measure on a table, and how certain that is",
     )
     add.add_argument(
         "data", nargs="?", metavar="DATA",
-        help="a file .csv, .csv.gz, .tsv, .txt, .parquet, .svm or .npz, with words and gaps; none takes bundled data",
+        help="file: .csv, .csv.gz, .tsv, .txt, .parquet, .svm or .npz; text and missing values are allowed; "
+        "without DATA bundled data are used",
     )  # fmt: skip
     add.add_argument(
         "--target", metavar="COLUMN[,COLUMN]",
@@ -188,47 +191,51 @@ def _add_compare(commands: Any) -> None:
     )  # fmt: skip
     add.add_argument(
         "--positive", metavar="VALUE",
-        help="which of the two labels is the positive one (default: the later in order); of more classes the one that "
-        "is told from the others (default: all are told apart)",
+        help="the positive label (default: the later of two in sorted order); with more classes: this class against "
+        "all others (default: all classes are predicted)",
     )  # fmt: skip
     add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
-    add.add_argument("--drop", metavar="COLUMN[,COLUMN]", help="columns that are not features; costs may be among them")
+    add.add_argument(
+        "--drop", metavar="COLUMN[,COLUMN]", help="columns not to use as features; columns of costs may be dropped too"
+    )
     add.add_argument(
         "--keep-column", action="append", metavar="COLUMN",
-        help="a column that is a feature although it numbers rows, gives the label away or is nearly empty; repeatable",
+        help="use this column although it numbers rows, gives the label away or is nearly empty; repeatable",
     )  # fmt: skip
     add.add_argument(
         "--similar-apart", action="store_const", const=True,
-        help="folds may part rows that are much like each other, though labels are known from such rows alone",
+        help="put similar rows into different folds, although they may tell each other's labels",
     )  # fmt: skip
-    add.add_argument("--time-column", metavar="COLUMN", help="a date or number: outer folds are judged on later rows")
+    add.add_argument("--time-column", metavar="COLUMN", help="date or number: outer folds are judged on later rows")
     add.add_argument(
         "--kind", action="append", metavar="COLUMN=KIND",
-        help="how a column is read: number, category, date, text, cost, which is no feature, or id, which is left out",
+        help="how to read a column: number, category, date, text, cost (not a feature) or id (left out)",
     )  # fmt: skip
-    add.add_argument("--missing", action="append", metavar="WORD", help="a word for a gap; may be repeated")
+    add.add_argument("--missing", action="append", metavar="WORD", help="a word that means a missing value; repeatable")
     _add_text_form(add)
     add.add_argument(
         "--loss", metavar="LOSS[,LOSS]",
-        help="measures, one answer for each, with parameters after colons, as f1,fbeta:2,tversky:0.3:0.7; see "
-        "'setwise list', or module:function for a function of y_true and y_pred of yours (default: f1)",
+        help="measures, with parameters after colons, such as f1,fbeta:2,tversky:0.3:0.7 (see 'setwise list'), or "
+        "module:function for your own function of y_true and y_pred; one answer for each (default: f1)",
     )  # fmt: skip
     _add_costs(add)
     add.add_argument(
         "--cost-matrix", metavar="FILE",
-        help="a .csv file of what decisions cost, for more than two classes: a line for each true class, whose name is "
-        "in the first column, and a column for each predicted one",
+        help=".csv file of costs for more than two classes: a row for each true class, named in the first column, and "
+        "a column for each predicted class",
     )  # fmt: skip
     add.add_argument(
         "--average", choices=("samples", "macro", "micro"),
-        help="what a set is in a label matrix: a row, a label, or the whole (default: samples)",
+        help="how a label matrix is averaged: over rows, over labels, or all cells together (default: samples)",
     )  # fmt: skip
     add.add_argument(
         "--base", metavar="NAME[,NAME]",
-        help="base models: linear, forest, boosted, lightgbm, xgboost, catboost, or module:object for a classifier of "
-        "yours (default: all that are installed; with --quick linear and boosted)",
+        help="base models: linear, forest, boosted, lightgbm, xgboost, catboost, or module:object for your own "
+        "classifier (default: all that are installed; with --quick: linear and boosted)",
     )  # fmt: skip
-    add.add_argument("--strategies", metavar="NAME[,NAME]", help="ways to get labels from a base model (default: all)")
+    add.add_argument(
+        "--strategies", metavar="NAME[,NAME]", help="decision rules to try on each base model (default: all)"
+    )
     _add_floors(add)
     _add_effort(add)
     add.set_defaults(run=_compare)
@@ -236,91 +243,104 @@ def _add_compare(commands: Any) -> None:
 
 def _add_tune(commands: Any) -> None:
     """The options of ``setwise tune``."""
-    add = commands.add_parser("tune", help="change the threshold of a saved model, by labelled rows that are new to it")
-    add.add_argument("model", type=Path, metavar="MODEL", help="a file .skops of 'setwise compare' or save_model")
-    add.add_argument("data", metavar="DATA", help="a file with its columns and that of the label; not its training")
+    add = commands.add_parser(
+        "tune", help="change the threshold of a saved model, from labelled rows that it was not fitted to"
+    )
+    add.add_argument("model", type=Path, metavar="MODEL", help=".skops file of 'setwise compare' or save_model")
+    add.add_argument("data", metavar="DATA", help="file with the same columns and the label; not the training data")
     add.add_argument("--target", metavar="COLUMN", help="column of the label (default: target, y, label or class)")
-    add.add_argument("--loss", metavar="LOSS", help="measure, as f1 or fbeta:2; see 'setwise list' (default: f1)")
+    add.add_argument("--loss", metavar="LOSS", help="measure, such as f1 or fbeta:2; see 'setwise list' (default: f1)")
     _add_costs(add)
     add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
     add.add_argument(
         "--average", choices=("samples", "macro", "micro"),
-        help="what a set is in a label matrix: a row, a label, or the whole (default: samples)",
+        help="how a label matrix is averaged: over rows, over labels, or all cells together (default: samples)",
     )  # fmt: skip
     _add_floors(add)
     add.add_argument(
         "--new-rows", action="store_true",
-        help="say that no row of DATA was in the training; asked for where the model does not know",
+        help="confirm that no row of DATA was used for training; needed if the model cannot check it",
     )  # fmt: skip
     _add_text_form(add)
-    add.add_argument("--out", type=Path, required=True, metavar="FILE", help="the model with the new threshold, .skops")
+    add.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help=".skops file for the model with the new threshold"
+    )
     add.set_defaults(run=_tune)
 
 
 def _add_costs(add: argparse.ArgumentParser) -> None:
     """The options of what the outcomes cost."""
-    for cell, what in (("fp", "an alarm"), ("fn", "a miss"), ("tp", "a hit"), ("tn", "a right negative")):
+    for cell, what in (
+        ("fp", "a false positive"),
+        ("fn", "a false negative"),
+        ("tp", "a true positive"),
+        ("tn", "a true negative"),
+    ):
         add.add_argument(
             f"--{cell}-cost", metavar="COST",
-            help=f"what {what} costs, a number or a column; with costs the measure is the cost of 1,000 rows",
+            help=f"cost of {what}: a number or a column; the measure is then the cost of 1,000 rows",
         )  # fmt: skip
 
 
 def _add_floors(add: argparse.ArgumentParser) -> None:
     """The options of what the threshold must keep."""
-    floor = "a floor that the threshold must keep on the rows at hand; see --confidence"
-    add.add_argument("--recall-at-least", type=float, metavar="R", help=floor)
-    add.add_argument("--precision-at-least", type=float, metavar="P", help=floor)
+    for name in ("recall", "precision"):
+        words = f"lowest {name} allowed, on these rows; with --confidence on new rows"
+        add.add_argument(f"--{name}-at-least", type=float, metavar=name[0].upper(), help=words)
     add.add_argument(
         "--alarms-at-most", type=float, metavar="A",
-        help="how many rows may be called positive: a share below 1, or a number of those of the table, from 1 on",
+        help="the most rows that may be predicted positive: a share below 1, or a number of rows of the table",
     )  # fmt: skip
     add.add_argument(
         "--confidence", type=float, metavar="Q",
-        help="with which new rows keep a floor in the long run, as 0.95 (not each file; with --group, all rows of new "
-        "groups together); without it about half fail",
+        help="confidence that new rows keep a floor in the long run, such as 0.95 (not each single file; with --group: "
+        "all rows of new groups together); without it about half of the models fail",
     )  # fmt: skip
 
 
 def _add_text_form(add: argparse.ArgumentParser) -> None:
     """The options of how a text table is written."""
+    add.add_argument("--sep", metavar="CHARACTER", help="separator of a text table (default: found automatically)")
     add.add_argument(
-        "--sep", metavar="CHARACTER", help="what parts the cells of a text table (default: it is looked for)"
+        "--encoding", metavar="NAME", help="encoding of a text table, such as cp1252 (default: found automatically)"
     )
-    add.add_argument("--encoding", metavar="NAME", help="its encoding, as cp1252 (default: it is looked for)")
 
 
 def _add_effort(add: argparse.ArgumentParser) -> None:
     """The options of how thorough ``setwise compare`` is, and of what it writes."""
-    add.add_argument("--test", metavar="FILE", help="further rows, on which the advice is judged too")
-    add.add_argument("--quick", action="store_true", help="fewer folds, constants C and base models; a minute")
+    add.add_argument("--test", metavar="FILE", help="file with more rows, on which the advice is tested too")
+    add.add_argument("--quick", action="store_true", help="about a minute: fewer folds, values of C and base models")
     add.add_argument("--folds", type=int, default=5, metavar="K", help="outer folds (default: 5)")
-    add.add_argument("--seed", type=int, default=0, help="of the outer folds and of what is drawn (default: 0)")
+    add.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     add.add_argument(
-        "--n-jobs", type=int, metavar="N", help="processes; -1 takes all processors (default: by the size)"
+        "--n-jobs",
+        type=int,
+        metavar="N",
+        help="number of processes; -1 uses all processors (default: depends on the size)",
     )
     add.add_argument(
         "--time-budget", type=float, metavar="SECONDS",
-        help="how long it may take (default: 600 for a file, with --quick 60); what does not fit is named",
+        help="time limit (default: 600 for a file, 60 with --quick); the report names what was skipped",
     )  # fmt: skip
     add.add_argument(
         "--memory", metavar="BYTES",
-        help="as 500MB, for a larger .parquet file: ways are compared on random rows, and judged on the others too",
+        help="memory limit, such as 500MB, for a larger .parquet file: models are compared on random rows, and tested "
+        "on the others",
     )  # fmt: skip
-    add.add_argument("-v", "--verbose", action="store_true", help="print the details too, which the report has as well")
-    add.add_argument("--save", type=Path, metavar="FILE", help="write the recommended model, as model.skops")
+    add.add_argument("-v", "--verbose", action="store_true", help="also print the details, which are in the report too")
+    add.add_argument("--save", type=Path, metavar="FILE", help="save the recommended model, for example as model.skops")
     add.add_argument(
         "--checkpoint", type=Path, metavar="FILE",
-        help="write to this file every so often what was found, so that --resume can go on from there",
+        help="save progress to this file, so that --resume can continue from it",
     )  # fmt: skip
     add.add_argument(
         "--plan", type=Path, metavar="FILE",
-        help="do what an earlier comparison did, and nothing else: the results.json of its report",
+        help="repeat an earlier comparison exactly: the results.json of its report",
     )  # fmt: skip
-    add.add_argument("--resume", action="store_true", help="go on from the file of --checkpoint, if there is one")
+    add.add_argument("--resume", action="store_true", help="continue from the file of --checkpoint, if it exists")
     add.add_argument(
         "--out", type=Path, default=Path("setwise-report"), metavar="DIR",
-        help="folder for the report, empty or with an earlier report to replace (default: setwise-report)",
+        help="folder for the report: empty, or with an earlier report to replace (default: setwise-report)",
     )  # fmt: skip
 
 

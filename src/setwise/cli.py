@@ -182,8 +182,7 @@ def _add_compare(commands: Any) -> None:
     )
     add.add_argument(
         "data", nargs="?", metavar="DATA",
-        help="file: .csv, .csv.gz, .tsv, .txt, .parquet, .svm or .npz; text and missing values are allowed; "
-        "without DATA bundled data are used",
+        help="file: .csv, .csv.gz, .tsv, .txt, .parquet, .svm or .npz (default: three bundled tables)",
     )  # fmt: skip
     add.add_argument(
         "--target", metavar="COLUMN[,COLUMN]",

@@ -195,7 +195,7 @@ def _add_compare(commands: Any) -> None:
     )  # fmt: skip
     add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
     add.add_argument(
-        "--drop", metavar="COLUMN[,COLUMN]", help="columns not to use as features; columns of costs may be dropped too"
+        "--drop", metavar="COLUMN[,COLUMN]", help="columns not to use as features; costs may be among them"
     )
     add.add_argument(
         "--keep-column", action="append", metavar="COLUMN",
@@ -232,9 +232,7 @@ def _add_compare(commands: Any) -> None:
         help="base models: linear, forest, boosted, lightgbm, xgboost, catboost, or module:object for your own "
         "classifier (default: all that are installed; with --quick: linear and boosted)",
     )  # fmt: skip
-    add.add_argument(
-        "--strategies", metavar="NAME[,NAME]", help="decision rules to try on each base model (default: all)"
-    )
+    add.add_argument("--strategies", metavar="NAME[,NAME]", help="decision rules on each base model (default: all)")
     _add_floors(add)
     _add_effort(add)
     add.set_defaults(run=_compare)

@@ -201,10 +201,8 @@ def _add_compare(commands: Any) -> None:
         "--keep-column", action="append", metavar="COLUMN",
         help="use this column although it numbers rows, gives the label away or is nearly empty; repeatable",
     )  # fmt: skip
-    add.add_argument(
-        "--similar-apart", action="store_const", const=True,
-        help="put similar rows into different folds, although they may tell each other's labels",
-    )  # fmt: skip
+    apart = "put similar rows into different folds, although they may tell each other's labels"
+    add.add_argument("--similar-apart", action="store_const", const=True, help=apart)
     add.add_argument("--time-column", metavar="COLUMN", help="date or number: outer folds are judged on later rows")
     add.add_argument(
         "--kind", action="append", metavar="COLUMN=KIND",

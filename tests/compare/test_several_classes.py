@@ -210,8 +210,8 @@ def test_costs_of_numeric_classes_are_those_that_pandas_writes(tmp_path, first):
     ("words", "says"),
     [
         (("--loss", "auc"), "refuses RocArea() for 4 classes"),
-        (("--recall-at-least", "0.9"), "a floor is for two classes; the target has 4."),
-        (("--alarms-at-most", "0.1"), "a limit of alarms is for two classes; the target has 4."),
+        (("--recall-at-least", "0.9"), "a floor is for two classes; the target has 4; --positive tells one"),
+        (("--alarms-at-most", "0.1"), "the target has 4; --positive tells one class from the others, and Measure"),
         (("--fp-cost", "2"), "--fp-cost is for two classes; the target has 4; use --cost-matrix."),
         (("--average", "macro"), "--average says what a set is in a label matrix"),
         (("--positive", "oak"), "so 'oak' cannot be the positive one"),

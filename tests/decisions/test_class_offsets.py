@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from sklearn.metrics import (
     accuracy_score,
     balanced_accuracy_score,
@@ -16,8 +17,8 @@ from sklearn.metrics import (
 
 from setwise.core import Classes, Sets
 from setwise.core.exceptions import Refusal
-from setwise.decisions import class_offsets
-from setwise.decisions.class_offsets import FIRST_ROWS, _between, _Rows
+from setwise.decisions import Floor, UnmetFloor, class_offsets
+from setwise.decisions.class_offsets import FIRST_ROWS, _between, _Rows, floored_offset
 from setwise.decisions.confusion import MeanOfClasses, class_loss, confusion_of
 from setwise.kernels.confusion import best_others
 from setwise.losses import CohenKappa, CostMatrix, FBeta, MeanOverClasses, OneClass, as_loss
@@ -249,3 +250,61 @@ def test_the_weighted_mean_over_classes_is_a_loss_of_one_set():
         assert loss(y, h) == pytest.approx(1.0 - f1_score(y, h, average="weighted"))
     with pytest.raises(Refusal, match="its weights are for one set"):
         loss.bind(Classes(np.array([0, 1, 2, 1]), np.array([0, 2, 4]), 3))
+
+
+def floors_of(trial):
+    """Floors, and whether decisions for a class keep them, by its truth and what is called it."""
+    if trial % 4 == 0:
+        return [Floor("recall", 0.7)], lambda y, h: h[y].sum() >= 0.7 * y.sum()
+    if trial % 4 == 1:
+        return [Floor("precision", 0.5)], lambda y, h: h.any() and y[h].mean() >= 0.5
+    if trial % 4 == 2:
+        return [Floor("unflagged", 0.6), Floor("recall", 0.3)], lambda y, h: h.mean() <= 0.4 and h[y].mean() >= 0.3
+    # The lower end of Clopper and Pearson's interval.
+    return [Floor("recall", 0.5, 0.8)], lambda y, h: binom.sf(h[y].sum() - 1, y.sum(), 0.5) <= 0.2
+
+
+@pytest.mark.parametrize("name", ["f1", "kappa", "mcc", "balanced_accuracy", "costs", "g_mean"])
+def test_the_offset_of_a_class_is_the_best_of_all_that_keep_its_floors(name):
+    """All cuts of the leads are tried one by one, with ties, for 3 and 5 classes."""
+    rng, unmet, trials = np.random.default_rng(9), 0, 80
+    for trial in range(trials):
+        k, n = (3, 5)[trial % 2], int(rng.integers(10, 40))
+        y, c = np.append(np.arange(k), rng.integers(0, k, n - k)), int(rng.integers(k))
+        start, scores = rng.normal(size=k), np.round(rng.normal(size=(n, k)), 1 if trial % 3 else 6)
+        form = class_loss(CostMatrix(rng.random((k, k))) if name == "costs" else as_loss(name), k)
+        floors, keeps = floors_of(trial)
+        rest = scores + start
+        rest[:, c] = -np.inf
+        leads = np.round(rest.max(axis=1) - scores[:, c], 9)
+        best = np.inf
+        for t in (-np.inf, *((a + b) / 2 for a, b in pairwise(np.unique(leads))), np.inf):
+            guess = np.where(leads < t, c, rest.argmax(axis=1))
+            if keeps(y == c, guess == c):
+                best = min(best, float(form.of_confusion(confusion_of(y, guess, k))))
+        if np.isinf(best):
+            unmet += 1
+            with pytest.raises(UnmetFloor):
+                floored_offset(start, y, scores, form, c, tuple(floors))
+            near, short = floored_offset(start, y, scores, form, c, tuple(floors), nearest=True)
+            assert short > 0.0
+        else:
+            near, short = floored_offset(start, y, scores, form, c, tuple(floors))
+            assert short == 0.0
+            guess = (scores + near.offsets).argmax(axis=1)
+            assert keeps(y == c, guess == c)
+            assert near.loss == pytest.approx(float(form.of_confusion(confusion_of(y, guess, k))))
+            assert near.loss == pytest.approx(best, abs=1e-9)
+        others = np.arange(k) != c
+        assert (near.offsets[others] == start[others]).all()
+    assert 0 < unmet < trials / 2
+
+
+def test_leads_that_differ_by_rounding_are_not_separated():
+    scores = np.array([[0.3, 0.1, 0.0], [0.2, 0.0, 0.0], [0.9, 0.7, 0.0], [0.1, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    margins = scores[:4, 0] - scores[:4, 1]
+    assert len(set(margins[:3].tolist())) == 3  # 0.2 in three roundings
+    found, _ = floored_offset(
+        np.zeros(3), np.array([1, 0, 0, 1, 2]), scores, class_loss(FBeta(), 3), 1, (Floor("recall", 1.0),)
+    )
+    assert (scores + found.offsets).argmax(axis=1).tolist()[:4] == [1, 1, 1, 1]

@@ -165,7 +165,8 @@ def _check(problem: Problem, measures: Sequence[NamedLoss], plan: Plan, test: Pr
             raise ValueError(f"a {plan.floor.kind} is kept by a threshold, and {measured.title} has none.")
     if plan.floor is not None:
         if problem.odd:
-            raise ValueError(f"a {plan.floor.kind} is for {problem.odd}.")
+            more = "; --positive tells one class from the others, and MeasureClassifier takes FlooredThreshold(of=...)"
+            raise ValueError(f"a {plan.floor.kind} is for {problem.odd}{more if problem.several else ''}.")
         plan.floor.check(problem.y)
 
 

@@ -8,9 +8,21 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.checks import Ints, Values, as_class_labels, as_count, as_random_state, as_reals, as_row_weights
+from setwise.core.batch import Sets
+from setwise.core.checks import (
+    Bools,
+    Ints,
+    Values,
+    as_class_labels,
+    as_count,
+    as_random_state,
+    as_reals,
+    as_row_weights,
+)
 from setwise.decisions.confusion import ConfusionLoss, Uncorrelated, class_loss, confusion_at, confusion_of
-from setwise.kernels.confusion import best_correlation_cut, best_others, best_quotient_cut
+from setwise.decisions.floors import SLACK, Floor, as_requests, together
+from setwise.decisions.operating_point import CutCounts
+from setwise.kernels.confusion import EQUAL, best_cut, best_others, correlation_losses, quotient_losses
 
 ROUNDS = 20
 """Passes over all classes; a pass that changes nothing is the last one."""
@@ -167,29 +179,33 @@ class _Rows:
 
     def _best_cut(self, margins: Values, cells: Ints, c: int) -> tuple[float, int, Values]:
         """The least loss, how many rows of the least margins are then predicted c, and the margins in rising order."""
-        at = confusion_at(cells, self.k, self.weights)
         order = np.argsort(margins)
-        rising, inner, w = margins[order], cells[order], self.weights[order]
+        rising = margins[order]
+        apart = np.concatenate(([True], np.diff(rising) > 0, [True]))
+        return *best_cut(rising, self.losses_along(cells[order], self.weights[order], c, apart)), rising
+
+    def losses_along(self, cells: Ints, weights: Values, c: int, cuts: Bools) -> Values:
+        """The losses once the first 0..m rows are predicted c, (m+1,); inf where the loss is tried at some cuts only.
+
+        ``cells`` are those of :func:`best_others`, and ``cuts`` (m+1,) the numbers of rows that count.
+        """
+        at = confusion_at(cells, self.k, weights)
         if self.fractions is not None:
             tops, bottoms = self.fractions.of(at)
             parts = (self.fractions.zeros, self.fractions.steps, self.fractions.by_class)
-            return *best_quotient_cut(rising, inner, w, c, tops, bottoms, *parts), rising
+            return quotient_losses(cells, weights, c, tops, bottoms, *parts)
         if isinstance(self.form, Uncorrelated):
-            return *best_correlation_cut(rising, inner, w, c, at), rising
-        return *self._best_of_some(rising, inner, w, c, at), rising
-
-    def _best_of_some(self, rising: Values, cells: Ints, weights: Values, c: int, at: Values) -> tuple[float, int]:
-        ends = np.append(np.flatnonzero(np.diff(rising) > 0) + 1, len(rising))
-        cuts = np.unique(np.concatenate(([0], ends[np.linspace(0, len(ends) - 1, CUTS).astype(int)])))
+            return correlation_losses(cells, weights, c, at)
+        losses, able = np.full(len(cuts), np.inf), np.flatnonzero(cuts)
+        tried = np.unique(able[np.linspace(0, len(able) - 1, CUTS).astype(int)])
         tables = []
-        for cut in cuts:
+        for cut in tried:
             moved = confusion_at(cells[:cut], self.k, weights[:cut])
             table = at - moved
             table[:, c] += moved.sum(axis=1)
             tables.append(table)
-        losses = self.form.of_confusion(np.array(tables))
-        place = int(losses.argmin())
-        return float(losses[place]), int(cuts[place])
+        losses[tried] = self.form.of_confusion(np.array(tables))
+        return losses
 
 
 def _between(margins: Values, cut: int) -> float:
@@ -199,3 +215,60 @@ def _between(margins: Values, cut: int) -> float:
     if cut == len(margins):
         return float(margins[-1] + 1.0)
     return float(0.5 * (margins[cut - 1] + margins[cut]))
+
+
+def floored_offset(
+    offsets: Values,
+    truth: Ints,
+    scores: Values,
+    form: ConfusionLoss,
+    c: int,
+    floors: tuple[Floor, ...],
+    weights: Values | None = None,
+    nearest: bool = False,
+) -> tuple[ClassOffsets, float]:
+    """Offsets of which that of class c is the best one with which floors of this class hold; the others stay.
+
+    A row is predicted c where its lead, ``scores[i, c] - max_{j != c} (scores[i, j] + offsets[j])``, is above minus the
+    offset of c. So the floors are those of two classes, c and the rest, for a threshold of the leads. Infinite offsets
+    predict c for all rows, or for none.
+
+    Parameters
+    ----------
+    offsets : (k,)
+    truth : (n,) labels 0..k-1
+    scores : (n, k)
+    form : the loss. Those that :func:`class_offsets` tries at 64 cuts are tried at 64 that keep the floors
+    c : the class
+    floors : what the decisions for class c must keep
+    weights : (n,) the weight of each row; None counts all alike
+    nearest : whether the offset is the best one of those that come nearest to the floors
+
+    Returns
+    -------
+    offsets, short : the offsets with their loss, and what ``nearest`` leaves them short of the floors
+
+    Raises
+    ------
+    UnmetFloor : where no offset keeps the floors; it names the best reachable value
+    """
+    w = np.ones(len(truth)) if weights is None else weights / max(float(weights.max()), 1e-300)
+    rows, margins, cells = _Rows(scores, truth, form, w), np.empty(len(truth)), np.empty(len(truth), np.int64)
+    best_others(scores, offsets, c, truth, margins, cells)
+    asked = as_requests(floors) if nearest else together(as_requests(floors))
+    cuts = CutCounts.of_scores(Sets.single(truth == c), -_merged(margins), asked, weights)
+    able, short = cuts.nearest(asked) if nearest else (cuts.meeting(asked), 0.0)
+    items = cuts.order.items
+    losses = rows.losses_along(cells[items], w[items], c, able)
+    found = np.where(np.arange(len(offsets)) == c, -cuts.best(losses, able, asked).threshold, offsets)
+    return ClassOffsets(found, rows.loss(found)), max(short, SLACK) if nearest else 0.0
+
+
+def _merged(margins: Values) -> Values:
+    """Margins of which those that differ by rounding only are equal."""
+    order = np.argsort(margins)
+    rising = margins[order]
+    first = np.append(True, np.diff(rising) > EQUAL * np.maximum(1.0, np.abs(rising[:-1])))
+    merged = np.empty(len(margins))
+    merged[order] = rising[first][np.cumsum(first) - 1]
+    return merged

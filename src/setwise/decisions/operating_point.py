@@ -154,12 +154,10 @@ def nearest_threshold(
     sets, floors = as_sets(y), as_requests(floor)
     swept = sweep_all(bound(loss, sets, "nearest_threshold"), scores)
     cuts = CutCounts.of(swept.order, sets, _row_weights(loss, floors))
-    values = np.array([one.floor.values(cuts.tp, cuts.fp, cuts.P, cuts.N) for one in floors])
-    short = np.max([[one.floor.least] for one in floors] - values, axis=0)
-    short = np.where(cuts.order.apart, short, np.inf)
-    point = cuts.best(np.append(swept.start, swept.losses), short <= short.min() + SLACK, floors)
-    at = values[:, cuts.order.cuts_at(np.array([point.threshold]))[0]]
-    return replace(point, reached=tuple(one.of_share(value) for one, value in zip(floors, at.tolist(), strict=True)))
+    point = cuts.best(np.append(swept.start, swept.losses), cuts.nearest(floors)[0], floors)
+    k = cuts.order.cuts_at(np.array([point.threshold]))
+    values = (float(one.floor.values(cuts.tp[k], cuts.fp[k], cuts.P, cuts.N)[0]) for one in floors)
+    return replace(point, reached=tuple(one.of_share(value) for one, value in zip(floors, values, strict=True)))
 
 
 def lowest_threshold(
@@ -438,6 +436,12 @@ class CutCounts:
         if not found.any():
             raise self._unmet(floors, met)
         return np.asarray(found)
+
+    def nearest(self, floors: tuple[FloorRequest, ...]) -> tuple[Bools, float]:
+        """The cuts at which the floor that is missed most lacks least, (m+1,), and how much it lacks there."""
+        lacks = [one.floor.least - one.floor.values(self.tp, self.fp, self.P, self.N) for one in floors]
+        short = np.where(self.order.apart, np.max(lacks, axis=0), np.inf)
+        return short <= short.min() + SLACK, float(short.min())
 
     def met(self, floor: Floor) -> Bools:
         """The cuts that meet a floor, any of which may be picked, (m+1,)."""

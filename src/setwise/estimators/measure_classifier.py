@@ -41,7 +41,7 @@ from setwise.estimators.selection import COST_STRATEGIES, STRATEGIES, Strategy, 
 from setwise.estimators.selection.base_models import base_has, check_prefit, default_classifier, is_prefit
 from setwise.estimators.selection.choice import BY_COSTS, Choice, choose, repeated_choice
 from setwise.estimators.selection.decision import BayesDecision, RowCostRule
-from setwise.estimators.selection.floors import FlooredThreshold
+from setwise.estimators.selection.floors import FlooredClass, FlooredThreshold
 from setwise.estimators.selection.out_of_fold import NewRowsEvidence, OutOfFoldBase, open_for_choice
 from setwise.estimators.selection.problem import SelectionProblem, problem_of
 from setwise.estimators.selection.strategies import ThresholdPerLabel, ThresholdRule
@@ -413,7 +413,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         )
         if prefit:
             check_prefit(self.estimator, None if problem.task.is_matrix else problem.classes)
-        strategies = self._strategies_for(problem.task)
+        strategies = self._strategies_for(problem)
         gaps = dict[str, int]()
         if isinstance(loss, RowCosts) and not problem.task.is_matrix:
             counts = {cell: int(np.isnan(cost).sum()) for cell, cost in loss.arrays.items()}
@@ -448,14 +448,18 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
                 self.gain_, self.gain_error_, self.gain_interval_ = found.gain, found.error, found.interval
         return choice.interrupted
 
-    def _strategies_for(self, task: Task) -> tuple[Strategy, ...]:
+    def _strategies_for(self, problem: SelectionProblem) -> tuple[Strategy, ...]:
         """The strategies that are tried."""
-        several, loss = bool(task.classes), task.loss
+        several, loss = bool(problem.task.classes), problem.task.loss
         if several and self.store_cv_results:
             raise Refusal(
                 "store_cv_results must be False for more than two classes, which have no cut points.", CLASS_LOSSES
             )
         found = as_strategies(self.strategies, several)
+        if not problem.task.is_matrix:
+            labels, positive = problem.classes.tolist(), problem.positive
+            each = (one.for_labels(labels, positive) if isinstance(one, FlooredThreshold) else one for one in found)
+            found = as_strategies(list(each))
         by_row = isinstance(loss, RowCosts) and loss.by_class is None
         return (
             (*found, *(kind() for kind in COST_STRATEGIES.values()))
@@ -470,14 +474,16 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         self, problem: SelectionProblem, prefit: bool, folds: Folds, kept: OpenCheckpoint | None
     ) -> Mapping[str, OutOfFoldBase]:
         base = self._base(problem.X)
-        floored = any(isinstance(one, FlooredThreshold) for one in self._strategies_for(problem.task))
+        floored = any(isinstance(one, FlooredThreshold | FlooredClass) for one in self._strategies_for(problem))
         return {OWN: problem.out_of_fold(base, folds, self.response_method, self.n_jobs, prefit, kept, floored)}
 
     def _decide(
         self, bases: Mapping[str, OutOfFoldBase], task: Task, strategies: tuple[Strategy, ...], seed: int
     ) -> Choice:
         first = "as_it_is" if task.classes else "threshold"
-        reference = next((strategy for strategy in strategies if strategy.name == first), STRATEGIES[first]())
+        floored = [one for one in strategies if isinstance(one, FlooredClass)]
+        named = [one for one in strategies if one.name == first]
+        reference = (*floored, *named, STRATEGIES[first]())[0]
         for one in strategies:
             if isinstance(one, BayesDecision) and one.alarms is not None and getattr(reference, "alarms", None) is None:
                 raise Refusal(

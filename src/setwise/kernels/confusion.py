@@ -26,15 +26,7 @@ def best_others(scores: Array, offsets: Array, c: int, truth: Array, margins: Ar
 
 
 @kernel
-def _ends(margins: Array, place: int) -> bool:
-    """Whether the next of the rising margins is another one."""
-    margin = margins[place]
-    return place + 1 == len(margins) or margins[place + 1] - margin > EQUAL * max(1.0, abs(margin))
-
-
-@kernel
-def best_quotient_cut(
-    margins: Array,
+def quotient_losses(
     cells: Array,
     weights: Array,
     c: int,
@@ -43,19 +35,20 @@ def best_quotient_cut(
     zeros: Array,
     steps: Array,
     by_class: bool,
-) -> tuple[float, int]:
-    """Returns (least loss, rows predicted c) of ``sum_r tops_r / bottoms_r`` over rows in the order of margins.
+) -> Array:
+    """Returns ``sum_r tops_r / bottoms_r`` once the first rows are predicted c, 0..m of them, (m+1,).
 
     ``tops`` and ``bottoms`` (R,) are those where no row is predicted c, and are changed. ``steps`` (R, 2, k, k) are
     what a cell of the confusion matrix adds to them; ``zeros`` (R,) is the value of 0/0. With ``by_class`` a cell is 0
-    in all quotients but those of its two classes. Rows of equal margins change over together. O(n), or O(n R).
+    in all quotients but those of its two classes. O(m), or O(m R).
     """  # fmt: skip
-    R, m, k = len(tops), len(margins), steps.shape[2]
-    values = np.empty(R)
+    R, m, k = len(tops), len(cells), steps.shape[2]
+    values, losses = np.empty(R), np.empty(m + 1)
     total = 0.0
     for r in range(R):
         values[r] = tops[r] / bottoms[r] if bottoms[r] > 0.0 else zeros[r]
         total += values[r]
+    losses[0] = total
     # What a row of each cell changes in which quotients is looked up once, and not for each row.
     counts, touched = np.zeros(k * k, np.int64), np.empty((k * k, min(R, 3) if by_class else R), np.int64)
     moves = np.empty((2, k * k, touched.shape[1]))
@@ -69,7 +62,6 @@ def best_quotient_cut(
                     for part in range(2):
                         moves[part, cell, u] = steps[r, part, y, c] - steps[r, part, y, j]
                     counts[cell] += 1
-    best, where = total, 0
     for place in range(m):
         cell, w = cells[place], weights[place]
         for u in range(counts[cell]):
@@ -79,19 +71,18 @@ def best_quotient_cut(
             value = tops[r] / bottoms[r] if bottoms[r] > 1e-12 else zeros[r]
             total += value - values[r]
             values[r] = value
-        if total < best - 1e-12 and _ends(margins, place):
-            best, where = total, place + 1
-    return best, where
+        losses[place + 1] = total
+    return losses
 
 
 @kernel
-def best_correlation_cut(margins: Array, cells: Array, weights: Array, c: int, confusion: Array) -> tuple[float, int]:
-    """Returns (least loss, rows predicted c) of one minus Matthews' correlation over rows in the order of margins.
+def correlation_losses(cells: Array, weights: Array, c: int, confusion: Array) -> Array:
+    """Returns one minus Matthews' correlation once the first rows are predicted c, 0..m of them, (m+1,).
 
-    ``confusion`` (k, k) is that where no row is predicted c. O(n).
+    ``confusion`` (k, k) is that where no row is predicted c. O(m).
     """
-    k, m = len(confusion), len(margins)
-    true, said = np.zeros(k), np.zeros(k)
+    k, m = len(confusion), len(cells)
+    true, said, losses = np.zeros(k), np.zeros(k), np.empty(m + 1)
     right, n = 0.0, 0.0
     for a in range(k):
         right += confusion[a, a]
@@ -105,8 +96,7 @@ def best_correlation_cut(margins: Array, cells: Array, weights: Array, c: int, c
         shared += true[a] * said[a]
         squares += said[a] * said[a]
     scale = np.sqrt(max(n * n - squares, 0.0)) * np.sqrt(spread)
-    best = 1.0 - (n * right - shared) / scale if scale > 0.0 else 1.0
-    where = 0
+    losses[0] = 1.0 - (n * right - shared) / scale if scale > 0.0 else 1.0
     for place in range(m):
         w = weights[place]
         y, j = divmod(cells[place], k)
@@ -118,9 +108,21 @@ def best_correlation_cut(margins: Array, cells: Array, weights: Array, c: int, c
         squares += 2.0 * w * (said[c] - said[j] + w)
         said[c] += w
         said[j] -= w
-        if _ends(margins, place):
-            scale = np.sqrt(max(n * n - squares, 0.0)) * np.sqrt(spread)
-            value = 1.0 - (n * right - shared) / scale if scale > 1e-9 * n * n else 1.0
-            if value < best - 1e-12:
-                best, where = value, place + 1
+        scale = np.sqrt(max(n * n - squares, 0.0)) * np.sqrt(spread)
+        losses[place + 1] = 1.0 - (n * right - shared) / scale if scale > 1e-9 * n * n else 1.0
+    return losses
+
+
+@kernel
+def best_cut(margins: Array, losses: Array) -> tuple[float, int]:
+    """Returns (least loss, rows predicted c) for the losses (m+1,) of 0..m rows in the order of rising margins; O(m).
+
+    Rows of equal margins change over together.
+    """
+    best, where = losses[0], 0
+    for place in range(len(margins)):
+        margin = margins[place]
+        ends = place + 1 == len(margins) or margins[place + 1] - margin > EQUAL * max(1.0, abs(margin))
+        if losses[place + 1] < best - 1e-12 and ends:
+            best, where = losses[place + 1], place + 1
     return best, where

@@ -5,14 +5,17 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.checks import Bools, Values, as_number
+from setwise.core.checks import Bools, Values, as_number, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import FLOORS
 from setwise.decisions import Floor, OperatingPoint, UnmetFloor, constrained_threshold
+from setwise.decisions.class_offsets import floored_offset
+from setwise.decisions.confusion import ConfusionLoss
 from setwise.decisions.floors import SLACK, as_requests, together
 from setwise.decisions.operating_point import kept_at, nearest_threshold
 from setwise.decisions.task import Task
 from setwise.estimators.selection.decision import BayesDecision
+from setwise.estimators.selection.several_classes import ClassMultipliers, ClassStrategy, OffsetRule, log_scores
 from setwise.estimators.selection.strategies import Evidence, Rule, SingleThreshold, Strategy, ThresholdRule
 
 
@@ -79,12 +82,15 @@ class FlooredThreshold(Strategy):
         :class:`~setwise.decisions.Floor`; for rows in groups on those of new groups. None compares the shares
         themselves
     alarms : the greatest share of all rows that may be called positive, in (0, 1]; None is no limit
+    of : the label that the floors are for. It must be given for more than two classes, and of two it is the positive
+        one
 
     Raises
     ------
     ValueError : without a floor, and for numbers out of range
     TypeError : where a number is of another kind
-    Refusal : a ValueError by ``fit``, where no threshold keeps the floors; it names the best reachable value
+    Refusal : a ValueError by ``fit``, for ``of`` that does not fit the labels, and where no threshold keeps the floors;
+        it names the best reachable value
 
     Examples
     --------
@@ -102,6 +108,7 @@ class FlooredThreshold(Strategy):
     precision: float | None = None
     confidence: float | None = None
     alarms: float | None = None
+    of: Any = None
 
     name: ClassVar[str] = "threshold"
     title = SingleThreshold.title
@@ -155,6 +162,22 @@ class FlooredThreshold(Strategy):
     def refuses_data(self, task: Task) -> str | None:
         return f"a {self.kind} is for one label a row, and the target is a label matrix." if task.is_matrix else None
 
+    def for_labels(self, labels: list[Any], positive: Any) -> Strategy:
+        """The strategy for these labels, of which two have a ``positive`` one; Refusal for ``of`` that does not fit."""
+        several, known = len(labels) > 2, not np.ndim(self.of) and self.of in labels
+        if (several or self.of is not None) and not known:
+            wanted = "the label that the floor is for, one of" if several else "one of the labels"
+            raise Refusal(f"of must be {wanted} {labels}; got {shown(self.of)}.", FLOORS)
+        if several:
+            return FlooredClass(self, labels.index(self.of))
+        if known and self.of != positive:
+            raise Refusal(
+                f"of must be the positive one of two labels, {positive!r}; got {self.of!r}: pass "
+                f"pos_label={self.of!r} too.",
+                FLOORS,
+            )
+        return replace(self, of=None)
+
     def bound(self, task: Task) -> Strategy:
         """The strategy that refuses on all rows only, because a fold may have too few positives for the confidence."""
         return NearestThreshold(self, len(task.truth))
@@ -169,8 +192,10 @@ class FlooredThreshold(Strategy):
 
     def check(self, truth: Any) -> None:
         """Raise ValueError if there are so few rows that not even labels without a mistake keep the floors, or no alarm
-        the limit of alarms.
+        the limit of alarms, and for ``of``, which only MeasureClassifier reads.
         """
+        if self.of is not None:
+            raise ValueError(f"of must be None where labels are told as positive or not; got {shown(self.of)}.")
         P, N = float(np.sum(truth)), float(np.sum(~np.asarray(truth, dtype=bool)))
         for asked in together(as_requests(self.floors)):
             floor = asked.floor
@@ -239,3 +264,50 @@ class NearestThreshold(Strategy):
         near = nearest_threshold(task.sets, flat, task.set_loss, self.floor.floors)
         short = max(one.floor.least - one.of_share(value) for one, value in zip(floors, near.reached, strict=True))
         return ThresholdRule(near.threshold, short=max(short, SLACK))
+
+
+@final
+@dataclass(frozen=True)
+class FlooredClass(ClassStrategy):
+    """Multipliers of several classes, of which that of one class keeps floors of this class.
+
+    Parameters
+    ----------
+    floor : the floors
+    code : the number of the class
+    rows : with so many rows the floors must be kept, and the strategy refuses where they are not; of others the offset
+        that comes nearest is taken
+    """
+
+    floor: FlooredThreshold
+    code: int
+    rows: int | None = None
+
+    name: ClassVar[str] = ClassMultipliers.name
+
+    def refuses_weights(self, task: Task) -> str | None:
+        return self.floor.refuses_weights(task)
+
+    def bound(self, task: Task) -> Strategy:
+        return replace(self, rows=len(task.truth))
+
+    def tune(self, evidence: Evidence, task: Task) -> Rule:
+        """The offsets; UnmetFloor where none keeps the floors."""
+        tuned = ClassMultipliers().tune(evidence, task)
+        assert isinstance(tuned, OffsetRule)
+        assert isinstance(task.loss, ConfusionLoss)
+        about = task.truth, log_scores(evidence.response(), None), task.loss, self.code, self.floor.floors, task.weights
+        starts, found, unmet = (tuned.offsets, np.zeros(task.classes)), [], []
+        # A fold may lack the class.
+        for start in starts if (task.truth == self.code).any() else ():
+            try:
+                found.append(floored_offset(start, *about))
+            except UnmetFloor as error:
+                unmet.append(error)
+        if not found and len(task.truth) == self.rows:
+            worst = max(unmet, key=lambda error: error.reachable)
+            said = f"class {self.floor.of!r}: {worst.sentence[0].lower()}{worst.sentence[1:]}"
+            raise UnmetFloor(said, worst.reachable)
+        found = found or [floored_offset(start, *about, nearest=True) for start in starts]
+        best, short = min(found, key=lambda one: (one[1], one[0].loss))
+        return OffsetRule(best.offsets, short=short)

@@ -167,6 +167,7 @@ class OffsetRule(Rule):
 
     offsets: Values
     calibration: ClassCalibration | None = None
+    short: float = 0.0
 
     def labels(self, evidence: Evidence) -> Ints:
         return np.asarray((log_scores(evidence.response(), self.calibration) + self.offsets).argmax(axis=1))

@@ -398,10 +398,9 @@ def _of_same_value(problem: Problem, blocks: Ints | None) -> tuple[Ints | None, 
         done, action = "They are too many to keep together", "none"
         if np.bincount(wider).max() <= largest:
             own, blocks, done, action = wider, wider, "Folds keep them together", "kept together"
-        words = (
-            f"Rows with the same {column.name!r} nearly always have the same label, as copies and rows of one customer"
-        )
-        found.append(Finding("twins", (column.name,), several, action, f"{words} have. {done}."))
+        same = f"Rows with the same {column.name!r} nearly always have the same label"
+        words = f"{same}, as copies and rows of one customer have. {done}."
+        found.append(Finding("twins", (column.name,), several, action, words))
     return blocks, found
 
 

@@ -18,8 +18,11 @@ ALWAYS = ("as_it_is", "threshold", "order", "decision", "most_probable", "class_
 FITS = {"class_weight": 4.0, "cost_weight": 1.0, "ramp": 1.7, "stack": 1.7, "gfm": 1.7}
 """How many times the fits of a base model with one constant a strategy asks for further ones."""
 
-SECONDS = {"as_it_is": 1e-7, "most_probable": 1e-7, "decision": 1e-5, "threshold": 2e-5}
-SECONDS |= dict.fromkeys(("class_weight", "cost_weight"), 2e-5)
+SECONDS = {
+    **dict.fromkeys(("as_it_is", "most_probable"), 1e-7),
+    **dict.fromkeys(("threshold", "class_weight", "cost_weight"), 2e-5),
+    "decision": 1e-5,
+}
 """Seconds that tuning and judging a strategy takes for each label of a row; most others take ``OTHERS``."""
 
 OTHERS = 6e-5

@@ -10,9 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, reduce
 from importlib import import_module
-from pkgutil import resolve_name
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -290,6 +289,12 @@ def catboost(problem: Problem, constant: float | None, seed: int) -> Any:
     return over_numbers(problem, trees, SPARSE)
 
 
+def imported(name: str) -> Any:
+    """What ``"module:object"`` names."""
+    home, _, path = name.partition(":")
+    return reduce(getattr, path.split("."), import_module(home))
+
+
 @contextmanager
 def refused_import(what: str, name: str, near: str = "") -> Iterator[None]:
     """Raise ValueError in one sentence where ``"module:object"`` cannot be imported or made."""
@@ -321,7 +326,7 @@ def own_loss(name: str) -> Loss:
     """The loss that ``"module:function"`` names; ValueError in one sentence where it cannot be imported or is none."""
     near = difflib.get_close_matches(name.partition(":")[0].lower(), LOSS_NAMES, 1)
     with refused_import("the loss", name, f" The nearest loss is {near[0]}." if near else ""):
-        return as_loss(resolve_name(name))
+        return as_loss(imported(name))
 
 
 def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:
@@ -339,7 +344,7 @@ def own_model(name: str) -> BaseModel:
     ValueError, in one sentence, where it cannot be imported or is no classifier.
     """
     with refused_import("the base model", name):
-        held = resolve_name(name)
+        held = imported(name)
         called = isinstance(held, type) or not hasattr(held, "fit")
         # A class may need arguments.
         estimator = held() if called and callable(held) else held

@@ -158,7 +158,8 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     more_of_rows += "" if problem.weights is None else ", sample_weight=data.weights"
     cv = plan.inner if problem.blocks is None else f"block_folds({plan.inner}, y, blocks)"
     average = f', average="{measured.average}"' if problem.many and measured.average != "samples" else ""
-    strategy, loss = f'"{key[1]}"'.replace(MostProbable.name, "as_it_is"), f'"{measured.name}"'
+    name = "as_it_is" if key[1] == MostProbable.name else key[1]
+    strategy, loss = f'"{name}"', f'"{measured.name}"'
     more = ["from setwise import MeasureClassifier"]
     more += [] if problem.blocks is None else ["from setwise.estimators.splits import block_folds"]
     # What no name stands for is made by its own code.

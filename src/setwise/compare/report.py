@@ -59,9 +59,9 @@ def _result(found: Answer) -> dict[str, Any]:
 def _cells(found: Answer) -> Any:
     """The hits, false alarms, misses and right negatives, or the confusion matrix; None where no labels are known."""
     table = words.confusion(found)
-    if table is None or found.problem.several:
-        return table if table is None else table.tolist()
-    return table[[1, 0, 1, 0], [1, 1, 0, 0]].astype(int).tolist()
+    if table is None:
+        return None
+    return table.tolist() if found.problem.several else table[[1, 0, 1, 0], [1, 1, 0, 0]].astype(int).tolist()
 
 
 def _difference(found: PairedDifference) -> dict[str, float]:

@@ -499,9 +499,9 @@ def legend(found: Answer) -> str:
     """What the table holds."""
     kind = "" if found.plan.floor is None else found.plan.floor.kind
     broken = f"; brackets: breaks the {kind}" if any(breaks(found, row) for row in found.rows) else ""
-    losses = float(found.own.mean()), found.row(found.winner.key).mean
-    each, whole = (figure(found.measured.shown(loss)) for loss in losses)
-    chose = f"; {each}: what each fold chose" if found.changes and each != whole else ""
+    each = figure(found.measured.shown(float(found.own.mean())))
+    differs = found.changes and each != figure(found.measured.shown(found.row(found.winner.key).mean))
+    chose = f"; {each}: what each fold chose" if differs else ""
     return f"{found.measured.title}, mean ± standard error of the folds (star: recommended{broken}{chose}):"
 
 

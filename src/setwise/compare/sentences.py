@@ -499,8 +499,9 @@ def legend(found: Answer) -> str:
     """What the table holds."""
     kind = "" if found.plan.floor is None else found.plan.floor.kind
     broken = f"; brackets: breaks the {kind}" if any(breaks(found, row) for row in found.rows) else ""
-    each = figure(found.measured.shown(float(found.own.mean())))
-    differs = found.changes and each != figure(found.measured.shown(found.row(found.winner.key).mean))
+    each = figure(found.measured.shown(float(found.own.mean()))) if found.changes else ""
+    told = [one for one in found.rows if one.key == found.winner.key]
+    differs = each and told and each != figure(found.measured.shown(told[0].mean))
     chose = f"; {each}: what each fold chose" if differs else ""
     return f"{found.measured.title}, mean ± standard error of the folds (star: recommended{broken}{chose}):"
 

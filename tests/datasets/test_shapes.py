@@ -1,10 +1,12 @@
 """Columns and files as people have them: what a column says of the label is used, or a sentence says what to write."""
 
 import csv
+import gzip
 import random
 import re
 import shlex
 import sys
+import zipfile
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -84,6 +86,7 @@ FILES = {
     "a comma too many in each line": {"header": "x,y,", "behind": ","},
     "a comma too many in each row": {"behind": ","},
     "comments above": {"above": "# made by hand, in May\n# n=300\n"},
+    "commas too many in the header": {"header": "x,y,,,,"},
     "names in a comment": {"header": "# x,y"},
     "comments between": {"between": "# second part\n"},
     "blank lines": {"above": "\n\n", "between": "\n\n"},
@@ -174,6 +177,10 @@ def test_what_is_not_usual_is_said(tmp_path, form, says):
         ("x,y\n", "t.csv must have a line of column names and at least one row"),
         ("\n\n", "t.csv must have a line of column names and at least one row"),
         ("# a\n", "t.csv must have a line of column names and at least one row"),
+        (
+            "#x,y\na,no\nb,yes\n",
+            "no column 'y'; it has 'a', 'no'. The lines before the header of t.csv that begin with #",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, text, says):
@@ -229,6 +236,12 @@ def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, text, say
         ),
         (["01/02/2020", "03/04/2020"] * 20, "read as month before day: no date in it tells the order"),
         (["1,234", "2,500"] * 20, "read as numbers with commas between thousands. If the comma of '1,234' is"),
+        ([["1.125", "2", "3"][i % 3] for i in range(40)], "with a decimal point. If the point of '1.125' parts th"),
+        (
+            [f"Samedi, le {i % 30} août 2021 à 20:37" for i in range(40)],
+            "words of it are features. If these are dates, write them as 2024-12-31 17:05, not as 'Samedi, le 0 août",
+        ),
+        (["21-06-20", "20-07-31"] * 20, "read as day before month: no date in it tells the order. If years come fi"),
         ([f"{i % 35}. März 2020" for i in range(40)], "holds words like '0. März 2020'. If these are dates or num"),
         ([f"{i % 35}h 5m" for i in range(40)], "is read as text: it holds words like '0h 5m'. If these are dates or"),
         ([f"~{i % 35}" for i in range(40)], "holds words like '~0'. If these are dates or numbers, write them"),
@@ -243,6 +256,99 @@ def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, text, say
 def test_what_may_be_meant_otherwise_is_said(tmp_path, cells, says):
     data = load_table(write(tmp_path / "t.csv", cells, [i % 2 for i in range(len(cells))]), "y")
     assert says in " ".join(data.notes), data.notes
+
+
+POINTS = "is read as numbers with points between thousands. If the point of '1."
+
+
+def points(i):
+    return f"{i:,}".replace(",", ".")
+
+
+NUMBERS = {
+    "points between thousands": (points, 1, POINTS),
+    "points between thousands below 0": (lambda i: f"-{points(i)}", -1, POINTS),
+    "points between thousands of euros": (lambda i: f"{points(i)} €", 1, POINTS),
+    "points between thousands behind EUR": (lambda i: f"EUR {points(i)}", 1, POINTS),
+    "points between thousands of km": (lambda i: f"{points(i)} km", 1, POINTS),
+    "points in each price": (lambda i: f"{points(i + 700)} €", 1, POINTS),
+    "three decimals": (lambda i: f"{i / 1000 + 0.7:.3f}", 0.001, ""),
+    "three decimals, some below 1": (lambda i: f"{i / 1000:.3f}", 0.001, ""),
+    "three decimals or none, some below 1": (lambda i: f"{i / 1000:.3f}".removesuffix(".000"), 0.001, ""),
+    "three decimals of prices, some below 1": (lambda i: f"{i / 1000:.3f} €", 0.001, ""),
+    "no cents": (lambda i: f"{i},-", 1, ""),
+    "no cents behind thousands": (lambda i: f"{points(i)},-", 1, ""),
+    "no cents behind a point": (lambda i: f"{i}.-", 1, ""),
+    "no cents behind commas": (lambda i: f"${i:,}.-", 1, ""),
+    "no cents and a currency in front": (lambda i: f"€ {i},-", 1, ""),
+    "no cents and a currency behind": (lambda i: f"{i},- Kč", 1, ""),
+    "no cents by a long dash": (lambda i: f"{i},–", 1, ""),
+    "no cents by two dashes": (lambda i: f"{i},--", 1, ""),
+    "no cents by a colon": (lambda i: f"{i}:-", 1, ""),
+    "no cents in some": (lambda i: f"{i},-" if i % 3 else f"{i},00", 1, ""),
+    "a minus behind": (lambda i: f"{i}-", -1, ""),
+    "parentheses": (lambda i: f"({i:,})", -1, "commas between thousands"),
+    "brackets": (lambda i: f"[{i}.0]", 1, ""),
+}
+
+
+@pytest.mark.parametrize(("cell", "unit", "says"), NUMBERS.values(), ids=NUMBERS)
+def test_a_number_is_what_is_meant(tmp_path, cell, unit, says):
+    numbers = np.arange(300, 3000, 7)
+    data = load_table(write(tmp_path / "t.csv", map(cell, numbers.tolist()), numbers % 2), "y")
+    more = 700 * unit if cell(300) in ("1.000 €", "1.000") else 0
+    np.testing.assert_allclose(data.X[:, 0], numbers * unit + more, rtol=1e-12)
+    assert says in " ".join(data.notes) if says else data.notes == (), data.notes
+    np.testing.assert_array_equal(load_rows(tmp_path / "t.csv", data.columns).X, data.X)
+
+
+@pytest.mark.parametrize(("kind", "most"), [("number", 999.0), ("cost", 2995.0)])
+def test_a_point_is_a_decimal_one_where_numbers_are_asked_for(tmp_path, kind, most):
+    rows = "".join(f"{points(i)},{i % 3},{i % 2}\n" for i in [*range(300, 3000, 7), 999])
+    (tmp_path / "t.csv").write_text(f"x,z,y\n{rows}")
+    data = load_table(tmp_path / "t.csv", "y", kinds={"x": kind})
+    assert data.X[:, 0].max() == most
+    assert any(POINTS in note for note in data.notes) == (kind == "cost")
+
+
+def nth(day):
+    return f"{day}{'th' if 10 < day % 100 < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
+
+
+DATES = {
+    form: (2019, 2023, lambda time, form=form: time.strftime(form))
+    for form in (
+        "%y-%m-%d", "%y/%m/%d", "%y.%m.%d", "%y-%m-%d %H:%M", "%y-%b-%d", "%d-%b-%y", "%d/%m/%y", "%m/%d/%y %H:%M",
+        "%a %b %d %H:%M:%S UTC %Y", "%a %b %d %H:%M:%S %Y", "%d %b, %Y %H:%M", "%A %d %B %Y", "%d %B, %Y",
+        "%a %b %d %H:%M:%S GMT+0000 %Y", "%a %b %d %Y %H:%M:%S GMT+0000 (UTC)", "%B %d, %Y at %I:%M %p", "%b. %d, %Y",
+        "%a, %d %b %Y %H:%M:%S GMT", "%A, %B %d, %Y", "%d. %B %Y", "%a %d/%m/%Y %H:%M",
+    )
+} | {
+    "20th of June 2021": (2019, 2023, lambda time: f"{nth(time.day)} of {time:%B %Y}"),
+    "June 20th, 2021": (2019, 2023, lambda time: f"{time:%B} {nth(time.day)}, {time:%Y}"),
+    "births": (1940, 2006, lambda time: f"{time:%d/%m/%y}"),
+    "births, years first": (1940, 2006, lambda time: f"{time:%y-%m-%d}"),
+    "ends of loans": (2015, 2056, lambda time: f"{time:%d.%m.%y}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "last", "cell"), DATES.values(), ids=DATES)
+def test_a_date_is_what_is_meant(tmp_path, first, last, cell):
+    begin = datetime(first, 1, 1, 10, 30)
+    times = [begin + timedelta(days=i * 365 * (last - first) // 800) for i in range(800)]
+    data = load_table(write(tmp_path / "t.csv", map(cell, times), [i % 2 for i in range(800)]), "y")
+    expected = np.array(times, "M8[D]").astype(int)
+    np.testing.assert_array_equal(data.X[:, 0] // 1, expected)
+    born = "is read as dates up to 20"
+    assert (len(data.notes) == 1 and born in data.notes[0]) if first == 1940 else data.notes == (), data.notes
+    np.testing.assert_array_equal(load_rows(tmp_path / "t.csv", data.columns).X, data.X)
+
+
+def test_characters_of_text_without_blanks_are_words(tmp_path):
+    cells = [f"会议{'好' if i % 2 else '坏'}安排{i}, ab" for i in range(40)]
+    data = load_table(write(tmp_path / "t.csv", cells, [i % 2 for i in range(40)]), "y", kinds={"x": "text"})
+    assert data.features == tuple(f"x: {word}" for word in ("ab", "会", "坏", "好", "安", "排", "议"))
+    np.testing.assert_array_equal(data.X[:, 3], data.y)
 
 
 @pytest.mark.parametrize(
@@ -423,6 +529,35 @@ def test_what_cannot_be_unpacked_is_refused_in_a_sentence(tmp_path, end):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match=rf"t.csv{end} cannot be unpacked: \w+"):
             load_table(path, "y")
+
+
+def test_a_compressed_table_is_known_by_its_first_bytes_and_a_zip_by_its_name(tmp_path):
+    text = "x,y\n1,0\n2,1\n"
+    (tmp_path / "t.csv").write_bytes(gzip.compress(text.encode()))
+    with zipfile.ZipFile(tmp_path / "t.zip", "w") as packed:
+        packed.writestr("data.csv", text)
+    for name in ("t.csv", "t.zip"):
+        assert load_table(tmp_path / name).X.tolist() == [[1.0], [2.0]]
+    (tmp_path / "t.csv").write_bytes((tmp_path / "t.csv").read_bytes()[:-9])
+    with pytest.raises(ValueError, match="t.csv cannot be unpacked"):
+        load_table(tmp_path / "t.csv")
+    with zipfile.ZipFile(tmp_path / "t.zip", "a") as packed:
+        packed.writestr("more.csv", text)
+    with pytest.raises(ValueError, match="t.zip holds several files; unpack it, and name the one to read"):
+        load_table(tmp_path / "t.zip")
+
+
+def test_commas_behind_the_names_may_be_in_some_rows(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y,,,\n1,0\n2,1,,,\n3,1,\n")
+    assert load_table(tmp_path / "t.csv").X.tolist() == [[1.0], [2.0], [3.0]]
+    (tmp_path / "t.csv").write_text("x,y,,,\n1,0\n2,1,,,,\n")
+    with pytest.raises(ValueError, match="row 2 .line 3. of t.csv has 6 fields and the header has 5"):
+        load_table(tmp_path / "t.csv")
+
+
+def test_names_in_a_comment_above_words_are_read(tmp_path):
+    (tmp_path / "t.csv").write_text("#x,y\nred,0\nblue,1\nred,1\n")
+    assert load_table(tmp_path / "t.csv").columns == (Category("x", ("blue", "red")),)
 
 
 def test_types_of_parquet_are_read(tmp_path):

@@ -223,6 +223,15 @@ def test_what_is_wrong_with_a_parquet_table_is_said_in_a_sentence(parquet, colum
         load(parquet(**columns), "y", "g" if "g" in columns else None)
 
 
+def test_two_columns_of_one_name_in_parquet_are_refused_with_what_to_do(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import write_table
+
+    write_table(pa.table([[1, 2], [3, 4], [0, 1]], names=["x", "x", "y"]), tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=r"^t.parquet has two columns called 'x'; rename one\.$"):
+        load(tmp_path / "t.parquet", "y")
+
+
 def test_a_damaged_parquet_table(parquet):
     path = parquet(x=[1, 2], y=[0, 1])
     whole = path.read_bytes()

@@ -71,6 +71,10 @@ POINTED = re.compile(r"\A(-?\d+)\.0*\Z")
 """A whole number with a point."""
 
 
+TOKEN = "[\u3040-\u30ff\u3400-\u9fff]|[^\\W\u3040-\u30ff\u3400-\u9fff]{2,}"
+"""A word of a text: two letters or digits or more, or one character of Chinese and Japanese, which have no blanks."""
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Texts:
@@ -98,11 +102,11 @@ class Texts:
         """How often each word is in each of the distinct texts, (k, m) CSC, and the columns of the m words."""
         from sklearn.feature_extraction.text import CountVectorizer
 
-        counter = CountVectorizer(dtype=np.float64)
+        counter = CountVectorizer(dtype=np.float64, token_pattern=TOKEN)
         try:
             found = counter.fit_transform("" if text in WORDS else text for text in self.values.tolist())
             return found.tocsc(), counter.vocabulary_
-        # There is no word of two letters or more.
+        # There is no word.
         except ValueError:
             return None, {}
 
@@ -214,16 +218,18 @@ def as_options(words: Iterable[str]) -> str:
     return " ".join(options[:12] + ["and so on"] * (len(options) > 12))
 
 
-UNIT = r"%|‰|[A-Z]{0,3}[$€£¥₹₽₺₩₪₫฿]|EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|Rs\.?"
+CURRENCY = r"[A-Z]{0,3}[$€£¥₹₽₺₩₪₫฿]|EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|Rs\.?"
+
+UNIT = rf"%|‰|{CURRENCY}"
 """What may stand before a number as well as behind it."""
 
 WRITTEN = re.compile(
     rf"(?P<open>\()?(?P<sign>[+-]?) ?(?P<before>{UNIT})? ?(?P<after_unit>[+-]?)"
-    r"(?P<digits>[.,]?\d(?:[\d.,' ]*\d[.,]?)?(?:[eE][+-]?\d+)?)(?P<end>-?) ?"
+    r"(?P<digits>[.,]?\d(?:[\d.,' ]*\d)?[.,]?(?:[eE][+-]?\d+)?)(?:(?:(?<=[.,])|:)(?:--?|[–—])|(?P<end>-?)) ?"
     rf"(?P<behind>{UNIT}|[^\W\d_][^\d\s,()+-]{{0,9}}|°[CF]?)?(?P<close>\))?"
 )
 """A number with what people write around it: a sign on either side, a unit, and what parts thousands; in parentheses it
-is below 0."""
+is below 0, and a dash behind a decimal point means no cents."""
 
 PLAIN = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "’": "'", "−": "-"})
 
@@ -239,12 +245,27 @@ def _form(decimal: str, thousands: str) -> re.Pattern[str]:
     return re.compile(rf"(?:(?:{whole})(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?")
 
 
+GROUPED = re.compile(r"(?:[^\d,]*[^\d,.])?(?:0|[1-9]\d{0,2}(?:\.\d{3})?)[^\d,.]*")
+"""A number below a million whose point may stand between thousands."""
+
+
+def points_part_thousands(words: Sequence[str]) -> bool:
+    """Whether the points of numbers stand between thousands, where each has three digits behind it.
+
+    Where these are decimals, few numbers have three digits and no point, and no amount of money has a third decimal.
+    """
+    grouped = all(map(GROUPED.fullmatch, words)) and any("." in text for text in words)
+    money = grouped and re.search(CURRENCY, words[0]) is not None
+    return money or (grouped and any("." not in text and len(DIGIT.findall(text)) == 3 for text in words))
+
+
 def written(text: str) -> tuple[str, str, str] | None:
     """The sign, the digits and the unit of a text that is a number as people write it; None for another text."""
+    text = text[1:-1] if text[:1] + text[-1:] == "[]" else text
     found = WRITTEN.fullmatch(text.translate(PLAIN))
     if found is None or bool(found["open"]) != bool(found["close"]):
         return None
-    signs = [found["sign"], found["after_unit"], found["end"], "-"[: bool(found["open"])]]
+    signs = [found["sign"], found["after_unit"], found["end"] or "", "-"[: bool(found["open"])]]
     units = found["before"], found["behind"]
     if len("".join(signs)) > 1 or all(units):
         return None
@@ -269,12 +290,16 @@ class Number(Column):
     kind: ClassVar[str] = "number"
 
     @classmethod
-    def of(cls, name: str, words: Sequence[str], decimal_comma: bool = False) -> "Number | None":
-        """The form that fits all words; where comma and point may be either, ``decimal_comma`` decides."""
-        if all(map(is_number, words)):
+    def of(cls, name: str, words: Sequence[str], decimal_comma: bool = False, guess: bool = True) -> "Number | None":
+        """The form that fits all words; where comma and point may be either, ``decimal_comma`` decides.
+
+        Without ``guess`` a point alone is a decimal one.
+        """
+        points = guess and points_part_thousands(words)
+        if not points and all(map(is_number, words)):
             return cls(name)
         unit = (written(words[0]) or ("", "", ""))[2]
-        forms = sorted(FORMS, key=lambda form: form[0] == "," and not decimal_comma)
+        forms = sorted(FORMS, key=lambda form: (form != (",", ".")) if points else form[0] == "," and not decimal_comma)
         found = (cls(name, decimal, thousands, unit) for decimal, thousands in forms)
         return next((column for column in found if all(map(column._digits, words))), None)
 
@@ -331,13 +356,30 @@ class Truth(Column):
 
 DAYS = (
     "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y",
-    "%m-%d-%Y", "%d-%m-%Y", "%m-%d-%y", "%d-%m-%y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y",
-    "%B %d %Y", "%d %b %Y", "%d %B %Y", "%d. %b %Y", "%d. %B %Y", "%d/%b/%Y", "%a, %d %b %Y", "%A, %d %B %Y",
-    "%A, %B %d, %Y", "%b %Y", "%B %Y", "%m/%Y",
+    "%m-%d-%Y", "%d-%m-%Y", "%m-%d-%y", "%d-%m-%y", "%d-%b-%Y", "%d-%b-%y", "%b %d %Y", "%B %d %Y", "%d %b %Y",
+    "%d %B %Y", "%d/%b/%Y", "%b %Y", "%B %Y", "%m/%Y", "%y-%m-%d", "%y/%m/%d", "%y.%m.%d", "%y-%b-%d",
 )  # fmt: skip
 """The forms of dates beside ISO 8601, in the order in which they are tried."""
 
 DIGIT = re.compile(r"\d")
+
+IN_DATE = re.compile(
+    r"\b(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(?:day)?\b\.?|\b(?:at|of)\b|(?<=\d)(?:st|nd|rd|th)\b"
+    r"|,|\.(?= )|(?<=[+-]\d{4}) \(.*\)$|\b(?:GMT|UTC)(?=[+-])",
+    re.IGNORECASE,
+)
+"""What stands in a date and tells nothing more."""
+
+YEAR_LAST = re.compile(r" (\d{1,2}:\d\d.*) (\d{4})$")
+"""A time of day before the year."""
+
+
+def plain_date(text: str) -> str:
+    """A date of words without weekday, commas and the like, and with the time of day at its end; others as they are."""
+    if re.search(r"[^\W\d_]{3}", text) is None:
+        return text
+    return YEAR_LAST.sub(r" \2 \1", " ".join(IN_DATE.sub(" ", text).split()))
+
 
 STAMPS = {"%Y%m%d": 8, "%Y%m%d%H%M": 12, "%Y%m%d%H%M%S": 14}
 """The forms of dates that are whole numbers, and how many digits these have."""
@@ -348,8 +390,9 @@ UNIX = "Unix time"
 UNITS, PARTS = np.array([1e8, 1e11, 1e14, 1e17, 1e20]), np.array([np.nan, 1.0, 1e3, 1e6, 1e9, np.nan])
 """From which size on a Unix time has how many parts of a second; smaller and larger numbers are none."""
 
-WHOLE = ("%a %b %d %H:%M:%S %Y", *STAMPS, UNIX)
-"""Forms in which no time of day follows."""
+SURE, CENTURY = 20, 36_525
+"""An order of day, month and year is wrong if it has so many years, twice as many as another one; and the days of the
+100 years before a date from 2000-03-01 to 2100-02-28."""
 
 CLOCK = re.compile(
     r"(?P<gap>^|,? |[T:])(?P<hour>\d{1,2}:\d\d)(?P<second>:\d\d)?(?P<part>\.\d+)?(?P<half> ?[AaPp][Mm])?"
@@ -377,30 +420,45 @@ class Date(Column):
     ----------
     form : the format for ``pandas.to_datetime``; the empty one stands for ISO 8601, and ``"Unix time"`` for seconds
         since 1970, or thousandths, millionths or billionths, by their size. A time without a zone counts as UTC
+    until : the last year of dates with two digits for the year, where later ones are 100 years earlier; or nothing
     """
 
     form: str = ""
+    until: str = ""
 
     kind: ClassVar[str] = "date"
 
     @classmethod
     def of(cls, name: str, words: Sequence[str]) -> "Date | None":
-        """The first form that fits all words."""
+        """The first form that fits all words; with two digits for a year one of few years."""
         # The common case, words without digits, costs nothing.
         if not words or DIGIT.search(words[0]) is None:
             return None
         texts = np.array(words, dtype=object)
-        clock = CLOCK.search(words[0])
+        clock = CLOCK.search(plain_date(words[0]))
         time = "" if clock is None else _clock_form(clock)
         days = ("",) if clock is not None and clock.start() == 0 else DAYS
-        found = (cls(name, form) for form in ("", *(day + time for day in days if day + time), *WHOLE))
+        found = (cls(name, form) for form in ("", *(day + time for day in days if day + time), *STAMPS, UNIX))
         likely = (column for column in found if not np.isnan(column.of_texts(texts[:1])[0]))
-        return next((column for column in likely if not np.isnan(column.of_texts(texts)).any()), None)
+        first = next((column for column in likely if not np.isnan(column.of_texts(texts)).any()), None)
+        if first is None or "%y" not in first.form:
+            return first
+        centuries = [replace(first.orders(texts)[0], until=until) for until in ("", str(np.datetime64("today", "Y")))]
+        return min(centuries, key=lambda column: float(np.ptp(column.of_texts(texts))))
+
+    def orders(self, texts: NDArray[np.object_]) -> "list[Date]":
+        """The column for each order of day, month and year that may be meant, in the order in which they are tried."""
+        day = next((day for day in DAYS if self.form.startswith(day)), "")
+        forms = [other + self.form.removeprefix(day) for other in DAYS if sorted(other) == sorted(day)]
+        read = [(column := replace(self, form=form), column.of_texts(texts)) for form in forms]
+        # Days that are taken for years are up to 31.
+        years = {column: len(np.unique(days // 365.2425)) for column, days in read if not np.isnan(days).any()}
+        return [column for column in years if years[column] < max(SURE, 2 * min(years.values()))]
 
     @property
     def reads(self) -> str:
         """What its cells must hold."""
-        return f"dates of one form, {self.form or 'ISO 8601'}"
+        return f"dates of one form, {self.form or 'ISO 8601, as 2024-12-31'}"
 
     @property
     def clock(self) -> bool:
@@ -418,10 +476,12 @@ class Date(Column):
             kept = [text if len(text) == STAMPS[self.form] else None for text in plain]
         else:
             # A whole number is a date in ISO 8601 too, but hardly in a table.
-            kept = [None if text.isdigit() and not self.form else text for text in texts.tolist()]
+            kept = [None if text.isdigit() and not self.form else plain_date(text) for text in texts.tolist()]
         dates = pandas.Series(kept, dtype=object)
         found = pandas.to_datetime(dates, format=self.form or "ISO8601", utc=True, errors="coerce")
         days = (found.dt.tz_localize(None).to_numpy() - np.datetime64(0, "s")) / np.timedelta64(1, "D")
+        if self.until:
+            days[days >= (np.datetime64(self.until, "Y") + 1).astype("M8[D]").astype(int)] -= CENTURY
         return np.asarray(days % 1.0 if self.clock else days, dtype=np.float64)
 
 
@@ -558,7 +618,7 @@ def column_of(
 
 def _fitting(name: str, words: Sequence[str], decimal_comma: bool, kind: str | None) -> Column | None:
     """The column of numbers, truth values or dates that fits all words, of one kind where that is asked for."""
-    found = None if kind == "date" else Number.of(name, words, decimal_comma)
+    found = None if kind == "date" else Number.of(name, words, decimal_comma, kind is None)
     if found is None and kind is None and all(text.lower() in Truth.CODES for text in words):
         return Truth(name)
     return found if found or kind == "number" else Date.of(name, words)
@@ -613,6 +673,7 @@ class Columns:
         for name in names:
             if name not in self.names:
                 aside = "" if len(self.names) > 1 else " If another character parts its cells, name it by --sep."
+                aside += "".join(f" {note}" for note in self.notes if " before the header " in note)
                 raise ValueError(f"{self.path.name} has no column {name!r}{what}; it has {some(self.names)}.{aside}")
 
     def numbers(self, names: Sequence[str]) -> NDArray[np.float64]:
@@ -671,8 +732,11 @@ def left_out(name: str, why: str) -> str:
     return f"Column {name!r} is left out: {why}."
 
 
-THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
-"""What may be thousands, or a number with a decimal comma."""
+THOUSANDS = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
+"""What may be thousands, or a number with decimals."""
+
+ORDERS = {"m": ("month before day", "months"), "d": ("day before month", "days"), "y": ("year before month", "years")}
+"""The words for the order of a date, by what comes first."""
 
 
 LISTED = re.compile(r"[\[{]|\W*\w+\W+\w")
@@ -732,18 +796,28 @@ def doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
     gaps = [text for text in column.missing if text not in missing]
     what = "dates" if isinstance(column, Date) else "words" if isinstance(column, Category) else "numbers"
     notes += [f"{begin} {what}, and {some(gaps)} in it as a gap."] if gaps else []
-    if isinstance(column, Date) and column.form.startswith("%m") and "%d" in column.form:
-        other = replace(column, form=column.form.translate(str.maketrans("md", "dm")))
-        if not np.isnan(other.of_texts(np.array(words, dtype=object))).any():
-            aside = "If days come first, write them as 2024-12-31."
-            notes.append(f"{begin} month before day: no date in it tells the order. {aside}")
-    if isinstance(column, Number) and "," in (column.decimal, column.thousands):
-        parted = [found[1] for text in sorted(words) if (found := written(text)) is not None and "," in found[1]]
-        # Of three digits behind each comma nobody can tell.
+    if isinstance(column, Date):
+        texts = np.array(words, dtype=object)
+        if others := [ORDERS[one.form[1]][1] for one in column.orders(texts) if one != column]:
+            aside = f"If {' or '.join(others)} come first, write them as 2024-12-31."
+            notes.append(f"{begin} {ORDERS[column.form[1]][0]}: no date in it tells the order. {aside}")
+        if column.until:
+            last = int(np.argmax(replace(column, until="").of_texts(texts)))
+            year = str(column.of_texts(texts)[last].astype("M8[D]"))[:4]
+            aside = f"If it is in {int(year) + 100}, write years with four digits."
+            notes.append(f"{begin} dates up to {column.until}, and {shown(words[last])} is in {year}. {aside}")
+    if isinstance(column, Number):
+        mark, call = (".", "point") if all(map(GROUPED.fullmatch, words)) else (",", "comma")
+        decimal, marked = column.decimal == mark, sorted(text for text in words if mark in text)
+        # If all numbers have a point, they are decimals.
+        marked = [] if call == "point" and decimal and len(marked) == len(words) else marked
+        parted = [found[1] for text in marked if (found := written(text)) is not None and mark in found[1]]
+        # Of three digits behind each one nobody can tell.
         if parted and all(map(THOUSANDS.fullmatch, parted)):
-            aside = "parts thousands, take it out" if column.decimal == "," else "is a decimal one, write a point"
-            how = "with a decimal comma" if column.decimal == "," else "with commas between thousands"
-            notes.append(f"{begin} numbers {how}. If the comma of {shown(parted[0])} {aside}.")
+            how = f"with a decimal {call}" if decimal else f"with {call}s between thousands"
+            aside = "a point" if mark == "," else f"--kind {quote(f'{column.name}=number')} or a fourth digit behind it"
+            aside = "parts thousands, take it out" if decimal else f"is a decimal one, write {aside}"
+            notes.append(f"{begin} numbers {how}. If the {call} of {shown(parted[0])} {aside}.")
     return notes
 
 

@@ -4,6 +4,7 @@ Targets become 0 and 1: a column of two labels, or a label matrix; of more than 
 these. The features of new rows, of which the labels are not known, are read as a model of earlier rows reads them.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from setwise.core.files import visible_errors
 from setwise.core.pages import LARGE_FILES
 from setwise.datasets.columns import (
     EXACT,
+    FEW,
     KINDS,
     SAME_VALUE,
     WORDS,
@@ -394,7 +396,7 @@ def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str],
         why = _useless(column, found) if kind is None else ""
         notes += [left_out(name, why)] if why else []
         # What looks like an id may be numbers that were not read as such.
-        if kind is None and (not why or isinstance(column, Category)):
+        if kind in (None, "cost") and (not why or isinstance(column, Category)):
             notes += doubts(column, cells, missing) + maybe_times(column, found)
         if not why:
             kept.append(column)
@@ -403,10 +405,17 @@ def raw_features(table: Columns, names: Sequence[str], kinds: Mapping[str, str],
     return np.column_stack(codes) if codes else np.empty((table.rows, 0)), tuple(kept), tuple(notes), ids
 
 
+LONG_DATE = re.compile(r"(?:[^\W\d_]{2,10}[.,]? +){0,2}\d.*(?:\d:\d\d|\b\d{4}\b)")
+"""What begins as a date of several words, and holds a time of day or a year."""
+
+
 def _of_lists(cells: Texts) -> str:
-    """A sentence on text that is mostly JSON or lists, whose words tell little; the empty text for any other."""
+    """A sentence on text that is mostly dates, JSON or lists, whose words tell little; the empty text for any other."""
     known = cells.without(WORDS)
     lists = [text for text in known if text[0] in "[{" and text[-1] in "]}"]
+    dates = list(filter(LONG_DATE.match, known))
+    if len(dates) > (1.0 - FEW) * len(known):
+        return f" If these are dates, write them as 2024-12-31 17:05, not as {shown(dates[0])}."
     parts = 2 * len(lists) > len(known)
     return f" If their parts matter, write each in a column, not as {shown(lists[0])}." if parts else ""
 

@@ -45,7 +45,7 @@ class TextForm:
     path : the file
     encoding, separator : as Python and pandas call them
     header : the number of records up to the names of the columns, with these
-    names : the names; behind the last one there may be an empty one, which rows need not have
+    names : the names; behind the last one there may be empty ones, which rows need not have
     notes : sentences on what is not usual
     """
 
@@ -66,7 +66,7 @@ class TextForm:
         def cells_of(part: str) -> tuple[bool, int]:
             # The first row has about as many cells as the header.
             _, names, first = _header(head, part)
-            return abs(len(first) - len(names)) <= 1, len(names)
+            return _named(names) - 1 <= len(first) <= len(names) + 1, len(names)
 
         told = SEP_LINE.fullmatch(head[0]) if head else None
         usual = "\t" if ending(path) == ".tsv" else None
@@ -104,7 +104,7 @@ class TextForm:
     def refuse_ragged(self) -> None:
         """Raise ValueError naming the first row that has not as many cells as there are names."""
         width = len(self.names)
-        right = {width, width - 1} if self.names and not self.names[-1] else {width}
+        right = range(_named(self.names), width + 1)
         for row, (line, cells) in enumerate(self.records()):
             if len(cells) not in right:
                 what = f"{row_words(row)} (line {line}) of {self.path.name} has {len(cells)} fields"
@@ -119,25 +119,37 @@ TEXTS = (".csv", ".tsv", ".txt")
 PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 """The endings of compressed ones, behind their own."""
 
+BEGINS = {b"\x1f\x8b\x08": "gzip", b"PK\x03": "zip", b"\xfd7z": "xz", b"\x28\xb5\x2f": "zstd"}
+"""The first bytes of compressed files, whatever their names are."""
+
 
 def ending(path: Path) -> str:
-    """The ending of a file in small letters; of a compressed text table it is its own, as ``.csv`` of ``t.csv.gz``."""
+    """The ending of a file in small letters; of a compressed text table it is its own, as ``.csv`` of ``t.csv.gz``.
+
+    In a ``.zip`` without another ending there is a ``.csv``.
+    """
     last, own = path.suffix.lower(), Path(path.stem).suffix.lower()
-    return own if last in PACKED and own in TEXTS else last
+    return own if last in PACKED and own in TEXTS else ".csv" if last == ".zip" else last
 
 
 @contextmanager
 def unpacked(path: Path, encoding: str | None = None) -> Iterator[Any]:
-    """The file as text in an encoding, or as bytes, which pandas unpacks as its ending says; ValueError if damaged."""
+    """The file as text in an encoding, or as bytes, which pandas unpacks; ValueError if damaged."""
     common = optional("pandas.io.common", f"to read {path.name}")
     form = {"mode": "rb" if encoding is None else "r", "encoding": encoding, "is_text": encoding is not None}
+    with path.open("rb") as file:
+        packed = BEGINS.get(file.read(3))
     try:
         # A path from the root is no address in the web.
-        with common.get_handle(path.absolute(), **form, compression="infer") as one:
+        with common.get_handle(path.absolute(), **form, compression=packed or "infer") as one:
             yield one.handle
     # Damaged bytes make the decompressors raise almost any exception.
     except Exception as error:
-        if path.suffix.lower() not in PACKED or isinstance(error, ValueError | LookupError | Warning | csv.Error):
+        if str(error).startswith("Multiple files"):
+            raise ValueError(f"{path.name} holds several files; unpack it, and name the one to read.") from None
+        if not (packed or path.suffix.lower() in PACKED) or isinstance(
+            error, ValueError | LookupError | Warning | csv.Error
+        ):
             raise
         raise ValueError(f"{path.name} cannot be unpacked: {reason_of(error)}.") from None
 
@@ -158,6 +170,11 @@ def _encoding(path: Path, asked: str | None) -> tuple[str, list[str]]:
     raise ValueError(f"{path.name} is not text in {usual or 'UTF-16'}; name another encoding.")
 
 
+def _named(names: Sequence[str]) -> int:
+    """How many names there are up to the last one that is not empty."""
+    return max((place for place, name in enumerate(names, 1) if name), default=0)
+
+
 def _blank(cells: Sequence[str]) -> bool:
     return not cells or (len(cells) == 1 and not cells[0].strip())
 
@@ -173,8 +190,8 @@ def _header(lines: Iterable[str], separator: str) -> tuple[int, list[str], list[
         if not found and cells[0].startswith("#"):
             comment = (number, [row[1][0].lstrip("# "), *row[1][1:]])
             continue
-        # Names may be in a comment: those above are names, and these are numbers.
-        if not found and len(comment[1]) == len(cells) and all(map(is_number, cells)):
+        # Names may be in a comment: those above are names, and some of these are numbers.
+        if not found and len(comment[1]) == len(cells) and any(map(is_number, cells)):
             found.append(comment)
         found.append(row)
         if len(found) > 1:
@@ -364,7 +381,9 @@ class ParquetTable(ParquetFile):
             raise ValueError(f"{path.name} has no rows.")
         name, times = Counter(self.names).most_common(1)[0]
         if times > 1:
-            raise ValueError(f"{path.name} has two columns {f'called {name!r}' if name else 'without a name'}.")
+            raise ValueError(
+                f"{path.name} has two columns {f'called {name!r}' if name else 'without a name'}; rename one."
+            )
         self.bytes = sum(self.metadata.row_group(g).total_byte_size for g in range(len(self.sizes)))
         self.head = self.columns(self.schema.empty_table())
 

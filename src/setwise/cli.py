@@ -35,6 +35,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the sentence and exit with the code 2."""
+        message = re.sub(
+            r"argument (-\S+): expected one argument", r"\1 needs a value, as \1=VALUE where it begins with -", message
+        )
         self.exit(2, f"{self.call.split()[-1]}: {in_line(message.rstrip('.'))}. See '{self.call} --help'.\n")
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:

@@ -178,6 +178,14 @@ class Problem:
         return len(self.classes) if len(self.classes) > 2 and not self.many else 0
 
     @property
+    def labels(self) -> tuple[Any, Any]:
+        """The two labels that functions of a user get: those of the file as pandas reads them, or else 0 and 1."""
+        if self.origin is None or not self.origin.file or len(self.classes) != 2 or self.many:
+            return 0, 1
+        negative, positive = labels_of(self.classes)
+        return negative, positive
+
+    @property
     def odd(self) -> str:
         """What the target lacks for what asks for two labels, and what it is; empty where it has them."""
         if self.several:
@@ -262,6 +270,15 @@ class Problem:
     def test_by_train(self, k: int) -> float:
         """The ratio of the numbers of test and training rows in k outer folds, in the mean."""
         return 1.0 / (k - 1) if self.times is None else float(np.mean(1.0 / np.arange(1, k + 1)))
+
+
+def labels_of(texts: Sequence[str]) -> tuple[Any, ...]:
+    """The labels that :func:`word` has written so: numbers, True and False, or the texts themselves."""
+    if set(texts) == {"True", "False"}:
+        return tuple(text == "True" for text in texts)
+    if any(not is_number(text) or word(float(text)) != text for text in texts):
+        return tuple(texts)
+    return tuple(int(text) if float(text).is_integer() else float(text) for text in texts)
 
 
 def bags(n: int, seed: int) -> Problem:

@@ -243,7 +243,10 @@ def _add_tune(commands: Any) -> None:
     add.add_argument("model", type=Path, metavar="MODEL", help="a file .skops of 'setwise compare' or save_model")
     add.add_argument("data", metavar="DATA", help="a file with its columns and that of the label; not its training")
     add.add_argument("--target", metavar="COLUMN", help="column of the label (default: target, y, label or class)")
-    add.add_argument("--loss", metavar="LOSS", help="measure, as f1 or fbeta:2; see 'setwise list' (default: f1)")
+    add.add_argument(
+        "--loss", metavar="LOSS",
+        help="measure, as f1 or fbeta:2; see 'setwise list', or module:function for a function of yours (default: f1)",
+    )  # fmt: skip
     _add_costs(add)
     add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
     add.add_argument(

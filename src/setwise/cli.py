@@ -35,6 +35,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the sentence and exit with the code 2."""
+        message = re.sub(
+            r"argument (-\S+): expected one argument", r"\1 needs a value, as \1=VALUE where it begins with -", message
+        )
         self.exit(2, f"{self.call.split()[-1]}: {in_line(message.rstrip('.'))}. See '{self.call} --help'.\n")
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
@@ -244,7 +247,10 @@ def _add_tune(commands: Any) -> None:
     add.add_argument("model", type=Path, metavar="MODEL", help=".skops file of 'setwise compare' or save_model")
     add.add_argument("data", metavar="DATA", help="file with the same columns and the label; not the training data")
     add.add_argument("--target", metavar="COLUMN", help="column of the label (default: target, y, label or class)")
-    add.add_argument("--loss", metavar="LOSS", help="measure, such as f1 or fbeta:2; see 'setwise list' (default: f1)")
+    add.add_argument(
+        "--loss", metavar="LOSS",
+        help="measure, such as f1 or fbeta:2 (see 'setwise list'), or module:function for your own (default: f1)",
+    )  # fmt: skip
     _add_costs(add)
     add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
     add.add_argument(

@@ -90,7 +90,7 @@ def test_bad_parameters_are_refused(parameters):
 
 
 def test_what_names_no_loss_is_refused():
-    with pytest.raises(ValueError, match="there is no loss 'nothing'; use ae, auc"):
+    with pytest.raises(ValueError, match="there is no loss 'nothing'; use f1, jaccard"):
         SetClassifier("nothing").fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(TypeError, match=r"as Jaccard\(\) or 'jaccard'; got <class"):
         SetClassifier(Jaccard).fit([[0.0], [1.0]], [0, 1])

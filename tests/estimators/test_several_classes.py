@@ -293,13 +293,16 @@ def test_refusals(rows):
         (MeasureClassifier(loss="auc"), "it measures scores"),
         (
             MeasureClassifier(loss=make_scorer(balanced_accuracy_score, adjusted=True)),
-            "no loss stands for this function with adjusted=True, and functions read labels 0 and 1 only",
+            "no loss stands for this function with adjusted=True, and functions are for two classes",
         ),
         (
             MeasureClassifier(loss=make_scorer(fbeta_score, beta=2, average="macro", zero_division=0)),
-            "this function with beta=2, average='macro', zero_division=0, and functions read labels 0 and 1 only",
+            "this function with beta=2, average='macro', zero_division=0, and functions are for two classes",
         ),
-        (MeasureClassifier(loss=lambda t, p: 0.0), "no loss stands for this function, and functions read labels"),
+        (
+            MeasureClassifier(loss=lambda t, p: 0.0),
+            "no loss stands for this function, and functions are for two classes",
+        ),
         (MeasureClassifier(loss=make_scorer(fbeta_score)), "fbeta_score needs beta"),
         (MeasureClassifier(loss="zero_one"), "it is no function of the confusion matrix"),
         (MeasureClassifier(store_cv_results=True), "store_cv_results must be False for more than two classes"),

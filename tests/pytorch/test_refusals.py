@@ -89,7 +89,7 @@ def test_arguments_are_checked_by_every_module(options, kind, sentence):
             "loss must be a loss or its name, such as Jaccard() or 'jaccard'; got <class",
         ),
         (lambda: LovaszHingeLoss(0.5), "loss must be a loss or its name, such as Jaccard() or 'jaccard'; got"),
-        (lambda: LovaszHingeLoss("binary"), "there is no loss 'binary'; use ae"),
+        (lambda: LovaszHingeLoss("binary"), "there is no loss 'binary'; use f1, jaccard"),
         (lambda: LovaszHingeLoss("f1"), "the Lovász extension refuses FBeta(beta=1.0, zero_division=1.0): the loss is"),
         (lambda: LovaszSoftmaxLoss("f1"), "the loss is not submodular. Use MarginRescalingLoss."),
         (lambda: LovaszHingeLoss("auc"), "it reads a ranking, not a set of mistakes. Use MarginRescalingLoss."),

@@ -6,7 +6,6 @@ which no threshold and no decision occurs.
 """
 
 import difflib
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -36,9 +35,10 @@ from setwise.estimators.selection.floors import FlooredThreshold, NearestThresho
 from setwise.estimators.selection.several_classes import CLASS_STRATEGIES, ClassStrategy
 from setwise.estimators.selection.strategies import Evidence, OwnLabelsRule, Rule, ScoreOrder, SingleThreshold
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
-from setwise.losses import LOSSES, as_loss, parse_losses
+from setwise.losses import LOSSES, MCC, CohenKappa, as_loss, parse_losses
+from setwise.losses.combinations import LossOfClasses, OneClass
 from setwise.losses.functions import MetricLoss
-from setwise.losses.names import ONE_SIDED, SYNONYMS
+from setwise.losses.names import ONE_SIDED, OWN_LOSS, SYNONYMS, text_of
 from setwise.losses.overlap import FBeta
 from setwise.losses.row_costs import RowCosts
 
@@ -60,6 +60,9 @@ SCORES: dict[str, str] = {
     "tversky": "Tversky index",
 }
 """The losses that are one minus a measure by which users know them, with the names of these measures."""
+
+NAMES = ("negative", "positive")
+"""The words for the labels of two classes."""
 
 COSTS, MEAN_COST = "costs", "mean_cost"
 """What the measure is called where each row has its costs, and where each kind of mistake of several classes has."""
@@ -113,16 +116,16 @@ class NamedLoss:
         as_choice(self.average, "average", ("samples", "macro", "micro"))
 
     def of(self, problem: Problem) -> "NamedLoss":
-        """The same for the classes of a problem."""
-        return replace(self, classes=problem.several)
+        """The same for the classes of a problem, whose labels are what functions get."""
+        return replace(self, classes=problem.several, loss=self.loss.for_labels(problem.labels))
 
     @property
     def _of_class(self) -> "NamedLoss":
-        """The loss of one class, of which this is the mean over several classes; or itself."""
-        form = class_loss(self.loss, self.classes) if self.classes else None
-        if not isinstance(form, MeanOfClasses):
+        """The loss of one class, if this is the mean over the classes or that of another class; or itself."""
+        form = class_loss(self.loss, self.classes) if self.classes else self.loss
+        if not isinstance(form, MeanOfClasses | LossOfClasses):
             return self
-        inner = form.inner
+        inner = form.inner if isinstance(form, MeanOfClasses) else form.loss
         return NamedLoss(self.name if self.loss == inner else inner.name, inner)
 
     @property
@@ -139,6 +142,9 @@ class NamedLoss:
     def title(self) -> str:
         """The name of what is shown, as ``"F1"``."""
         if (one := self._of_class) is not self:
+            if isinstance(self.loss, OneClass):
+                which = f"class {self.loss.label}" if self.classes else f"the {NAMES[self.loss.label]} label"
+                return f"{one.title} of {which}"
             return f"{'weighted' if getattr(self.loss, 'weights', '') == 'support' else 'macro'} {one.title}"
         if self.name in HEADINGS:
             return HEADINGS[self.name]
@@ -154,6 +160,14 @@ class NamedLoss:
     def better(self) -> str:
         """``"higher is better"`` or ``"lower is better"``."""
         return "higher is better" if self.is_score else "lower is better"
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the largest number that can be shown, as far as they are known."""
+        one = self._of_class.loss
+        if self.is_gain or isinstance(one, MetricLoss | RowCosts):
+            return -np.inf, np.inf
+        return (-1.0 if isinstance(one, MCC | CohenKappa) else 0.0, 1.0) if self.is_score else (0.0, np.inf)
 
     @property
     def orders(self) -> bool:
@@ -310,9 +324,6 @@ def import_of(name: str) -> Code:
     return path, [f"from {home} import {path.partition('.')[0]}"]
 
 
-OWN_LOSS = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
-"""How a loss of the user is written, ``module:function``."""
-
 LOSS_NAMES = {*LOSSES, *SYNONYMS, *ONE_SIDED, *(kind.__name__.lower() for kind in LOSSES.values())}
 """What is read as the name of a loss, and not as a module."""
 
@@ -335,6 +346,18 @@ def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:
     each = list(dict.fromkeys(parts)) if any(map(is_own_loss, parts)) else [text]
     found = [{one: own_loss(one)} if is_own_loss(one) else parse_losses(one) for one in each]
     return tuple(NamedLoss(name, loss, average) for losses in found for name, loss in losses.items())
+
+
+def named_loss(loss: Any, average: str) -> NamedLoss:
+    """What :func:`setwise.losses.as_loss` takes for a loss, under the name that the command line has for it."""
+    if isinstance(loss, NamedLoss):
+        return replace(loss, average=average)
+    asked = as_loss(loss)
+    if isinstance(asked, RowCosts):
+        return NamedLoss(COSTS, asked, average)
+    if isinstance(loss, str):
+        return NamedLoss(SYNONYMS.get(loss.lower(), loss.lower()), asked, average)
+    return NamedLoss(text_of(asked), asked, average)
 
 
 def own_model(name: str) -> BaseModel:

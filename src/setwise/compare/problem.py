@@ -17,7 +17,7 @@ from setwise.core.attributes import cached_property
 from setwise.core.batch import Sets
 from setwise.core.checks import Ints, as_array, as_class_labels, as_labels, as_reals, as_row_weights, shown
 from setwise.datasets import Data, early_detection, load_rows, load_table
-from setwise.datasets.columns import Column, Cost, known_as, some
+from setwise.datasets.columns import Column, Cost, is_number, known_as, some, word
 from setwise.datasets.files import as_names_of_columns, rest_of
 from setwise.estimators.selection.problem import SelectionProblem
 from setwise.estimators.sets import as_ids, group
@@ -178,6 +178,14 @@ class Problem:
         return len(self.classes) if len(self.classes) > 2 and not self.many else 0
 
     @property
+    def labels(self) -> tuple[Any, Any]:
+        """The two labels that functions of a user get: those of the file as pandas reads them, or else 0 and 1."""
+        if self.origin is None or not self.origin.file or len(self.classes) != 2 or self.many:
+            return 0, 1
+        negative, positive = labels_of(self.classes)
+        return negative, positive
+
+    @property
     def odd(self) -> str:
         """What the target lacks for what asks for two labels, and what it is; empty where it has them."""
         if self.several:
@@ -262,6 +270,15 @@ class Problem:
     def test_by_train(self, k: int) -> float:
         """The ratio of the numbers of test and training rows in k outer folds, in the mean."""
         return 1.0 / (k - 1) if self.times is None else float(np.mean(1.0 / np.arange(1, k + 1)))
+
+
+def labels_of(texts: Sequence[str]) -> tuple[Any, ...]:
+    """The labels that :func:`word` has written so: numbers, True and False, or the texts themselves."""
+    if set(texts) == {"True", "False"}:
+        return tuple(text == "True" for text in texts)
+    if any(not is_number(text) or word(float(text)) != text for text in texts):
+        return tuple(texts)
+    return tuple(int(text) if float(text).is_integer() else float(text) for text in texts)
 
 
 def bags(n: int, seed: int) -> Problem:

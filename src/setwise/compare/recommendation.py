@@ -175,8 +175,13 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
         more += lines_of
     elif measured.name != measured.loss.name:
         more, loss = [*more, f"from setwise.losses import {type(measured.loss).__name__}"], repr(measured.loss)
-    lines = [
-        *problem.code,
+    own_labels, lines = is_own_loss(measured.name) and problem.labels != (0, 1), list(problem.code)
+    if own_labels:
+        # A function gets the labels of the file, and the classifier takes the last one in order for the positive one.
+        more.append("import numpy as np")
+        lines.append(f"y = np.array({list(problem.labels)})[y]")
+        average += "" if problem.labels[0] < problem.labels[1] else f", pos_label={problem.labels[1]!r}"
+    lines += [
         f"base = {expression}",
         f"model = MeasureClassifier(\n    base, loss={loss},\n    strategies=[{strategy}], cv={cv}{average}\n)",
         f"model.fit(X, y{more_of_rows})",
@@ -184,7 +189,8 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: NamedL
     if not problem.many and problem.groups is None and problem.origin and problem.origin.file:
         costs = measured.loss.columns if isinstance(measured.loss, RowCosts) else {}
         more_of = "".join(f", {cell}_cost={place!r}" for cell, place in costs.items())
-        lines.append(f"labels = [data.classes[label] for label in model.predict(X{more_of})]")
+        predicted = f"model.predict(X{more_of})"
+        lines.append(f"labels = {predicted if own_labels else f'[data.classes[label] for label in {predicted}]'}")
     return _ordered([*imports, *more, *lines])
 
 

@@ -27,7 +27,7 @@ import setwise
 from setwise.compare.drift import TrainingRows
 from setwise.compare.frames import columns_of, frame_of, table_of
 from setwise.compare.plan import BaseModel
-from setwise.compare.problem import Problem
+from setwise.compare.problem import Problem, labels_of
 from setwise.compare.source import PACKAGES
 from setwise.compare.stored_booster import with_stored_boosters
 from setwise.compare.trust import check_content, is_known, not_numbers, reachable
@@ -178,6 +178,12 @@ class SavedModel:
     def several(self) -> int:
         """The number of classes where there are more than two, else 0."""
         return len(self.classes) if len(self.classes) > 2 and not self.many else 0
+
+    @property
+    def labels(self) -> tuple[Any, Any]:
+        """The negative and the positive one of two labels, which functions of a user get, as pandas reads them."""
+        negative, positive = labels_of(self.classes)
+        return negative, positive
 
     def each(self, labels: Any) -> Any:
         """Labels of several classes as 0 and 1, a column for each class (n, k); others as they are."""

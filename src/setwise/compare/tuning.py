@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from setwise.compare.command import floor_of, given_costs, row_costs, usual_loss
-from setwise.compare.plan import COSTS, NamedLoss
+from setwise.compare.plan import NamedLoss, measures_of, named_loss
 from setwise.compare.predict import decided, rows_for, table_in
 from setwise.compare.problem import targets_of
 from setwise.compare.saved_model import SavedModel, as_saved_path, load_model, save_model
@@ -28,7 +28,6 @@ from setwise.estimators.selection.base_models import Response
 from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
 from setwise.estimators.selection.problem import SelectionProblem, problem_of
 from setwise.estimators.selection.strategies import Evidence, SingleThreshold, Strategy, ThresholdPerLabel, Weight
-from setwise.losses import as_loss
 from setwise.losses.row_costs import RowCosts
 
 FOLDS = 5
@@ -134,7 +133,8 @@ def tune(
     data : the path of a file of labelled rows, or a data frame of pandas
     target : the column of the label; None takes the one called target, y, label or class. The columns of a label
         matrix are called as its labels
-    loss : a loss of labels, its name, or ``RowCosts``, whose costs may be columns of the data
+    loss : a loss of labels, its name, a metric or scorer of scikit-learn, a function ``f(y_true, y_pred)`` of yours, a
+        :class:`NamedLoss`, or ``RowCosts``, whose costs may be columns of the data
     floor : what the threshold must keep, as ``FlooredThreshold(recall=0.9)``; None keeps nothing
     group : the column of set ids; None takes that of the model, if it has one
     average : what a set is in a label matrix, as for :class:`setwise.MeasureClassifier`
@@ -195,7 +195,7 @@ def tune(
     training = None if held.training is None else replace(held.training, called=np.zeros(0))
     alarms = held.alarms if floor is None or floor.alarms is None else floor.alarms
     (low, before, high), (least, after, most) = (
-        sorted(measured.shown(one + side * sd) for side in (-SURE, 0.0, SURE))
+        sorted(np.clip([measured.shown(one + side * sd) for side in (-SURE, 0.0, SURE)], *measured.range).tolist())
         for one, sd in zip(found.losses.tolist(), found.errors.tolist(), strict=True)
     )
     gain, half = float(found.gains[1]), SURE * float(found.gain_errors[1])
@@ -205,7 +205,9 @@ def tune(
         (low, high), (least, most), gain_interval=(gain - half, gain + half), lines=(),
     )  # fmt: skip
     shares = () if floor is None else tuple(floor.reached(problem.task, one) for one in called)
-    return replace(made, lines=tuple(_lines(made, held, f"Rows: {n:,} of {where}", what, y, floor, shares)))
+    return replace(
+        made, lines=tuple(_lines(made, held, f"Rows: {n:,} of {where}", what, y, floor, shares, measured.better))
+    )
 
 
 def _opened(model: Any) -> tuple[SavedModel, str]:
@@ -224,11 +226,12 @@ def _opened(model: Any) -> tuple[SavedModel, str]:
 
 def _measure(loss: Any, average: str, model: SavedModel) -> NamedLoss:
     """The measure; ValueError for one that no threshold changes, or that is for other labels."""
-    asked = as_loss(loss)
-    named = COSTS if isinstance(asked, RowCosts) else loss.lower() if isinstance(loss, str) else asked.name
-    measured = NamedLoss(named, asked, average)
+    measured = named_loss(loss, average)
+    if not model.many:
+        measured = replace(measured, loss=measured.loss.for_labels(model.labels))
     if measured.orders:
-        raise Refusal(f"loss must judge labels, as 'f1'; {asked!r} judges an order, which no threshold changes.", TUNE)
+        why = f"{measured.loss!r} judges an order, which no threshold changes"
+        raise Refusal(f"loss must judge labels, as 'f1'; {why}.", TUNE)
     if average != "samples" and not model.many:
         raise ValueError(f"average must be 'samples' for a model of one label; got {average!r}.")
     return measured
@@ -317,7 +320,7 @@ def _old_threshold(model: SavedModel, labels: NDArray[Any], scores: Values) -> A
 
 def _lines(
     made: TunedModel, held: SavedModel, rows: str, what: str, y: NDArray[np.int64], floor: FlooredThreshold | None,
-    shares: tuple[FloorShares, ...],
+    shares: tuple[FloorShares, ...], better: str,
 ) -> Iterator[str]:  # fmt: skip
     """What is printed of a tuned model."""
 
@@ -338,7 +341,7 @@ def _lines(
         yield f"{rows}, {int(y.sum()):,} of them {held.classes[1]}; {what}."
     measure = made.measure[:1].upper() + made.measure[1:]
     yield f"{measure} before: {with_interval(made.before, made.before_interval)}."
-    yield f"{measure} now: {with_interval(made.after, made.after_interval)}."
+    yield f"{measure} now: {with_interval(made.after, made.after_interval)}; {better}."
     if floor is not None:
         (old, new_shares), names = shares, {"recall": floor.recall, "precision": floor.precision}
         for name, least in names.items():
@@ -379,9 +382,11 @@ def tune_command(options: Namespace) -> str:
         raise ValueError(f"--{next(iter(costs))}-cost {why}: costs are the measure.")
     if options.alarms_at_most is not None and not 0.0 < options.alarms_at_most < 1.0:
         raise ValueError(f"--alarms-at-most must be a share of the rows; got {options.alarms_at_most:g}.")
-    loss = row_costs(costs) if costs else options.loss or usual_loss(options)
+    losses: Any = [row_costs(costs)] if costs else measures_of(options.loss or usual_loss(options), "samples")
+    if len(losses) > 1:
+        raise ValueError(f"--loss must be one measure; got {options.loss}.")
     made = tune(
-        options.model, options.data, options.target, loss, floor=floor_of(options), group=options.group,
+        options.model, options.data, options.target, losses[0], floor=floor_of(options), group=options.group,
         average=options.average or "samples", new_rows=options.new_rows, sep=options.sep, encoding=options.encoding,
     )  # fmt: skip
     save_model(made.model, out)

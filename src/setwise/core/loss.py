@@ -142,6 +142,10 @@ class Loss(Measure):
         """The loss that scores and reports are made of; another one only for a function of a user, which they print."""
         return self
 
+    def for_labels(self, labels: tuple[Any, Any]) -> "Loss":
+        """The loss where these are the negative and the positive label; another one only for a function of a user."""
+        return self
+
     @property
     def weak(self) -> bool:
         """Whether decisions of unknown label take part, so that a set may be known by nothing else."""
@@ -254,6 +258,10 @@ class Combination(Loss):
     def of_rows(self, rows: Ints) -> Loss:
         """The combination of the losses for some rows of a set."""
         return Combination(tuple((factor, loss.of_rows(rows)) for factor, loss in self.parts))
+
+    def for_labels(self, labels: tuple[Any, Any]) -> Loss:
+        """The combination of the losses for these labels."""
+        return Combination(tuple((factor, loss.for_labels(labels)) for factor, loss in self.parts))
 
     @property
     def weak(self) -> bool:

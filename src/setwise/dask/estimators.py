@@ -310,6 +310,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, ClusterEstimator):
             check_prefit(self.estimator, np.sort(classes))
             scoring = Scoring(self.estimator, method_of(self.estimator, self.response_method), classes)
             scores = found.places.keep(scoring.scores, found.X)
+            loss = loss.for_labels(tuple(classes.tolist()))
             best = best_threshold_of(found.places, scores, found.positives(classes[1]), loss)
         self.classes_, self.loss_ = classes, loss
         self.best_threshold_, self.best_score_ = best.threshold, 1.0 - best.loss

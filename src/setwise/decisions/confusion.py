@@ -274,7 +274,7 @@ def class_loss(loss: Loss, k: int) -> ConfusionLoss:
     why = "it is no function of the confusion matrix"
     if isinstance(loss, MetricLoss):
         given = ", ".join(f"{name}={value!r}" for name, value in getattr(loss.f, "keywords", {}).items())
-        why = f"no loss stands for this function{' with ' * bool(given)}{given}, and functions read labels 0 and 1 only"
+        why = f"no loss stands for this function{' with ' * bool(given)}{given}, and functions are for two classes"
     raise Refusal(
         f"MeasureClassifier refuses {loss!r} for {k} classes: {why}. Use 'f1', "
         "'jaccard', 'kappa', 'mcc', 'balanced_accuracy', 'accuracy' or CostMatrix(costs).",

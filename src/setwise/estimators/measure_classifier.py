@@ -503,6 +503,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, VersionedEstimator)
         self.estimator_ = base.fitted(choice.rule.weight)
         # Costs of training rows say nothing of others.
         self.classes_, self.rule_ = problem.classes, choice.rule.for_rows(loss)
+        if not problem.task.is_matrix and not problem.task.classes:
+            loss = loss.for_labels(tuple(sorted(problem.classes.tolist(), key=lambda one: one == problem.positive)))
         self.loss_ = problem.task.loss if problem.task.classes else loss
         if isinstance(choice.rule, ThresholdRule) and not isinstance(choice.rule.weight, float):
             self.rule_ = replace(choice.rule, weight=1.0)

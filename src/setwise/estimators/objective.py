@@ -34,8 +34,10 @@ def loss_for(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:
     """The loss for the classes of a target.
 
     For k > 2 classes it is the loss of ``pos_label`` against the rest, or the mean over the classes. A loss of k
-    classes stays as it is, and so does a loss that does not tell labels apart.
+    classes stays as it is, and so does a loss that does not tell labels apart. Functions of a user get the two labels.
     """
+    if grouping.layout == "vector" and len(grouping.classes) == 2:
+        loss = loss.for_labels(tuple(grouping.classes.tolist()))
     if loss.of_one_batch(grouping.batch) and grouping.order is not None and (np.diff(grouping.order) < 0).any():
         raise Refusal(
             f"groups must keep the order for {loss!r}, which numbers the decisions: put the rows of a group next to "

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch, Sets
@@ -351,17 +351,18 @@ class MetricLoss(Loss):
 
     Parameters
     ----------
-    f : takes ``y_true`` and ``y_pred``, int64 of shape (p,), 1 where positive, and returns one finite number in any
-        unit
+    f : takes ``y_true`` and ``y_pred`` of shape (p,), which hold ``labels``, and returns one finite number in any unit
     greater_is_better : whether f is a gain, as in ``make_scorer``; by default it is a cost
     from_best : False leaves ``f(y_true, y_true)`` out, so that the loss may be negative; reports print it so
+    labels : the negative and the positive label that f gets; None takes the classes of a classifier or a file, and 0
+        and 1 elsewhere
 
     Raises
     ------
     Refusal : for decisions with more than two labels
-    TypeError : if f is no function of two arguments, or the others are not True or False
-    ValueError : if f raises an error, returns anything but one finite number, or is better for other labels than for
-        the true ones
+    TypeError : if f is no function of two arguments, the others are not True or False, or labels are no two labels
+    ValueError : if f raises an error, returns anything but one finite number, is better for other labels than for the
+        true ones, or does not tell the labels of a classifier apart
 
     Examples
     --------
@@ -379,6 +380,7 @@ class MetricLoss(Loss):
     f: Callable[..., float]
     greater_is_better: bool = False
     from_best: bool = True
+    labels: tuple[Any, Any] | None = None
 
     name: ClassVar[str] = "metric"
     is_called: ClassVar[bool] = True
@@ -388,6 +390,10 @@ class MetricLoss(Loss):
         check_function(self.f, "y_true, y_pred")
         as_flag(self.greater_is_better, "greater_is_better")
         as_flag(self.from_best, "from_best")
+        if self.labels is not None and (
+            not isinstance(self.labels, tuple) or np.shape(self.labels) != (2,) or self.labels[0] == self.labels[1]
+        ):
+            raise TypeError(f"labels must be two different labels, (negative, positive); got {shown(self.labels)}.")
 
     @classmethod
     def examples(cls, p: int) -> "list[MetricLoss]":
@@ -401,6 +407,45 @@ class MetricLoss(Loss):
     def as_score(self, loss: float, n: float) -> float:
         """Minus the mean loss as it is ``reported``: f where it is a gain, else -f."""
         return -loss
+
+    def for_labels(self, labels: tuple[Any, Any]) -> Loss:
+        """The loss where f gets these labels; a loss of counts where f is a metric of scikit-learn with pos_label.
+
+        A loss that was given labels keeps them.
+        """
+        if self.labels is not None:
+            return self
+        # The names of losses are known only after all files of this folder are imported.
+        from setwise.losses.names import loss_of_label
+
+        found = loss_of_label(self.f, labels)
+        if found is not None:
+            return found
+        bound = replace(self, labels=labels)
+        if labels != (0, 1) and bound._is_constant():
+            which = f"{labels[0]!r} and {labels[1]!r}"
+            raise ValueError(
+                f"f must tell the labels {which} apart; {name_of(self.f)} is the same where all are right or wrong."
+            )
+        return bound
+
+    @property
+    def _labels(self) -> tuple[Any, Any]:
+        return self.labels or (0, 1)
+
+    def _is_constant(self) -> bool:
+        """Whether f is the same for labels that are all right, all wrong, all negative and all positive."""
+        y = np.arange(100) % 2 == 1
+        try:
+            return len({self._call(y, guess) for guess in (y, ~y, y & ~y, y | ~y)}) == 1
+        # What is wrong with f is said for the rows of the user.
+        except ValueError:
+            return False
+
+    def check(self, batch: Batch) -> None:
+        from setwise.losses.names import loss_of_label
+
+        loss_of_label(self.f, self._labels)
 
     def _bind(self, batch: Sets) -> BoundLoss:
         if not isinstance(batch, Sets):
@@ -426,6 +471,10 @@ class MetricLoss(Loss):
             )
         return max(best - value, 0.0) if self.from_best else -value
 
+    @cached_property
+    def _names(self) -> NDArray[Any]:
+        return np.asarray(self._labels)
+
     def _best(self, known: dict[bytes, float], y: Bools) -> float:
         key = y.tobytes()
         if key not in known:
@@ -436,9 +485,11 @@ class MetricLoss(Loss):
         """What f returns for labels where it is a gain, else minus this; 0 for no labels."""
         if not len(y):
             return 0.0
-        called = f"{_name(self.f)} of {len(y):,} labels with {int(y.sum()):,} positives, {int(guess.sum()):,} predicted"
+        called = (
+            f"{name_of(self.f)} of {len(y):,} labels with {int(y.sum()):,} positives, {int(guess.sum()):,} predicted"
+        )
         try:
-            found = self.f(y.astype(np.int64), guess.astype(np.int64))
+            found = self.f(*(self._names[one.astype(np.intp)] for one in (y, guess)))
         except Exception as error:
             raise ValueError(f"{called}, raised {type(error).__name__}: {str(error).rstrip('.')}.") from error
         if np.ndim(found) or np.asarray(found).dtype.kind not in "biuf":
@@ -451,7 +502,7 @@ class MetricLoss(Loss):
         return float(found) if self.greater_is_better else -float(found)
 
     def __repr__(self) -> str:
-        return f"MetricLoss({_name(self.f)}{', greater_is_better=True' if self.greater_is_better else ''})"
+        return f"MetricLoss({name_of(self.f)}{', greater_is_better=True' if self.greater_is_better else ''})"
 
 
 def _known(sets: Sets, mistakes: Bools | None = None) -> "Iterable[tuple[Bools, Bools]]":
@@ -462,9 +513,9 @@ def _known(sets: Sets, mistakes: Bools | None = None) -> "Iterable[tuple[Bools, 
         yield sets.truth[a:b][kept], wrong[a:b][kept]
 
 
-def _name(f: Any) -> str:
+def name_of(f: Any) -> str:
     """The name of a function; of a partial one that of the function inside."""
-    return _name(f.func) if isinstance(f, partial) else str(getattr(f, "__name__", type(f).__name__))
+    return name_of(f.func) if isinstance(f, partial) else str(getattr(f, "__name__", type(f).__name__))
 
 
 def _profit(y_true: Any, y_pred: Any) -> float:

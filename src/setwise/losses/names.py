@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from functools import partial
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from setwise.core.checks import as_text, shown
 from setwise.core.exceptions import Refusal
-from setwise.core.loss import CountLoss, Loss
-from setwise.losses.functions import MetricLoss, takes
+from setwise.core.loss import Combination, CountLoss, Loss
+from setwise.losses.combinations import OneClass
+from setwise.losses.functions import MetricLoss, name_of, takes
 
 Kinds = Mapping[str, type[Loss]]
 
@@ -27,17 +28,37 @@ SYNONYMS = {
     "f1_score": "f1", "f2": "fbeta:2", "f0.5": "fbeta:0.5", "fbeta_score": "fbeta", "jaccard_score": "jaccard",
     "f1_macro": "mean_over_classes:f1", "jaccard_macro": "mean_over_classes:jaccard",
     "f1_weighted": "mean_over_classes:f1:support", "jaccard_weighted": "mean_over_classes:jaccard:support",
-    "f1_micro": "error_rate",
+    "f1_micro": "error_rate", "precision_micro": "error_rate",
+    "recall_macro": "balanced_error", "recall_weighted": "error_rate", "recall_micro": "error_rate",
     "matthews_corrcoef": "mcc", "cohen_kappa": "kappa", "cohen_kappa_score": "kappa",
     "roc_auc": "auc", "roc_auc_score": "auc",
-    "average_precision_score": "average_precision", "ndcg_score": "ndcg",
+    "average_precision_score": "average_precision", "pr_auc": "average_precision", "auprc": "average_precision",
+    "ndcg_score": "ndcg",
     "hamming_loss": "error_rate", "zero_one_loss": "error_rate",
 }  # fmt: skip
 """Names of scikit-learn and where images are segmented, and the losses that are one minus these, or these themselves.
 """
 
-ONE_SIDED = {"precision": "few", "precision_score": "few", "recall": "all", "recall_score": "all"}
+ONE_SIDED = {
+    "precision": "few", "precision_score": "few", "recall": "all", "recall_score": "all", "sensitivity": "all",
+    "specificity": "no",
+}  # fmt: skip
 """Measures that are best where few rows, or all, are predicted positive."""
+
+NEAREST = {
+    "youden": "balanced_accuracy, the mean of 1 and Youden's index", "f1_samples": "f1 with average='samples'",
+    "jaccard_samples": "jaccard with average='samples'", "jaccard_micro": "accuracy, which orders models alike",
+    "precision_macro": "balanced_accuracy or f1_macro", "precision_weighted": "balanced_accuracy or f1_weighted",
+    "precision_samples": "f1 with average='samples'", "recall_samples": "f1 with average='samples'",
+    "positive_likelihood_ratio": "balanced_accuracy, f1 or mcc",
+    "neg_negative_likelihood_ratio": "balanced_accuracy, f1 or mcc",
+    "profit": "your function f(y_true, y_pred) in make_scorer, or on the command line module:function",
+    "cost": "RowCosts, or your function f(y_true, y_pred), on the command line module:function",
+}  # fmt: skip
+"""What to use instead of names that are like none of a loss, or like a wrong one."""
+
+OWN_LOSS = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
+"""How a loss of the user is written on the command line, ``module:function``."""
 
 AVERAGES = {
     "macro": "mean_over_classes:{}", "weighted": "mean_over_classes:{}:support", "micro": "error_rate",
@@ -92,40 +113,108 @@ def loss_of_function(metric: Any) -> str | MetricLoss | None:
     if not callable(function) or isinstance(function, type):
         return None
     name, scorer = str(getattr(function, "__name__", "")), function is not metric
-    known = str(getattr(function, "__module__", "")).startswith("sklearn.metrics")
-    gain = scorer and getattr(metric, "_sign", 1) > 0
-    if known and name in (*ONE_SIDED, *OF_PROBABILITIES) and set(given) <= {"average"}:
-        return name
-    if known and name in SYNONYMS:
-        if scorer and gain == name.endswith("_loss"):
+    gain, reads = scorer and getattr(metric, "_sign", 1) > 0, getattr(metric, "_response_method", "predict")
+    if _is_known(function):
+        # An average has no positive label.
+        label = given.pop("pos_label", None) if given.get("average", "binary") != "binary" else given.get("pos_label")
+        if scorer and name in SYNONYMS and gain == name.endswith("_loss"):
             raise ValueError(f"a scorer of {name} must have greater_is_better={not gain}; got {gain}.")
-        if given.get("average") == "binary":
-            del given["average"]
-        # The scorers of the macro average come so from scikit-learn.
-        average = name.replace("_score", f"_{given.get('average')}")
-        if set(given) <= {"average", "pos_label"} and given.get("pos_label") is None and average in SYNONYMS:
-            return average
-        if set(given) <= {"beta"} and (name == "fbeta_score") == ("beta" in given):
-            return f"{SYNONYMS[name]}{''.join(f':{value}' for value in given.values())}"
-        if set(given) == {"beta", "average"} and given["average"] in AVERAGES:
-            return AVERAGES[given["average"]].format(f"(fbeta:{given['beta']})")
-        if name == "cohen_kappa_score" and set(given) == {"weights"}:
-            return "kappa" if given["weights"] is None else f"kappa:{given['weights']}"
+        text = _text_of_metric(name, given)
+        if text is not None and (label is None or "average" in given or name in ONE_SIDED):
+            return text
+        if text is not None and reads != "predict":
+            raise ValueError(
+                f"pos_label of {name} must be given to the classifier, as pos_label={label!r}, and not to make_scorer."
+            )
         if name == "fbeta_score" and "beta" not in given:
             raise ValueError(f"{name} needs beta; give make_scorer({name}, beta=2), or 'fbeta:2'.")
-    elif known and not scorer:
-        near = difflib.get_close_matches(name, METRICS, 1)
-        raise ValueError(
-            f"there is no loss for {name} of scikit-learn; there are losses for {', '.join(near or METRICS)}. "
-            "A scorer of labels made by make_scorer is taken as a function."
-        )
-    reads = getattr(metric, "_response_method", "predict")
+        if text is None and not scorer:
+            near = difflib.get_close_matches(name, METRICS, 1)
+            raise ValueError(
+                f"there is no loss for {name} of scikit-learn; there are losses for {', '.join(near or METRICS)}. "
+                "A scorer of labels made by make_scorer is taken as a function."
+            )
     if reads != "predict":
         raise ValueError(f"a scorer of {name} must judge labels, response_method='predict'; got {reads!r}.")
     judged = partial(function, **given) if given else function
     if not takes(judged, 2):
         raise TypeError(f"loss must be a function of (y_true, y_pred) or a scorer of make_scorer; got {shown(metric)}.")
     return MetricLoss(judged, gain)
+
+
+def _is_known(function: Any) -> bool:
+    """Whether it is a metric of scikit-learn."""
+    return str(getattr(function, "__module__", "")).startswith("sklearn.metrics")
+
+
+def _text_of_metric(name: str, given: Mapping[str, Any]) -> str | None:
+    """The text of the loss that a metric of scikit-learn with these arguments asks for; None where there is none."""
+    binary = isinstance(given.get("average"), str) and given["average"] == "binary"
+    rest = {key: given[key] for key in given if key != "pos_label" and not (binary and key == "average")}
+    # The scorers of the macro average come so from scikit-learn.
+    average = name.replace("_score", f"_{rest.get('average')}")
+    if set(rest) == {"average"} and (average in SYNONYMS or name in ONE_SIDED or rest["average"] == "samples"):
+        return average
+    if name in (*ONE_SIDED, *OF_PROBABILITIES):
+        return name
+    if name not in SYNONYMS:
+        return None
+    if set(rest) <= {"beta"} and (name == "fbeta_score") == ("beta" in rest):
+        return f"{SYNONYMS[name]}{''.join(f':{value}' for value in rest.values())}"
+    if set(rest) == {"beta", "average"} and rest["average"] in AVERAGES:
+        return AVERAGES[rest["average"]].format(f"(fbeta:{rest['beta']})")
+    if name == "cohen_kappa_score" and set(rest) == {"weights"}:
+        return "kappa" if rest["weights"] is None else f"kappa:{rest['weights']}"
+    return None
+
+
+def loss_of_label(f: Any, labels: tuple[Any, Any]) -> Loss | None:
+    """The loss that a metric of scikit-learn with ``pos_label`` asks for, of two labels; None for other functions.
+
+    Raises ValueError where ``pos_label`` is none of the labels.
+    """
+    from setwise.losses import as_loss
+
+    metric: Any = getattr(f, "func", None)
+    given = getattr(f, "keywords", {})
+    label = given.get("pos_label")
+    if label is None or not _is_known(metric):
+        return None
+    name = str(getattr(metric, "__name__", ""))
+    if label not in labels:
+        raise ValueError(
+            f"pos_label of {name} must be one of the labels, {labels[0]!r} or {labels[1]!r}; got {label!r}. Without it "
+            "the loss is that of pos_label= of the classifier."
+        )
+    text = _text_of_metric(name, given)
+    if text is None:
+        return None
+    return as_loss(text) if label == labels[1] else OneClass(as_loss(text), 0)
+
+
+def text_of(loss: Loss) -> str:
+    """The text that makes a loss, as ``"tversky:0.3:0.7"``; what Python prints of it where text cannot give it."""
+    if isinstance(loss, Combination):
+        return "+".join(f"{'' if factor == 1.0 else f'{factor:g}*'}{text_of(part)}" for factor, part in loss.parts)
+    if isinstance(loss, MetricLoss):
+        return name_of(loss.f)
+    usual = _usual(loss)
+    if any(_reader(field.type) is None and not _is_default(loss, field) for field in fields(cast(Any, loss))):
+        return repr(loss)
+    while usual and _is_default(loss, usual[-1]):
+        usual.pop()
+    values = [getattr(loss, field.name) for field in usual]
+    texts = [f"({text_of(one)})" if isinstance(one, Loss) else f"{one:g}" if _is_real(one) else one for one in values]
+    return ":".join([loss.name, *map(str, texts)])
+
+
+def _is_default(loss: Loss, field: Field[Any]) -> bool:
+    held = getattr(loss, field.name)
+    return not is_needed(field) and (held is field.default or (_is_real(held) and held == field.default))
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 METRICS = tuple(name for name in SYNONYMS if name.endswith(("_score", "_corrcoef", "_loss")))
@@ -169,6 +258,8 @@ def _split(text: str, separator: str) -> list[str]:
 
 def _term(text: str, kinds: Kinds) -> Loss:
     """A loss with its parameters, and perhaps a factor before it."""
+    if text.startswith("-") and not FACTOR.match(text):
+        raise ValueError(f"loss {shown(text)} must have no minus; setwise knows which is better, so write {text[1:]}.")
     scaled = FACTOR.fullmatch(text)
     if scaled is None:
         return _plain(text, kinds)
@@ -188,7 +279,7 @@ def _plain(text: str, kinds: Kinds) -> Loss:
     name, *given = _split(text, ":")
     if name in SYNONYMS:
         name, *given = [*SYNONYMS[name].split(":"), *given]
-    kind = _kind(name, kinds)
+    kind = _kind(name, kinds, text)
     values: dict[str, Any] = {}
     usual = {field.name: field for field in _usual(kind)}
     _refuse_missing(name, kind, given)
@@ -205,8 +296,8 @@ def _plain(text: str, kinds: Kinds) -> Loss:
         raise ValueError(f"loss {shown(text)}: {error}") from None
 
 
-def _kind(name: str, kinds: Kinds) -> type[Loss]:
-    """The class of a loss by its short name, or by the name of the class, in letters of any case."""
+def _kind(name: str, kinds: Kinds, text: str) -> type[Loss]:
+    """The class of a loss by its short name, or by the name of the class, in letters of any case; ``text`` names it."""
     plain = name.strip().lower()
     for short, kind in kinds.items():
         if plain in (short, kind.__name__.lower()):
@@ -215,10 +306,37 @@ def _kind(name: str, kinds: Kinds) -> type[Loss]:
         raise ValueError(
             f"{plain} alone is best where {ONE_SIDED[plain]} rows are predicted positive; use f1, fbeta:2 or a floor."
         )
-    if plain in OF_PROBABILITIES:
-        raise ValueError(f"{plain} judges probabilities; a loss judges labels, as f1, or an order of rows, as roc_auc.")
-    near = difflib.get_close_matches(plain, [*kinds, *SYNONYMS], 1)
-    raise ValueError(f"there is no loss {shown(name)}; use {', '.join(near or forms(kinds).values())}.")
+    judged = None if plain in NEAREST else _judged(plain)
+    if judged is not None:
+        raise ValueError(f"{plain} judges {judged}; a loss judges labels, as f1, or an order of rows, as roc_auc.")
+    bare, known = plain.removeprefix("neg_"), [*kinds, *SYNONYMS]
+    near = [bare] if bare in known else difflib.get_close_matches(plain, known, 1)
+    beta = re.fullmatch(r"f_?([0-9.]+)", plain)
+    if plain not in NEAREST and not near and OWN_LOSS.fullmatch(text):
+        raise ValueError(
+            f"loss {shown(text)} must be the function itself in Python, as loss={text.rpartition(':')[2]}; its name is "
+            "for the command line."
+        )
+    use = f"fbeta:{beta[1]}" if beta else NEAREST.get(plain, "".join(near) or OFTEN)
+    raise ValueError(f"there is no loss {shown(name)}; use {use}.")
+
+
+OFTEN = "f1, jaccard, balanced_accuracy, mcc or another name that 'setwise list' prints"
+"""What is proposed for a name that is like none of a loss."""
+
+
+def _judged(name: str) -> str | None:
+    """What a metric of scikit-learn judges that no loss does; None for other names."""
+    from sklearn import metrics
+
+    scorer = metrics.get_scorer(name) if name in metrics.get_scorer_names() else None
+    home = str(getattr(getattr(scorer, "_score_func", getattr(metrics, name, None)), "__module__", ""))
+    if "cluster" in home:
+        return "clusters"
+    if home.endswith("_regression"):
+        return "predicted numbers"
+    by_scores = getattr(scorer, "_response_method", "predict") != "predict"
+    return "probabilities" if by_scores or name in OF_PROBABILITIES else None
 
 
 def _refuse_missing(name: str, kind: type[Loss], given: list[str]) -> None:

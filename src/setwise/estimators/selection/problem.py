@@ -166,7 +166,7 @@ def problem_of(
         form = _loss_of_classes(loss, classes, pos_label)
         task = Task(np.searchsorted(classes, target).astype(np.int64), form, ids, "samples", weight)
         return SelectionProblem(X, target, classes, classes, task, ids, weight, groups)
-    truth = np.asarray(target == classes[1], dtype=np.bool_)
+    loss, truth = loss.for_labels(tuple(classes.tolist())), np.asarray(target == classes[1], dtype=np.bool_)
     if loss.reads == "classes" and formula_of(loss) is None:
         raise Refusal(
             f"MeasureClassifier refuses {loss!r} for two classes: use RowCosts, or another loss.", MEASURE_COST

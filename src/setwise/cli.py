@@ -215,11 +215,6 @@ def _add_compare(commands: Any) -> None:
     )  # fmt: skip
     _add_costs(add)
     add.add_argument(
-        "--cost-matrix", metavar="FILE",
-        help="a .csv file of what decisions cost, for more than two classes: a line for each true class, whose name is "
-        "in the first column, and a column for each predicted one",
-    )  # fmt: skip
-    add.add_argument(
         "--average", choices=("samples", "macro", "micro"),
         help="what a set is in a label matrix: a row, a label, or the whole (default: samples)",
     )  # fmt: skip
@@ -236,7 +231,9 @@ def _add_compare(commands: Any) -> None:
 
 def _add_tune(commands: Any) -> None:
     """The options of ``setwise tune``."""
-    add = commands.add_parser("tune", help="change the threshold of a saved model, by labelled rows that are new to it")
+    add = commands.add_parser(
+        "tune", help="change the threshold or the class multipliers of a saved model, by new labelled rows"
+    )
     add.add_argument("model", type=Path, metavar="MODEL", help="a file .skops of 'setwise compare' or save_model")
     add.add_argument("data", metavar="DATA", help="a file with its columns and that of the label; not its training")
     add.add_argument("--target", metavar="COLUMN", help="column of the label (default: target, y, label or class)")
@@ -264,6 +261,11 @@ def _add_costs(add: argparse.ArgumentParser) -> None:
             f"--{cell}-cost", metavar="COST",
             help=f"what {what} costs, a number or a column; with costs the measure is the cost of 1,000 rows",
         )  # fmt: skip
+    add.add_argument(
+        "--cost-matrix", metavar="FILE",
+        help="a .csv file of what decisions cost, for more than two classes: a line for each true class, whose name is "
+        "in the first column, and a column for each predicted one",
+    )  # fmt: skip
 
 
 def _add_floors(add: argparse.ArgumentParser) -> None:

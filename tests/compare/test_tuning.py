@@ -383,7 +383,7 @@ def test_the_command_for_several_classes(tmp_path, monkeypatch, capsys):
         (("--fp-cost", "2"), "--fp-cost is for two classes; the model has 3; use --cost-matrix"),
         (("--loss", "f1", "--cost-matrix", "costs.csv"), "--loss and --cost-matrix do not go together"),
         (("--loss", "auc"), "loss must judge labels"),
-        (("--group", "leaf"), "refuses groups"),
+        (("--group", "leaf"), "group is for two classes; m.skops has 'ash', 'elm', 'fir'"),
     ):
         code, said, err = run(capsys, "tune", "m.skops", "new.csv", "--target", "kind", *options, "--out", "n.skops")
         assert (code, said) == (2, "")

@@ -581,7 +581,9 @@ def _at_home(node: dict[str, Any]) -> dict[str, Any]:
     name = str(node.get("__class__"))
     if node.get("__loader__") != "FunctionNode" and is_function(f"{node.get('__module__')}.{name}"):
         raise ValueError(f"it calls a function, {name}")
-    if "key_types" in node and any(one["__loader__"] != "TypeNode" for one in node["key_types"]["content"]):
+    if node.get("__loader__") == "DictNode" and any(
+        one["__loader__"] != "TypeNode" for one in node["key_types"]["content"]
+    ):
         raise ValueError("it calls the type of a key that is no type")
     if str(node.get("__module__")).split(".")[0] != "setwise":
         return node

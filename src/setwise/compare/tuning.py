@@ -179,10 +179,11 @@ def tune(
     measured = _measure(loss, average, held)
     if floor is not None:
         as_kind(floor, "floor", FlooredThreshold, "FlooredThreshold(recall=0.9)")
-        if held.several:
-            raise Refusal(f"floor is for two classes; {name} has {some(held.classes)}.", TUNE)
     as_flag(new_rows, "new_rows")
     group = as_text("" if group is None else group, "group") or held.group
+    for what, given in {"floor": floor, "group": group}.items() if held.several else ():
+        if given is not None:
+            raise Refusal(f"{what} is for two classes; {name} has {some(held.classes)}.", TUNE)
     rows, given, y, costs = _labelled(held, data, target, measured.loss, group, sep, encoding)
     where, n = Path(data).name if isinstance(data, str | Path) else "data", len(y)
     what = _new_rows(held, name, rows, where, new_rows)

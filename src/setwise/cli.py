@@ -220,11 +220,6 @@ def _add_compare(commands: Any) -> None:
     )  # fmt: skip
     _add_costs(add)
     add.add_argument(
-        "--cost-matrix", metavar="FILE",
-        help=".csv file of costs for more than two classes: a row for each true class, named in the first column, and "
-        "a column for each predicted class",
-    )  # fmt: skip
-    add.add_argument(
         "--average", choices=("samples", "macro", "micro"),
         help="how a label matrix is averaged: over rows, over labels, or all cells together (default: samples)",
     )  # fmt: skip
@@ -242,7 +237,7 @@ def _add_compare(commands: Any) -> None:
 def _add_tune(commands: Any) -> None:
     """The options of ``setwise tune``."""
     add = commands.add_parser(
-        "tune", help="change the threshold of a saved model, from labelled rows that it was not fitted to"
+        "tune", help="change the threshold or class multipliers of a saved model, from labelled rows that are new to it"
     )
     add.add_argument("model", type=Path, metavar="MODEL", help=".skops file of 'setwise compare' or save_model")
     add.add_argument("data", metavar="DATA", help="file with the same columns and the label; not the training data")
@@ -281,6 +276,11 @@ def _add_costs(add: argparse.ArgumentParser) -> None:
             f"--{cell}-cost", metavar="COST",
             help=f"cost of {what}: a number or a column; the measure is then the cost of 1,000 rows",
         )  # fmt: skip
+    add.add_argument(
+        "--cost-matrix", metavar="FILE",
+        help=".csv file of costs for more than two classes: a row for each true class, named in the first column, and "
+        "a column for each predicted class",
+    )  # fmt: skip
 
 
 def _add_floors(add: argparse.ArgumentParser) -> None:

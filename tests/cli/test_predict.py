@@ -170,7 +170,7 @@ def test_what_does_not_fit_is_one_sentence(folder, tmp_path, capsys, edit, says)
     ("words", "says"),
     [
         (("none.skops", "t.csv"), "there is no file none.skops."),
-        (("t.csv", "t.csv"), "the path of a model must end in .skops; got 't.csv'."),
+        (("t.csv", "t.csv"), "the path of a model must end in .skops, as save_model writes it; got 't.csv'."),
         (("linear.skops", "none.csv"), "there is no file none.csv."),
         (("linear.skops", "t.npz"), "path must end in one of .csv, .tsv, .txt, .parquet, since the columns have names"),
         (("linear.skops", "t.csv", "--group", "no"), "t.csv has no column 'no'; it has"),

@@ -204,7 +204,7 @@ def test_a_joint_model_reads_the_groups(tmp_path):
         model.decide(X)
     with pytest.raises(
         ValueError,
-        match=r"m.skops cannot be saved: it names what is no class .*: '.*JointClassifier'\.",
+        match=r"m.skops cannot be saved: it names what is no class .*: '.*JointClassifier'; use what",
     ):
         save_model(model, tmp_path / "m.skops")
     assert not list(tmp_path.iterdir())

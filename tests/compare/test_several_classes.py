@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setwise.cli import main
-from setwise.compare import NamedLoss, Plan, Problem, SavedModel, compare
+from setwise.compare import NamedLoss, Plan, Problem, SavedModel, compare, load_model
 from setwise.compare.audit import audited, copies_label, value_counts
 from setwise.compare.command import ComparisonTask, class_order, cost_matrix
 from setwise.compare.fits import SEED
@@ -145,7 +145,14 @@ def test_a_file_is_compared_and_new_rows_get_the_class_by_hand(table, capsys):
     assert "1,200 rows labelled: " in counted
     assert " as cedar (" in counted
     assert main(["tune", "m.skops", "t.csv", "--target", "wood", "--out", "n.skops"]) == 2
-    assert "it is for 4 classes" in capsys.readouterr().err
+    assert "1,200 of 1,200 rows of t.csv are equal to rows of the training" in capsys.readouterr().err
+    assert main(["tune", "m.skops", "t.csv", "--target", "wood", "--out", "n.skops", "--new-rows"]) == 0
+    q = SCORES["f1"](data.y, (logs(new) + offsets).argmax(axis=1))
+    assert f"Macro F1 before: {q:.3f}".replace("0.", ".") in capsys.readouterr().out
+    again = load_model("n.skops")
+    found = class_offsets(data.y, logs(new), "f1", n_resamples=20).offsets
+    np.testing.assert_allclose(again.offsets, found, atol=1e-9)
+    np.testing.assert_array_equal(again.decide(data.X)[0], (logs(new) + found).argmax(axis=1))
 
 
 def test_the_page_has_the_confusion_matrix_and_the_code_repeats_the_choice(table, capsys):
@@ -361,12 +368,14 @@ def test_a_verdict_has_twelve_words_at_most(table):
         assert len(verdict(found).split()) <= 12
 
 
-@pytest.mark.parametrize("wrong", [{"threshold": 0.5}, {"alarms": 0.1}, {"fitted_to": "array"}])
-def test_a_saved_model_of_several_classes_has_no_threshold(wrong):
+@pytest.mark.parametrize("wrong", [{"threshold": 0.5}, {"alarms": 0.1}, {"offsets": (0.0, 1.0)}])
+def test_a_saved_model_of_several_classes_has_offsets_and_no_threshold(wrong):
     model = LogisticRegression().fit(np.eye(6, 2), np.arange(6) % 3)
     usual = {"estimator": model, "classes": KINDS[:3], "loss": "", "n_features": 2, "response": "predict_proba"}
     said, scores = SavedModel(**usual).decide(np.eye(6, 2))
     np.testing.assert_array_equal(said, model.predict(np.eye(6, 2)))
     np.testing.assert_array_equal(scores, model.predict_proba(np.eye(6, 2)))
-    with pytest.raises(ValueError, match="for more than two classes"):
+    said, _ = SavedModel(**usual, offsets=(-9.0, 0.0, 0.1)).decide(np.eye(6, 2))
+    np.testing.assert_array_equal(said, (scores * np.exp([-9.0, 0.0, 0.1])).argmax(axis=1))
+    with pytest.raises(ValueError, match="more than two classes"):
         SavedModel(**usual, **wrong)

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from xgboost import XGBClassifier
 
-from setwise.compare.stored_booster import StoredBooster, fits_together, with_stored_boosters
+from setwise.compare.stored_booster import StoredBooster, fits_together, with_stored_parts
 from setwise.compare.trust import reachable
 
 KINDS = ["c" if j == 2 else "q" for j in range(4)]
@@ -53,12 +53,12 @@ def test_the_text_answers_as_the_trees(fitted, stored):
 def test_trees_inside_of_an_object_are_replaced_and_the_object_stays(fitted):
     X, _ = rows()
     pipeline = make_pipeline("passthrough", fitted)
-    found = with_stored_boosters(pipeline, reachable(pipeline))
+    found = with_stored_parts(pipeline, reachable(pipeline))
     assert isinstance(found[-1], StoredBooster)
     assert pipeline[-1] is fitted
     assert_allclose(found.predict_proba(X), pipeline.predict_proba(X), rtol=0, atol=3e-16)
     plain = make_pipeline("passthrough")
-    assert with_stored_boosters(plain, reachable(plain)) is plain
+    assert with_stored_parts(plain, reachable(plain)) is plain
 
 
 @pytest.mark.parametrize("package", TREES)

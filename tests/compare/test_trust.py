@@ -11,10 +11,14 @@ import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import SplineTransformer
 
 from compare.saved_models import raw_rows, table_model, write_csv
 from setwise.compare.saved_model import SavedModel, load_model, save_model
-from setwise.compare.trust import PLAIN, check_content, is_known
+from setwise.compare.stored_booster import with_stored_parts
+from setwise.compare.trust import NAMED, PLAIN, check_content, is_known, reachable
 
 skops = pytest.importorskip("skops.io")
 
@@ -97,6 +101,15 @@ CODE = {
     "a function that a module of scikit-learn imports": named(
         "sklearn.datasets._base", "rmtree", "ConstructorFromReduceNode", content=several(text("."))
     ),
+    "a call of a function that is known by name": named(
+        "sklearn.metrics._classification", "accuracy_score", "ConstructorFromReduceNode", content=several()
+    ),
+    "a key by a function that is known by name": named(
+        "builtins", "dict", "DictNode", content={"a": text(1)},
+        key_types=named("builtins", "list", "ListNode", content=[named("numpy", "log", "FunctionNode")]),
+    ),
+    "a tree of neighbors": named("sklearn.neighbors._kd_tree", "KDTree", "ObjectNode", content=None),
+    "a spline": named("scipy.interpolate._bsplines", "BSpline", "ObjectNode", content=None),
     "a loader of pickles": named("joblib", "load", "ConstructorFromReduceNode", content=several(text("x"))),
     "a module that a module of setwise imports": named("setwise.cli", "os", "TypeNode"),
     "a function of setwise": named(
@@ -176,7 +189,8 @@ def test_the_sentence_lists_what_is_not_loaded(path):
         "sklearn.linear_model._logistic.LogisticRegression", "setwise.losses.overlap.Jaccard",
         "setwise.estimators.set_classifier.SetClassifier", "setwise.compare.saved_model.SavedModel",
         "sklearn.calibration._CalibratedClassifier", "sklearn.metrics._classification.balanced_accuracy_score",
-        *sorted(PLAIN),
+        "sklearn.feature_selection._univariate_selection.f_classif", "sklearn.preprocessing._data.normalize",
+        "sklearn.metrics.pairwise.rbf_kernel", "scipy.special._logsumexp.softmax", *sorted(PLAIN), *sorted(NAMED),
     ],
 )  # fmt: skip
 def test_what_models_need_is_known(name):
@@ -189,6 +203,10 @@ def test_what_models_need_is_known(name):
         "os.system", "builtins.eval", "sklearn.linear_model.LogisticRegression.fit", "sklearn.base.warnings",
         "sklearn.linear_model._logistic.Pipeline", "sklearn.neighbors._kd_tree.KDTree", "sklearn", "", ".", "setwise.",
         "sklearn.utils.validation.check_is_fitted", "sklearn.not_there.Thing", "setwise.compare.saved_model.load_model",
+        "numpy.save", "numpy.load", "numpy.savetxt", "numpy.fromfile", "numpy.memmap", "numpy.loadtxt",
+        "sklearn.metrics.pairwise.check_array", "sklearn.preprocessing._data.check_array",
+        "sklearn.preprocessing._data._handle_zeros_in_scale", "sklearn.feature_selection.f_classif",
+        "scipy.special._basic.np", "scipy.special._support_alternative_backends.xp_assert_close",
         "sklearn.utils._testing.TempMemmap", "sklearnish.Thing", "setwise.compare.saved_model.RESPONSES",
     ],
 )  # fmt: skip
@@ -212,7 +230,8 @@ def test_pickles_and_other_files_are_refused(path):
     skops.dump(LogisticRegression(), path)
     assert (
         refused(path)
-        == "m.skops is not a model saved by setwise: it holds LogisticRegression, which skops.io.load reads."
+        == "m.skops is not a model saved by setwise: it holds LogisticRegression; read it with skops.io.load, and "
+        "write it with setwise.compare.save_model(model, path, table), with the table that it was fitted to."
     )
     skops.dump({"a": 1}, path)
     refused(path)
@@ -410,8 +429,31 @@ def test_gradient_boosting_begins_with_a_shape_that_is_known():
     model.init_ = LogisticRegression().fit(X, Y)
     with pytest.raises(ValueError, match="is damaged"):
         check_content(model)
+    three = GradientBoostingClassifier(n_estimators=2).fit(X, np.arange(60) % 3)
+    check_content(three)
+    # Trees of three classes would be added to the one column of two.
+    three.init_ = GradientBoostingClassifier(n_estimators=2).fit(X, Y).init_
     with pytest.raises(ValueError, match="is damaged"):
-        check_content(GradientBoostingClassifier(n_estimators=2).fit(X, np.arange(60) % 3))
+        check_content(three)
+
+
+def test_stored_trees_of_neighbors_and_splines_are_checked_as_they_are_built(tmp_path):
+    neighbors = KNeighborsClassifier().fit(X, Y)
+    splines = make_pipeline(SplineTransformer(), LogisticRegression()).fit(X, Y)
+    for model, part, edit in (
+        (neighbors, neighbors, lambda one: setattr(one, "_fit_X", np.full((5, 3), np.nan))),
+        (neighbors, neighbors, lambda one: setattr(one, "_tree", "Thing")),
+        (splines, splines[0], lambda one: setattr(one, "bsplines_", [(np.arange(9.0), np.zeros((2, 3)), 3, True, 0)])),
+    ):
+        held = SavedModel(model, ("no", "yes"), "f1", n_features=3)
+        before = dict(vars(part))
+        path = save_model(held, tmp_path / "m.skops")
+        np.testing.assert_array_equal(load_model(path).decide(X)[0], model.predict(X))
+        stored = with_stored_parts(held, reachable(held))
+        edit(stored.estimator if part is model else stored.estimator[0])
+        skops.dump(stored, path)
+        refused(path)
+        vars(part).update(before)
 
 
 def test_sparse_weights_stay_inside(tmp_path):

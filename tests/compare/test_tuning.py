@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, fbeta_score, jaccard_score, precision_score, recall_score
+from sklearn.metrics import cohen_kappa_score, f1_score, fbeta_score, jaccard_score, precision_score, recall_score
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -17,9 +18,9 @@ from setwise.cli import main
 from setwise.compare import FlooredThreshold, SavedModel, load_model, save_model, tune
 from setwise.compare.frames import columns_of
 from setwise.core.exceptions import Refusal
-from setwise.decisions import UnmetFloor, bagged_threshold, label_thresholds
+from setwise.decisions import UnmetFloor, bagged_threshold, class_offsets, label_thresholds
 from setwise.estimators.selection.problem import problem_of
-from setwise.losses import RowCosts, as_loss
+from setwise.losses import CostMatrix, RowCosts, as_loss
 
 pytest.importorskip("skops.io")
 
@@ -307,6 +308,91 @@ def test_models_without_a_threshold_are_refused():
         tune(held, "no.npz")
 
 
+def grown(n=600, seed=0):
+    """Rows of a rare, a usual and a frequent class."""
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["elm", "fir", "ash"], n, p=[0.08, 0.22, 0.7])
+    center = pd.Series(kind).map({"elm": 2.0, "fir": 1.0, "ash": 0.0}).to_numpy()
+    leaf = rng.choice(["round", "long"], n)
+    return pd.DataFrame({"height": (center + rng.normal(size=n)).round(3), "leaf": leaf, "kind": kind})
+
+
+MANY = {
+    "f1": ("f1", lambda y, labels: f1_score(y, labels, average="macro")),
+    "kappa": ("kappa", cohen_kappa_score),
+    "costs": (CostMatrix([[0, 1, 1], [5, 0, 1], [2, 1, 0]]), None),
+}
+
+
+@pytest.mark.parametrize("last", [LogisticRegression(), LinearSVC(random_state=0)], ids=["probabilities", "scores"])
+@pytest.mark.parametrize(("loss", "by_hand"), MANY.values(), ids=MANY)
+def test_several_classes_get_the_offsets_of_class_offsets(tmp_path, last, loss, by_hand):
+    old, new = grown(), grown(500, 1)
+    encoder = make_column_transformer((OneHotEncoder(), ["leaf"]), remainder="passthrough")
+    model = make_pipeline(encoder, last).fit(old[["height", "leaf"]], old["kind"])
+    tuned = tune(save_model(model, tmp_path / "m.skops", old), new, "kind", loss)
+    raw = getattr(model, "predict_proba", None) or model.decision_function
+    scores = raw(new[["height", "leaf"]])
+    scores = np.log(scores) if isinstance(last, LogisticRegression) else scores
+    y, names = np.searchsorted(model.classes_, new["kind"]), model.classes_
+
+    def score(labels):
+        costs = loss.costs if by_hand is None else None
+        return costs[y, labels].mean() if by_hand is None else by_hand(y, labels)
+
+    found = class_offsets(y, scores, loss, n_resamples=20).offsets
+    np.testing.assert_allclose(tuned.model.offsets, found, atol=1e-12)
+    np.testing.assert_allclose(tuned.new, np.exp(found) if isinstance(last, LogisticRegression) else found)
+    np.testing.assert_allclose(tuned.old, 1.0 if isinstance(last, LogisticRegression) else 0.0)
+    assert tuned.before == pytest.approx(score(scores.argmax(axis=1)))
+    judged = np.zeros(len(y), dtype=int)
+    for train, test in problem_of(scores, y, as_loss(loss)).folds(5, 0):
+        offsets = class_offsets(y[train], scores[train], loss, n_resamples=20).offsets
+        judged[test] = (scores[test] + offsets).argmax(axis=1)
+    assert tuned.after == pytest.approx(score(judged))
+    word = "Multipliers" if isinstance(last, LogisticRegression) else "Offsets"
+    assert str(tuned).startswith(f"{word} now: ash ")
+    # A tuned model is saved, read, and tuned again from where it is.
+    again = load_model(save_model(tuned.model, tmp_path / "t.skops"))
+    labels = names[again.decide(new[["height", "leaf"]])[0]]
+    np.testing.assert_array_equal(labels, names[(scores + found).argmax(axis=1)])
+    twice = tune(again, new, "kind", loss)
+    np.testing.assert_allclose(twice.old, tuned.new)
+    assert twice.before == pytest.approx(score((scores + found).argmax(axis=1)))
+
+
+def test_the_command_for_several_classes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    old, new = grown(), grown(500, 1)
+    new.to_csv("new.csv", index=False)
+    model = LogisticRegression().fit(old[["height"]], old["kind"])
+    save_model(model, "m.skops", old)
+    kinds = model.classes_
+    pd.DataFrame([[0, 1, 1], [5, 0, 1], [2, 1, 0]], kinds, kinds).to_csv("costs.csv")
+    for options, loss in ((("--loss", "kappa"), "kappa"), (("--cost-matrix", "costs.csv"), MANY["costs"][0])):
+        code, said, err = run(capsys, "tune", "m.skops", "new.csv", "--target", "kind", *options, "--out", "t.skops")
+        assert (code, err) == (0, "")
+        tuned = tune("m.skops", new, "kind", loss)
+        assert load_model("t.skops").offsets == tuned.model.offsets
+        assert " ".join(said.split()).startswith(tuned.lines[0])
+        assert run(capsys, "predict", "t.skops", "new.csv", "--out", "labels.csv")[0] == 0
+        labels = (np.log(model.predict_proba(new[["height"]])) + tuned.model.offsets).argmax(axis=1)
+        np.testing.assert_array_equal(pd.read_csv("labels.csv")["label"], kinds[labels])
+    for options, says in (
+        (("--recall-at-least", "0.9"), "floor is for two classes; m.skops has 'ash', 'elm', 'fir'"),
+        (("--fp-cost", "2"), "--fp-cost is for two classes; the model has 3; use --cost-matrix"),
+        (("--loss", "f1", "--cost-matrix", "costs.csv"), "--loss and --cost-matrix do not go together"),
+        (("--loss", "auc"), "loss must judge labels"),
+        (("--group", "leaf"), "group is for two classes; m.skops has 'ash', 'elm', 'fir'"),
+    ):
+        code, said, err = run(capsys, "tune", "m.skops", "new.csv", "--target", "kind", *options, "--out", "n.skops")
+        assert (code, said) == (2, "")
+        assert says in err
+        assert len(err.strip().splitlines()) == 1
+    with pytest.raises(Refusal, match="5 rows or more of each label; it holds .* of ash, 0 of elm and .* of fir"):
+        tune("m.skops", new[new["kind"] != "elm"], "kind")
+
+
 @pytest.mark.slow
 def test_the_gain_of_no_better_threshold_is_seldom_clear():
     # At 0.5 the error rate of true probabilities is least, so that no other threshold is better.
@@ -356,7 +442,7 @@ def test_the_command_writes_the_model_that_predict_reads(path, forest, tmp_path,
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--out", "t.pkl"), "the path of a model must end in .skops; got 't.pkl'."),
+        (("--out", "t.pkl"), "the path of a model must end in .skops, as save_model writes it; got 't.pkl'."),
         (("--loss", "f1,jaccard", "--out", "t.skops"), "f1,jaccard"),
         (("--loss", "f1", "--fn-cost", "3", "--out", "t.skops"), "--fn-cost and --loss do not go together"),
         (("--fn-cost", "pay", "--out", "t.skops"), "new.csv has no column 'pay'"),

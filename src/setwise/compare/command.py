@@ -478,13 +478,13 @@ def costs_of(options: Namespace, problem: Problem) -> dict[str, Any]:
     return given
 
 
-def cost_matrix(options: Namespace, problem: Problem) -> CostMatrix:
+def cost_matrix(options: Namespace, problem: Problem | SavedModel) -> CostMatrix:
     """The costs of ``--cost-matrix`` in the order of the classes; ValueError for a file or options that do not fit."""
     table, classes = columns_in(options.cost_matrix), problem.classes
     if options.loss is not None:
         raise ValueError("--loss and --cost-matrix do not go together: costs are the measure.")
     if not problem.several:
-        raise ValueError(f"--cost-matrix is for more than two classes; {problem.name} has {some(classes)}.")
+        raise ValueError(f"--cost-matrix is for more than two classes; these are {some(classes)}.")
     # The true classes of a column without a name, as pandas writes it, may be the numbers of its lines.
     numbered = bool(table.numbering) and len(table.names) == len(classes)
     rows, names = table.numbering if numbered else table.texts(table.names[0]), table.names[0 if numbered else 1 :]

@@ -19,26 +19,29 @@ from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, TargetEncoder
 from sklearn.utils.validation import check_is_fitted
 
 import setwise
+from setwise.compare.compiled_parts import build
 from setwise.compare.drift import TrainingRows
-from setwise.compare.frames import columns_of, frame_of, table_of
+from setwise.compare.frames import FreeText, columns_of, frame_of, table_of
 from setwise.compare.plan import BaseModel
 from setwise.compare.problem import Problem, labels_of
 from setwise.compare.source import PACKAGES
-from setwise.compare.stored_booster import with_stored_boosters
-from setwise.compare.trust import check_content, is_known, not_numbers, reachable
+from setwise.compare.stored_booster import with_stored_parts
+from setwise.compare.trust import check_content, is_function, is_known, not_numbers, reachable
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_number, as_text, shown
 from setwise.core.exceptions import Refusal, reason_of
 from setwise.core.files import in_line, written_whole
 from setwise.core.pages import OWN_MODEL
-from setwise.datasets.columns import Column, Cost, Number, Truth, optional, some, word
+from setwise.datasets.columns import Category, Column, Cost, Number, Truth, optional, some, word
 from setwise.datasets.files import as_path
 from setwise.estimators.base import warn_of_version
+from setwise.estimators.selection.base_models import Response
 from setwise.estimators.selection.decision import RowCostRule
+from setwise.estimators.selection.several_classes import log_scores
 from setwise.losses.row_costs import Place
 
 RESPONSES = ("predict_proba", "decision_function", "predict")
@@ -76,6 +79,8 @@ class SavedModel:
     fitted_to : ``"codes"``: X and y as the readers of files give them, numbers in an array without names, and labels 0
         and 1, (n,) or (n, p). ``"array"`` and ``"frame"``: numbers in an array, or a data frame of pandas with
         ``columns``, and labels of its own, which ``classes`` names. :func:`save_model` finds out which of these two
+    offsets : of more than two classes, the numbers that are added to the scores of the classes, or to the logarithms of
+        their probabilities, before the largest one decides. None leaves the decision to the method ``predict``
     version : the version of setwise that made it
 
     Raises
@@ -112,6 +117,7 @@ class SavedModel:
     alarms: float | None = None
     version: str = setwise.__version__
     fitted_to: Literal["codes", "array", "frame"] = "codes"
+    offsets: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         as_kind(self.estimator, "estimator", BaseEstimator, "LogisticRegression().fit(X, y)")
@@ -126,10 +132,15 @@ class SavedModel:
             as_number(self.alarms, "alarms", low=0.0, high=1.0, open_low=True)
             if self.many:
                 raise ValueError(f"alarms must be None for a label matrix; got {self.alarms!r}.")
-        usual = {"threshold": None, "alarms": None, "fitted_to": "codes"}
-        for name, wanted in usual.items() if self.several else ():
-            if (value := getattr(self, name)) != wanted:
-                raise ValueError(f"{name} must be {wanted!r} for more than two classes; got {shown(value)}.")
+        for name, value in {"threshold": self.threshold, "alarms": self.alarms}.items() if self.several else ():
+            if value is not None:
+                raise ValueError(f"{name} must be None for more than two classes; got {shown(value)}.")
+        if self.offsets is not None:
+            if self.response == "predict" or not isinstance(self.offsets, tuple) or len(self.offsets) != self.several:
+                wanted = "None, or a number for each of more than two classes with scores"
+                raise ValueError(f"offsets must be {wanted}; got {shown(self.offsets)}.")
+            for number in self.offsets:
+                as_number(number, "offsets")
         as_text(self.loss, "loss")
         as_text(self.version, "version")
         as_text("" if self.group is None else self.group, "group")
@@ -163,8 +174,8 @@ class SavedModel:
             check_content(self.estimator)
             with warnings.catch_warnings():
                 warnings.filterwarnings("error", "X does not have valid feature names")
-                # What a model says of words that it does not know is its own affair.
-                if all(isinstance(column, Number | Truth) for column in self.columns) or self.fitted_to == "codes":
+                # What is fitted to a table was tried on its rows, and may know no other words or categories.
+                if self.fitted_to == "codes" or self.training is None:
                     replace(self, places=None).decide(probe, np.zeros(1))
         # The estimators of others raise almost any exception.
         except Exception as error:
@@ -173,6 +184,13 @@ class SavedModel:
             if self.fitted_to != "codes":
                 way_out = "give save_model the table that it was fitted to"
             raise Refusal(f"{name} cannot be saved: {why}; {way_out}.", OWN_MODEL) from None
+
+    def _as_loaded(self) -> "SavedModel":
+        """The model as it comes back from a file, with the trees of other packages as text."""
+        held = replace(self, estimator=with_stored_parts(self.estimator, reachable(self.estimator)))
+        for part in list(reachable(held.estimator)):
+            build(part)
+        return held
 
     @property
     def several(self) -> int:
@@ -226,11 +244,15 @@ class SavedModel:
         scores = self._scores(X, (*shape, self.several) if self.several else shape)
         if self.threshold is not None and scores is not None:
             return (scores >= np.asarray(self.threshold)).astype(np.int64), scores
+        if self.offsets is not None and scores is not None:
+            logs = log_scores(Response(scores, scores, self.response == "predict_proba"), None)
+            return (logs + np.asarray(self.offsets)).argmax(axis=1), scores
         if self.joint and groups is None:
             raise ValueError("this model decides the rows of a group together; name the column of the groups.")
         labels = np.asarray(self.estimator.predict(X, groups=groups) if self.joint else self.estimator.predict(X))
         if self.fitted_to != "codes" and not self.many and labels.shape in (shape, (*shape, 1)):
-            labels = np.array([word(label) == self.classes[1] for label in labels.ravel().tolist()], dtype=np.int64)
+            place = {one: number for number, one in enumerate(self.classes)}
+            labels = np.array([place.get(word(label), -1) for label in labels.ravel().tolist()], dtype=np.int64)
         k = self.several or 2
         labels = labels.reshape(shape) if self.several and labels.shape == (*shape, 1) else labels
         if labels.shape != shape or labels.dtype.kind not in "biuf" or not np.isin(labels, np.arange(k)).all():
@@ -248,12 +270,15 @@ class SavedModel:
         else:
             scores = np.asarray(found, dtype=np.float64)
             own = self.fitted_to != "codes" and not self.many
-            at = [word(one) for one in self.estimator.classes_.tolist()].index(self.classes[1]) if own else 1
-            if own and scores.ndim == 2:
+            named = [word(one) for one in self.estimator.classes_.tolist()] if own else []
+            at = named.index(self.classes[1]) if own else 1
+            if own and self.several and scores.shape == shape:
+                scores = scores[:, [named.index(one) for one in self.classes]]
+            elif own and scores.ndim == 2 and not self.several:
                 scores = scores[:, at]
             elif not self.many and not self.several and self.response == "predict_proba":
                 scores = _of_ones(scores, self.estimator.classes_)
-            elif at == 0:
+            elif at == 0 and not self.several:
                 scores = -scores
         if scores.shape != shape:
             raise ValueError(f"{self.response} must give scores of shape {shape}; got {scores.shape}.")
@@ -278,13 +303,14 @@ def save_model(
 
     Parameters
     ----------
-    model : a fitted classifier or pipeline of scikit-learn for two classes or a label matrix, which keeps its own
-        decision; or a ``SavedModel``
+    model : a fitted classifier or pipeline of scikit-learn for classes or a label matrix, which keeps its own decision;
+        or a ``SavedModel``
     path : the path of the file, which ends in ``.skops``
     table : the data frame of pandas to which the classifier was fitted; further columns, as that of the target, are
         left out. It gives the names of the columns, and which of them hold text. A classifier that reads numbers alone
-        needs none. The file stores a hash of each row of this table, by which ``setwise tune`` recognizes it, and not
-        the rows. If other rows chose the threshold, include them in the table
+        needs none. One that was fitted to texts needs their column alone, as ``table[["text"]]``. The file stores a
+        hash of each row of this table, by which ``setwise tune`` recognizes it, and not the rows. If other rows chose
+        the threshold, include them in the table
     pos_label : the positive one of two classes; None takes the last one of ``classes_``
     labels : the names of the p labels of a classifier that was fitted to a label matrix; None for two classes
 
@@ -321,7 +347,7 @@ def save_model(
     elif any(one is not None for one in (table, pos_label, labels)):
         raise ValueError("table, pos_label and labels must be None for a SavedModel, which holds all that it needs.")
     data = as_data(model, name)
-    replace(model, estimator=with_stored_boosters(model.estimator, reachable(model.estimator)))._check_answer(name)
+    model._as_loaded()._check_answer(name)
     # An interruption leaves no half of a file behind, and no file that could not be loaded.
     with written_whole(path) as part:
         part.write_bytes(data)
@@ -346,31 +372,48 @@ def own_model(
         check_is_fitted(model)
     except (NotFittedError, TypeError) as error:
         raise Refusal(f"{begin}: {reason_of(error)}; fit it.", OWN_MODEL) from None
-    known = getattr(model, "classes_", None)
+    known, last = getattr(model, "classes_", None), _last(model)
+    kind = getattr(getattr(last, "_label_binarizer", None), "y_type_", "")
     if known is None:
         raise Refusal(f"{begin}: {type(model).__name__} has no classes_; save a classifier.", OWN_MODEL)
     if labels is not None:
         if pos_label is not None:
             raise ValueError(f"pos_label must be None for a label matrix; got {shown(pos_label)}.")
         classes = as_names(labels, "labels")
-    elif isinstance(known, list) or getattr(_last(model), "multilabel_", False):
+    elif isinstance(known, list) or getattr(last, "multilabel_", False) or kind == "multilabel-indicator":
         raise Refusal(f"{begin}: it was fitted to a label matrix; name its labels, as labels=['a', 'b'].", OWN_MODEL)
     else:
         values = np.asarray(known).tolist()
-        if len(values) != 2:
-            raise Refusal(f"{begin}: it must have two classes; it has {len(values)}: {some(values)}.", OWN_MODEL)
-        if pos_label is not None and pos_label not in values:
-            raise ValueError(f"pos_label must be one of the classes, {some(values)}; got {shown(pos_label)}.")
-        at = 1 if pos_label is None else values.index(pos_label)
-        classes = (word(values[1 - at]), word(values[at]))
+        if len(values) < 2:
+            raise Refusal(f"{begin}: it must have two classes or more; it has {some(values)}.", OWN_MODEL)
+        if pos_label is not None and (pos_label not in values or len(values) > 2):
+            wanted = f"one of the classes, {some(values)}" if len(values) == 2 else "None for more than two classes"
+            raise ValueError(f"pos_label must be {wanted}; got {shown(pos_label)}.")
+        classes = tuple(map(word, values[::-1] if len(values) == 2 and pos_label in values[:1] else values))
+        pairs = len(classes) > 2 and any(
+            getattr(part, "decision_function_shape", None) == "ovo" for part in reachable(model)
+        )
+        if pairs and not hasattr(model, "predict_proba"):
+            wanted = "set decision_function_shape='ovr', for which it need not be fitted again"
+            raise Refusal(f"{begin}: its scores are those of pairs of classes; {wanted}.", OWN_MODEL)
     response: Any = next(one for one in RESPONSES if hasattr(model, one))
     names, width = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
     columns = _columns_of(model, begin, table, names, width)
+    if any(isinstance(column, FreeText | Category) for column in columns) and names is None:
+        # Of a table with one column it makes the texts that the model was fitted to.
+        model, names = make_pipeline(FunctionTransformer(np.ravel), model), [columns[0].name]
     found = SavedModel(
         model, classes, "", columns, 0 if columns else int(width or 0), response=response,
         many=labels is not None, fitted_to="array" if names is None else "frame",
     )  # fmt: skip
     return found if table is None else _with_training(found, begin, table)
+
+
+UNNAMED = (
+    "it does not tell which columns it reads; if these are texts, give their column alone, as table=table[['text']], "
+    "or fit it to the table by ColumnTransformer([('text', TfidfVectorizer(), 'text')])"
+)
+"""What is said of a model that knows neither names nor the number of its columns."""
 
 
 def _last(model: Any) -> Any:
@@ -384,7 +427,7 @@ def _columns_of(model: Any, begin: str, table: Any, names: Any, width: int | Non
     """The columns that a classifier of so many features reads; () for numbers without names."""
     if table is None:
         if width is None:
-            raise Refusal(f"{begin}: it does not tell how many features it reads; fit it to a table.", OWN_MODEL)
+            raise Refusal(f"{begin}: {UNNAMED}.", OWN_MODEL)
         if any(isinstance(part, READS_WORDS) for part in reachable(model)):
             what = "it may read words, and does not tell of which columns"
             raise Refusal(f"{begin}: {what}; give the table that it was fitted to, as table=X.", OWN_MODEL)
@@ -392,6 +435,11 @@ def _columns_of(model: Any, begin: str, table: Any, names: Any, width: int | Non
     if names is not None:
         return columns_of(table, names.tolist())
     columns = columns_of(table, list(getattr(table, "columns", ())))
+    if width is None:
+        if len(columns) > 1 and any(isinstance(column, FreeText | Category) for column in columns):
+            held = some([column.name for column in columns])
+            raise Refusal(f"{begin}: table has {held}, and {UNNAMED}.", OWN_MODEL)
+        return columns
     if len(columns) != width or not all(isinstance(column, Number | Truth) for column in columns):
         wanted = f"the {width} columns of numbers that the model was fitted to, since the model has no names of its own"
         raise ValueError(f"table must have {wanted}; it has {some([column.name for column in columns])}.")
@@ -406,10 +454,11 @@ def _with_training(model: SavedModel, begin: str, table: Any) -> SavedModel:
     as_read = frame_of(table_of(given), model.columns) if is_frame else X[:COMPARED]
     try:
         known = model.decide(given if is_frame else given.to_numpy(dtype=np.float64))[0]
-        same = np.array_equal(known, model.decide(as_read)[0])
+        same = np.array_equal(known, model._as_loaded().decide(as_read)[0])
     # The estimators of others raise almost any exception.
     except Exception as error:
-        raise Refusal(f"{begin}: {reason_of(error)}.", OWN_MODEL) from None
+        way_out = "give the data frame that it was fitted to, as table"
+        raise Refusal(f"{begin}: {reason_of(error)}; {way_out}.", OWN_MODEL) from None
     if not same:
         why = "it labels rows otherwise when they are read from a file"
         raise Refusal(f"{begin}: {why}; fit it to a table of numbers, truth values and text.", OWN_MODEL)
@@ -422,10 +471,13 @@ def as_data(held: Any, name: str) -> bytes:
     """
     skops = optional("skops.io", f"to save {name}")
     try:
-        data = bytes(skops.dumps(with_stored_boosters(held, reachable(held))))
+        data = bytes(skops.dumps(with_stored_parts(held, reachable(held))))
         _refuse_unknown(skops, data)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} cannot be saved: {str(error).rstrip('.')}.") from None
+        way_out = (
+            "use what scikit-learn or NumPy has instead, or write the model with joblib.dump, whose files may run code"
+        )
+        raise ValueError(f"{name} cannot be saved: {str(error).rstrip('.')}; {way_out}.") from None
     return data
 
 
@@ -487,10 +539,13 @@ def load_model(path: str | Path) -> SavedModel:
         data = _with_homes(path)
         found = skops.loads(data, trusted=_refuse_unknown(skops, data))
         if not isinstance(found, SavedModel):
-            raise ValueError(f"it holds {type(found).__name__}, which skops.io.load reads")
+            way_out = "read it with skops.io.load, and write it with setwise.compare.save_model(model, path, table)"
+            raise ValueError(f"it holds {type(found).__name__}; {way_out}, with the table that it was fitted to")
         check_content(found)
         if bad := not_numbers(found):
             raise ValueError(f"{bad} is NaN")
+        for part in list(reachable(found)):
+            build(part)
         # The fields are checked as those of a new object are.
         model = replace(found)
         training = model.training and replace(model.training)
@@ -499,8 +554,7 @@ def load_model(path: str | Path) -> SavedModel:
         raise
     # Damaged bytes make the readers raise almost any exception.
     except Exception as error:
-        why = in_line(reason_of(error)[:200])
-        raise ValueError(f"{name} is not a model saved by setwise: {why}.") from None
+        raise ValueError(f"{name} is not a model saved by setwise: {in_line(reason_of(error)[:300])}.") from None
     warn_of_version("SavedModel", model.version)
     return model
 
@@ -509,7 +563,7 @@ def as_saved_path(path: Any) -> Path:
     """``path`` if it is the path of a ``.skops`` file."""
     found = as_path(path)
     if found.suffix.lower() != ".skops":
-        raise ValueError(f"the path of a model must end in .skops; got {found.name!r}.")
+        raise ValueError(f"the path of a model must end in .skops, as save_model writes it; got {found.name!r}.")
     return found
 
 
@@ -530,6 +584,12 @@ def _with_homes(path: Path) -> bytes:
 def _at_home(node: dict[str, Any]) -> dict[str, Any]:
     """A node of a schema with the module of its class; a name in a file imports nothing but our packages."""
     name = str(node.get("__class__"))
+    if node.get("__loader__") != "FunctionNode" and is_function(f"{node.get('__module__')}.{name}"):
+        raise ValueError(f"it calls a function, {name}")
+    if node.get("__loader__") == "DictNode" and any(
+        one["__loader__"] != "TypeNode" for one in node["key_types"]["content"]
+    ):
+        raise ValueError("it calls the type of a key that is no type")
     if str(node.get("__module__")).split(".")[0] != "setwise":
         return node
     public = (getattr(held, name).__module__ for held in map(import_module, PACKAGES) if name in held.__all__)

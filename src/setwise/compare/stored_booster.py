@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from setwise.compare.compiled_parts import stored
+
 
 @final
 class StoredBooster(ClassifierMixin, BaseEstimator):
@@ -73,14 +75,19 @@ def _reader(package: str, text: str) -> Callable[[Any], Any]:
         raise ValueError(f"the model holds trees of {package}, which reads them; pip install {package}.") from None
 
 
-def with_stored_boosters(root: Any, inside: Iterable[Any]) -> Any:
-    """A copy of an object in which trees of other packages are a :class:`StoredBooster`; itself where it has none.
+def with_stored_parts(root: Any, inside: Iterable[Any]) -> Any:
+    """A copy of an object in which trees of other packages are a :class:`StoredBooster`, and compiled parts are what
+    they are built from; itself where it has none.
 
     ``inside`` are the objects that it holds.
     """
     packages = {known.classifier: package for package, known in FORMATS.items()}
-    found = [one for one in inside if packages.get(type(one).__name__, "") == _package(one)]
-    return deepcopy(root, {id(one): StoredBooster.of(one) for one in found}) if found else root
+    found = {
+        id(one): StoredBooster.of(one) if packages.get(type(one).__name__, "") == _package(one) else stored(one)
+        for one in inside
+    }
+    changed = {place: one for place, one in found.items() if one is not None}
+    return deepcopy(root, dict[int, Any](changed)) if changed else root
 
 
 def _package(held: Any) -> str:

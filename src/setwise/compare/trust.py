@@ -23,14 +23,34 @@ from setwise.compare.stored_booster import StoredBooster, fits_together, inside
 
 PLAIN = (
     "numpy.dtype",
-    "scipy.sparse._csr.csr_matrix", "scipy.sparse._csr.csr_array",
-    "scipy.sparse._csc.csc_matrix", "scipy.sparse._csc.csc_array",
+    "scipy.sparse._csr.csr_matrix",
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csc.csc_matrix",
+    "scipy.sparse._csc.csc_array",
     # Nodes of trees are checked by this module.
     "sklearn.tree._tree.Tree",
     # Boosted trees keep their check of the categories so.
-    "functools.partial", "sklearn.utils.validation.check_array",
+    "functools.partial",
+)
+"""The types beside the classes of setwise and scikit-learn that are written in Python."""
+
+FUNCTIONS = (
+    "sklearn.metrics", "sklearn.metrics.cluster", "sklearn.metrics.pairwise", "sklearn.feature_selection",
+    "sklearn.preprocessing", "scipy.special",
 )  # fmt: skip
-"""The types and the one function beside the classes of setwise and scikit-learn that are written in Python."""
+"""The modules whose public functions are data by name: they compute from arrays, and touch no files."""
+
+NAMED = frozenset({
+    "sklearn.utils.validation.check_array",
+    "sklearn.cluster._kmeans._kmeans_single_lloyd", "sklearn.cluster._kmeans._kmeans_single_elkan",
+    *(f"numpy.{name}" for name in (
+        "amax", "amin", "around", "average", "clip", "cumsum", "diff", "max", "mean", "median", "min", "nan_to_num",
+        "nanmax", "nanmean", "nanmedian", "nanmin", "nanstd", "nansum", "nanvar", "prod", "ptp", "ravel", "round",
+        "std", "sum", "var",
+    )),
+})  # fmt: skip
+"""Further functions of this kind. The universal functions of NumPy and SciPy, as ``numpy.log1p``, are those of skops.
+"""
 
 ASIDE = frozenset({"tests", "externals", "conftest", "_testing", "cli"})
 """Parts of the names of modules whose content no model needs."""
@@ -46,22 +66,38 @@ def is_known(name: str) -> bool:
     """Whether a type, named by its module and class, is one of ours, of scikit-learn's, or of :data:`PLAIN`.
 
     Only classes count that a loaded module itself defines in Python, so that no function can be smuggled in by the name
-    of a module which imports it. The functions of ``sklearn.metrics`` are taken too, since scorers name them.
+    of a module which imports it. Functions are those of :func:`is_function`.
     """
-    if name in PLAIN:
+    if name in PLAIN or is_function(name):
         return True
     module, _, attribute = name.rpartition(".")
-    parts = module.split(".")
-    # A name in a file imports nothing.
-    home = sys.modules.get(module)
-    if parts[0] not in ("setwise", "sklearn") or ASIDE & set(parts) or home is None:
+    found, parts = _defined(module, attribute), module.split(".")
+    if parts[0] not in ("setwise", "sklearn") or ASIDE & set(parts) or not isinstance(found, type):
         return False
-    found = vars(home).get(attribute)
-    if not (getattr(found, "__module__", None) == module and getattr(found, "__qualname__", None) == attribute):
-        return False
-    if isinstance(found, FunctionType):
-        return parts[:2] == ["sklearn", "metrics"]
-    return isinstance(found, type) and str(home.__file__).endswith(".py")
+    return str(sys.modules[module].__file__).endswith(".py")
+
+
+def is_function(name: str) -> bool:
+    """Whether this names a function that is data: a model that holds it may call it with rows."""
+    module, _, attribute = name.rpartition(".")
+    found = _defined(module, attribute)
+    return name in NAMED or (
+        isinstance(found, FunctionType)
+        and any(module.startswith(home) and _public(home, attribute) is found for home in FUNCTIONS)
+    )
+
+
+def _defined(module: str, attribute: str) -> Any:
+    """What a loaded module itself defines under a name, or None. A name in a file imports nothing."""
+    found = vars(sys.modules[module]).get(attribute) if module in sys.modules else None
+    own = getattr(found, "__module__", None) == module and getattr(found, "__qualname__", None) == attribute
+    return found if own else None
+
+
+def _public(home: str, attribute: str) -> Any:
+    return (
+        None if attribute.startswith("_") else vars(sys.modules[home]).get(attribute) if home in sys.modules else None
+    )
 
 
 def check_content(root: object) -> None:
@@ -154,12 +190,14 @@ def _are_trees(model: Any, parts: Any) -> bool:
 
 
 def _boosted(model: Any) -> bool:
-    parts = model.estimators_
-    # The scores of more than two classes begin with what the first estimator answers, whose shape is not known.
+    parts, k = model.estimators_, model.n_trees_per_iteration_
     begins = type(model.init_) is DummyClassifier or isinstance(model.init_, str)
-    if not begins or parts.ndim != 2 or parts.shape[1] != 1 or model.n_trees_per_iteration_ != 1:
+    if not begins or parts.ndim != 2 or parts.shape[1] != k:
         return False
-    return _are_trees(model, parts.ravel()) and all(part.tree_.n_outputs == 1 for part in parts.ravel())
+    # The scores begin with what the first estimator answers; trees add to as many columns as there are classes.
+    first = np.asarray(model._raw_predict_init(np.zeros((1, model.n_features_in_))))
+    trees = _are_trees(model, parts.ravel()) and all(part.tree_.n_outputs == 1 for part in parts.ravel())
+    return trees and first.shape == (1, k) and first.dtype == np.float64
 
 
 def _hist_boosted(model: Any) -> bool:

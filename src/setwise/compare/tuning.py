@@ -1,4 +1,4 @@
-"""``setwise tune``: another threshold for a saved model, by labelled rows that were not in its training."""
+"""``setwise tune``: another threshold for a saved model, or other multipliers of its classes, by new labelled rows."""
 
 from argparse import Namespace
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from setwise.compare.command import floor_of, given_costs, row_costs, usual_loss
-from setwise.compare.plan import NamedLoss, measures_of, named_loss
+from setwise.compare.command import cost_matrix, floor_of, given_costs, row_costs, usual_loss
+from setwise.compare.plan import MEAN_COST, NamedLoss, measures_of, named_loss
 from setwise.compare.predict import decided, rows_for, table_in
 from setwise.compare.problem import targets_of
 from setwise.compare.saved_model import SavedModel, as_saved_path, load_model, save_model
-from setwise.compare.text import between, figure, percent, signed, threshold_text, wrap
-from setwise.core.checks import Bools, Values, as_flag, as_kind, as_text, shown
+from setwise.compare.text import between, figure, listed, percent, signed, threshold_text, wrap
+from setwise.core.checks import Values, as_flag, as_kind, as_text, shown
 from setwise.core.exceptions import Refusal
 from setwise.core.files import try_file
 from setwise.core.loss import Loss
@@ -27,7 +27,9 @@ from setwise.decisions.task import compared
 from setwise.estimators.selection.base_models import Response
 from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
 from setwise.estimators.selection.problem import SelectionProblem, problem_of
+from setwise.estimators.selection.several_classes import ClassMultipliers, OffsetRule
 from setwise.estimators.selection.strategies import Evidence, SingleThreshold, Strategy, ThresholdPerLabel, Weight
+from setwise.losses.cost_matrix import CostMatrix
 from setwise.losses.row_costs import RowCosts
 
 FOLDS = 5
@@ -46,7 +48,8 @@ class TunedModel:
     ----------
     model : the ``SavedModel`` with the new threshold
     old, new : the threshold before and now, a number, or one for each of p labels; ``old`` is None where the model
-        decided by no threshold that is known
+        decided by no threshold that is known. Of more than two classes the multipliers of their probabilities, or the
+        numbers that are added to their scores
     measure : the name of the measure, as ``"F1"``
     before, after : its value on the rows at the old threshold, and at the new one. For ``after`` each of five folds of
         the rows is judged at the threshold that the other rows choose
@@ -93,8 +96,8 @@ class TunedModel:
 class KnownScores(Evidence):
     """The scores of a fitted model, which no weights change."""
 
-    def __init__(self, scores: Values) -> None:
-        self.groups, self._held = None, Response(np.zeros(scores.shape, np.bool_), scores, probability=False)
+    def __init__(self, scores: Values, probability: bool = False) -> None:
+        self.groups, self._held = None, Response(np.zeros(scores.shape, np.bool_), scores, probability)
 
     def response(self, weight: Weight = 1.0) -> Response:
         """The scores."""
@@ -124,8 +127,10 @@ def tune(
 
     The threshold is the one that :class:`setwise.MeasureClassifier` finds with ``cv="prefit"``, a mean of the best ones
     of resamples; a label matrix gets one for each label, or one for all if it had one. Nothing else of the model
-    changes. Training rows are recognized where the model remembers them, as it does after ``setwise compare --save``
-    and ``save_model(model, path, table)``.
+    changes. Of more than two classes the multipliers of the probabilities are tuned, those of
+    :class:`setwise.estimators.selection.ClassMultipliers`, or what is added to scores that are no probabilities.
+    Training rows are recognized where the model remembers them, as it does after ``setwise compare --save`` and
+    ``save_model(model, path, table)``.
 
     Parameters
     ----------
@@ -134,8 +139,9 @@ def tune(
     target : the column of the label; None takes the one called target, y, label or class. The columns of a label
         matrix are called as its labels
     loss : a loss of labels, its name, a metric or scorer of scikit-learn, a function ``f(y_true, y_pred)`` of yours, a
-        :class:`NamedLoss`, or ``RowCosts``, whose costs may be columns of the data
-    floor : what the threshold must keep, as ``FlooredThreshold(recall=0.9)``; None keeps nothing
+        :class:`NamedLoss`, or ``RowCosts``, whose costs may be columns of the data; of more than two classes its mean
+        over the classes, as macro F1 for ``"f1"``, or ``CostMatrix``
+    floor : what the threshold of two classes must keep, as ``FlooredThreshold(recall=0.9)``; None keeps nothing
     group : the column of set ids; None takes that of the model, if it has one
     average : what a set is in a label matrix, as for :class:`setwise.MeasureClassifier`
     sample_weight : (n,) weights of the rows in the measure
@@ -175,23 +181,26 @@ def tune(
         as_kind(floor, "floor", FlooredThreshold, "FlooredThreshold(recall=0.9)")
     as_flag(new_rows, "new_rows")
     group = as_text("" if group is None else group, "group") or held.group
+    for what, given in {"floor": floor, "group": group}.items() if held.several else ():
+        if given is not None:
+            raise Refusal(f"{what} is for two classes; {name} has {some(held.classes)}.", TUNE)
     rows, given, y, costs = _labelled(held, data, target, measured.loss, group, sep, encoding)
     where, n = Path(data).name if isinstance(data, str | Path) else "data", len(y)
     what = _new_rows(held, name, rows, where, new_rows)
-    if not held.many and min(counts := np.bincount(y, minlength=2).tolist()) < FOLDS:
-        held_rows = " and ".join(f"{count:,} of {label}" for count, label in zip(counts, held.classes, strict=True))
+    if not held.many and min(counts := np.bincount(y, minlength=len(held.classes)).tolist()) < FOLDS:
+        held_rows = listed([f"{count:,} of {label}" for count, label in zip(counts, held.classes, strict=True)])
         raise Refusal(f"{where} must hold {FOLDS} rows or more of each label; it holds {held_rows}.", TUNE)
     labels, scores = decided(held, name, where, given, rows.groups)
     assert scores is not None
     layout: Any = average
     problem = problem_of(
         scores.reshape(n, -1), y, measured.on(costs, rows.groups), groups=rows.groups, sample_weight=sample_weight,
-        average=layout, pos_label=None if held.many else 1,
+        average=layout, pos_label=None if held.many or held.several else 1,
     )  # fmt: skip
     at, judged = _chosen(problem, scores, held, floor)
-    called = labels == 1, judged
+    called: tuple[Any, Any] = labels if held.several else labels == 1, judged
     found = compared(problem.task, called, 0)
-    new = tuple(map(float, at)) if np.ndim(at) else float(at)
+    new: Any = tuple(map(float, at)) if np.ndim(at) else float(at)
     training = None if held.training is None else replace(held.training, called=np.zeros(0))
     alarms = held.alarms if floor is None or floor.alarms is None else floor.alarms
     (low, before, high), (least, after, most) = (
@@ -199,9 +208,13 @@ def tune(
         for one, sd in zip(found.losses.tolist(), found.errors.tolist(), strict=True)
     )
     gain, half = float(found.gains[1]), SURE * float(found.gain_errors[1])
+    changed: dict[str, Any] = {"offsets": new} if held.several else {"threshold": new}
+    old = _old_threshold(held, labels, scores)
+    if held.several and held.response == "predict_proba":
+        old, new = (None if one is None else tuple(np.exp(one).tolist()) for one in (old, new))
     made = TunedModel(
-        replace(held, threshold=new, loss=measured.name, training=training, alarms=alarms),
-        _old_threshold(held, labels, scores), new, measured.title, before, after,
+        replace(held, **changed, loss=measured.name, training=training, alarms=alarms),
+        old, new, measured.title, before, after,
         (low, high), (least, most), gain_interval=(gain - half, gain + half), lines=(),
     )  # fmt: skip
     shares = () if floor is None else tuple(floor.reached(problem.task, one) for one in called)
@@ -217,9 +230,8 @@ def _opened(model: Any) -> tuple[SavedModel, str]:
     path = None if isinstance(model, SavedModel) else as_saved_path(model)
     held, name = (model, "the model") if path is None else (load_model(path), path.name)
     assert isinstance(held, SavedModel)
-    if held.joint or held.several or held.response == "predict":
+    if held.joint or held.response == "predict":
         why = "decides the rows of a group together" if held.joint else "gives no scores"
-        why = f"is for {held.several} classes" if held.several else why
         raise Refusal(f"{name} has no threshold to tune: it {why}.", TUNE)
     return held, name
 
@@ -227,11 +239,14 @@ def _opened(model: Any) -> tuple[SavedModel, str]:
 def _measure(loss: Any, average: str, model: SavedModel) -> NamedLoss:
     """The measure; ValueError for one that no threshold changes, or that is for other labels."""
     measured = named_loss(loss, average)
-    if not model.many:
-        measured = replace(measured, loss=measured.loss.for_labels(model.labels))
     if measured.orders:
         why = f"{measured.loss!r} judges an order, which no threshold changes"
         raise Refusal(f"loss must judge labels, as 'f1'; {why}.", TUNE)
+    if isinstance(measured.loss, CostMatrix):
+        measured = replace(measured, name=MEAN_COST)
+    if not model.many:
+        labels = model.labels if not model.several else (0, 1)
+        measured = replace(measured, loss=measured.loss.for_labels(labels), classes=model.several)
     if average != "samples" and not model.many:
         raise ValueError(f"average must be 'samples' for a model of one label; got {average!r}.")
     return measured
@@ -239,9 +254,17 @@ def _measure(loss: Any, average: str, model: SavedModel) -> NamedLoss:
 
 def _chosen(
     problem: SelectionProblem, scores: Values, model: SavedModel, floor: FlooredThreshold | None
-) -> tuple[Any, Bools]:
-    """The threshold, or one for each label, and the labels of each fold at the threshold of the others."""
+) -> tuple[Any, NDArray[Any]]:
+    """The threshold, or one for each label or class, and the labels of each fold at the threshold of the others."""
     task, each = problem.task, model.many and not isinstance(model.threshold, float)
+    if model.several:
+        classes, sure, labels = ClassMultipliers(), model.response == "predict_proba", np.zeros(len(scores), np.int64)
+        for train, test in problem.folds(FOLDS, 0):
+            own = classes.tune(KnownScores(scores[train], sure), task.take(train))
+            labels[test] = own.labels(KnownScores(scores[test], sure))
+        found = classes.tune(KnownScores(scores, sure), task)
+        assert isinstance(found, OffsetRule)
+        return found.offsets, labels
     strategy: Strategy = floor or (ThresholdPerLabel() if each else SingleThreshold())
     why = strategy.refuses_data(task) or (None if task.weights is None else strategy.refuses_weights(task))
     if why is not None:
@@ -271,7 +294,7 @@ def _labelled(
             odd = f"costs must be numbers; got {some(list(map(str, named)))}" if named else "data must be a path"
             raise ValueError(f"{odd}, since the model has no names of columns.")
         rows, given = rows_for(model, data, group)
-        held = load_table(data, target, group, None if model.many else model.classes[1])
+        held = load_table(data, target, group, None if model.many or model.several else model.classes[1])
         if tuple(held.classes) != model.classes:
             raise ValueError(f"{Path(data).name} must hold the labels {some(model.classes)}; got {some(held.classes)}.")
         return rows, given, held.y, rows.X
@@ -308,6 +331,9 @@ def _new_rows(model: SavedModel, name: str, rows: NewRows, where: str, sure: boo
 
 def _old_threshold(model: SavedModel, labels: NDArray[Any], scores: Values) -> Any:
     """The threshold by which the model has decided; None where none is known that gives the same labels."""
+    if model.several:
+        largest = model.offsets is None and np.array_equal(labels, scores.argmax(axis=1))
+        return (0.0,) * model.several if largest else model.offsets
     if model.threshold is not None:
         return model.threshold
     for name in ("best_threshold_", "threshold"):
@@ -330,11 +356,12 @@ def _lines(
     def with_interval(value: float, interval: tuple[float, float]) -> str:
         return f"{figure(value)} (95 % interval {figure(interval[0])} to {figure(interval[1])})"
 
-    if held.many:
+    if held.many or held.several:
         each = list(map(shown_at, made.new)) if isinstance(made.new, tuple) else []
         few = [f"{name} {at}" for name, at in zip(held.classes, each, strict=False)]
         more = f" and {len(few) - 5} more" if len(few) > 5 else ""
-        yield f"Thresholds now: {', '.join(few[:5]) + more if few else shown_at(made.new)}."
+        word = _tuned(held)
+        yield f"{word[0].upper() + word[1:]}s now: {', '.join(few[:5]) + more if few else shown_at(made.new)}."
         yield f"{rows}; {what}."
     else:
         yield f"Threshold: {shown_at(made.old)} before, {shown_at(made.new)} now."
@@ -352,16 +379,23 @@ def _lines(
             one, two = percent(1.0 - old.unflagged), percent(1.0 - new_shares.unflagged)
             yield f"Alarms: {one} of the rows before, {two} now; at most {percent(floor.alarms)} was asked."
     low, high = made.gain_interval
-    yield f"Gain: {signed((low + high) / 2)} (95 % interval {between(low, high)}). {_verdict(made, floor)}"
+    gain = f"Gain: {signed((low + high) / 2)} (95 % interval {between(low, high)})."
+    yield f"{gain} {_verdict(made, floor, _tuned(held))}"
 
 
-def _verdict(made: TunedModel, floor: FlooredThreshold | None) -> str:
+def _tuned(model: SavedModel) -> str:
+    """What is tuned, in a word."""
+    return "threshold" if not model.several else "multiplier" if model.response == "predict_proba" else "offset"
+
+
+def _verdict(made: TunedModel, floor: FlooredThreshold | None, tuned: str) -> str:
     """Whether the gain is clear, in a sentence."""
+    are, be = ("s are", "s") if made.model.several else (" is", "")
     if made.clear:
-        return "The new threshold is better."
+        return f"The new {tuned}{are} better."
     if made.gain_interval[1] >= 0.0:
-        return "That is not clear: on other rows the old threshold may be as good."
-    return "The old threshold is better on these rows." if floor is None else f"That is the price of the {floor.kind}."
+        return f"That is not clear: on other rows the old {tuned}{be} may be as good."
+    return f"The old {tuned}{are} better on these rows." if floor is None else f"That is the price of the {floor.kind}."
 
 
 def tune_command(options: Namespace) -> str:
@@ -377,14 +411,17 @@ def tune_command(options: Namespace) -> str:
     try_file(out)
     held = load_model(options.model)
     costs = given_costs(options)
-    if costs and (options.loss is not None or held.many):
+    if costs and (options.loss is not None or held.many or held.several):
         why = "is for one label a row; the model has several" if held.many else "and --loss do not go together"
+        why = f"is for two classes; the model has {held.several}; use --cost-matrix" if held.several else why
         raise ValueError(f"--{next(iter(costs))}-cost {why}: costs are the measure.")
     if options.alarms_at_most is not None and not 0.0 < options.alarms_at_most < 1.0:
         raise ValueError(f"--alarms-at-most must be a share of the rows; got {options.alarms_at_most:g}.")
     losses: Any = [row_costs(costs)] if costs else measures_of(options.loss or usual_loss(options), "samples")
     if len(losses) > 1:
         raise ValueError(f"--loss must be one measure; got {options.loss}.")
+    if options.cost_matrix is not None:
+        losses = [cost_matrix(options, held)]
     made = tune(
         options.model, options.data, options.target, losses[0], floor=floor_of(options), group=options.group,
         average=options.average or "samples", new_rows=options.new_rows, sep=options.sep, encoding=options.encoding,

@@ -1,6 +1,7 @@
 """Every classifier and every transformer of scikit-learn in a file, which labels rows as it did before."""
 
 import inspect
+import re
 from functools import partial
 
 import numpy as np
@@ -98,7 +99,7 @@ FUNCTIONS = (np.log1p, np.nan_to_num, scipy.special.expit, scipy.special.softmax
         SplineTransformer(sparse_output=True, extrapolation="periodic"), FeatureAgglomeration(pooling_func=np.median),
         *map(FunctionTransformer, FUNCTIONS), FunctionTransformer(np.clip, kw_args={"a_min": 0.2, "a_max": 0.9}),
     ],
-    ids=str,
+    ids=lambda step: re.sub(" at 0x[0-9a-f]+", "", str(step)),
 )  # fmt: skip
 @pytest.mark.parametrize("classes", [2, 3])
 def test_steps_with_functions_and_splines(tmp_path, step, classes):

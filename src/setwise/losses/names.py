@@ -153,7 +153,7 @@ def _text_of_metric(name: str, given: Mapping[str, Any]) -> str | None:
     rest = {key: given[key] for key in given if key != "pos_label" and not (binary and key == "average")}
     # The scorers of the macro average come so from scikit-learn.
     average = name.replace("_score", f"_{rest.get('average')}")
-    if set(rest) == {"average"} and (average in SYNONYMS or name in ONE_SIDED or rest["average"] == "samples"):
+    if set(rest) == {"average"} and (average in SYNONYMS or average in NEAREST or name in ONE_SIDED):
         return average
     if name in (*ONE_SIDED, *OF_PROBABILITIES):
         return name

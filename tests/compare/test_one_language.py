@@ -270,6 +270,18 @@ def test_a_scorer_of_a_module_is_called_as_its_metric():
     assert titles == ["accuracy", "kappa:quadratic", "F3", "own profit"]
 
 
+@pytest.mark.parametrize("beta", [None, 2])
+@pytest.mark.parametrize("value", [0, 1.0])
+def test_zero_division_is_a_parameter_of_the_loss(beta, value):
+    given = {"zero_division": value} | ({} if beta is None else {"beta": beta})
+    scorer = make_scorer(f1_score if beta is None else fbeta_score, **given)
+    assert isinstance(as_loss(make_scorer(f1_score, average="macro", zero_division=value)), MetricLoss)
+    loss = as_loss(scorer)
+    assert loss == FBeta(beta or 1.0, value)
+    for truth, guess in (([0, 0], [0, 0]), ([0, 0], [1, 0]), ([1, 0], [0, 0]), ([1, 0], [1, 1])):
+        assert 1.0 - loss(truth, guess) == pytest.approx(scorer._score_func(truth, guess, **given))
+
+
 def test_text_of_a_function_is_for_the_command_line():
     with pytest.raises(
         ValueError, match=f"loss '{HERE.lower()}:profit' must be the function itself in Python, as loss="

@@ -61,6 +61,9 @@ def of_two(y_true, y_pred):
 
 
 own_profit = make_scorer(profit)
+of_micro = make_scorer(f1_score, average="micro")
+of_kappa = make_scorer(cohen_kappa_score, weights="quadratic")
+of_beta = make_scorer(fbeta_score, beta=3)
 
 
 def tversky(a, b):
@@ -155,6 +158,7 @@ REFUSED = {
     "nope": "there is no loss 'nope'; use f1, jaccard, balanced_accuracy, mcc or another name that 'setwise list'",
     "scorer precision_macro": "there is no loss 'precision_macro'; use balanced_accuracy or f1_macro.",
     "scorer f1_samples": "there is no loss 'f1_samples'; use f1 with average='samples'.",
+    "scorer jaccard_micro": "there is no loss 'jaccard_micro'; use accuracy, which orders models alike.",
     "scorer specific": "recall_score alone is best where all rows are predicted positive",
     "scorer of 3": "pos_label of f1_score must be one of the labels, 1 or 2; got 3.",
     "of_two": "f must tell the labels 1 and 2 apart; of_two is the same where all are right or wrong.",
@@ -164,6 +168,7 @@ REFUSED = {
 OBJECTS = {
     "scorer precision_macro": get_scorer("precision_macro"),
     "scorer f1_samples": get_scorer("f1_samples"),
+    "scorer jaccard_micro": get_scorer("jaccard_micro"),
     "scorer specific": make_scorer(get_scorer("recall")._score_func, pos_label=1),
     "scorer of 3": make_scorer(f1_score, pos_label=3),
     "of_two": of_two,
@@ -257,6 +262,24 @@ def test_a_function_sees_the_labels_of_the_classes_and_without_classes_0_and_1()
             assert model.score(X, y - 1) == pytest.approx(scorer(model, X, y - 1))
     with pytest.raises(ValueError, match="pos_label of f1_score must be one of the labels, 0 or 1; got 'ill'"):
         best_threshold(y - 1, X[:, 0], make_scorer(f1_score, pos_label="ill"))
+
+
+def test_a_scorer_of_a_module_is_called_as_its_metric():
+    texts = ",".join(f"{HERE}:{name}" for name in ("of_micro", "of_kappa", "of_beta", "own_profit"))
+    titles = [one.title for one in measures_of(texts, "samples")]
+    assert titles == ["accuracy", "kappa:quadratic", "F3", "own profit"]
+
+
+@pytest.mark.parametrize("beta", [None, 2])
+@pytest.mark.parametrize("value", [0, 1.0])
+def test_zero_division_is_a_parameter_of_the_loss(beta, value):
+    given = {"zero_division": value} | ({} if beta is None else {"beta": beta})
+    scorer = make_scorer(f1_score if beta is None else fbeta_score, **given)
+    assert isinstance(as_loss(make_scorer(f1_score, average="macro", zero_division=value)), MetricLoss)
+    loss = as_loss(scorer)
+    assert loss == FBeta(beta or 1.0, value)
+    for truth, guess in (([0, 0], [0, 0]), ([0, 0], [1, 0]), ([1, 0], [0, 0]), ([1, 0], [1, 1])):
+        assert 1.0 - loss(truth, guess) == pytest.approx(scorer._score_func(truth, guess, **given))
 
 
 def test_text_of_a_function_is_for_the_command_line():

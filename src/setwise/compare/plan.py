@@ -152,9 +152,11 @@ class NamedLoss:
             return f"F{self.loss.beta:g}"
         if isinstance(self.loss, MetricLoss):
             return self.name.rpartition(":")[2].replace("_", " ")
-        if self.name == self.loss.name:
-            return SCORES.get(self.name, f"{self.name.replace('_', ' ')} loss")
-        return self.name if self.is_score else f"{self.name} loss"
+        # A scorer of a known metric, in a module of the user, is that metric.
+        name = text_of(self.loss) if is_own_loss(self.name) else self.name
+        if name == self.loss.name:
+            return SCORES.get(name, f"{name.replace('_', ' ')} loss")
+        return name if self.is_score else f"{name} loss"
 
     @property
     def better(self) -> str:

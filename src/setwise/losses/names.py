@@ -153,14 +153,19 @@ def _text_of_metric(name: str, given: Mapping[str, Any]) -> str | None:
     rest = {key: given[key] for key in given if key != "pos_label" and not (binary and key == "average")}
     # The scorers of the macro average come so from scikit-learn.
     average = name.replace("_score", f"_{rest.get('average')}")
-    if set(rest) == {"average"} and (average in SYNONYMS or name in ONE_SIDED or rest["average"] == "samples"):
+    if set(rest) == {"average"} and (average in SYNONYMS or average in NEAREST or name in ONE_SIDED):
         return average
     if name in (*ONE_SIDED, *OF_PROBABILITIES):
         return name
     if name not in SYNONYMS:
         return None
-    if set(rest) <= {"beta"} and (name == "fbeta_score") == ("beta" in rest):
+    whole = (name == "fbeta_score") == ("beta" in rest)
+    if set(rest) <= {"beta"} and whole:
         return f"{SYNONYMS[name]}{''.join(f':{value}' for value in rest.values())}"
+    if set(rest) - {"beta"} == {"zero_division"} and name in ("f1_score", "fbeta_score") and whole:
+        if rest["zero_division"] not in (0, 1):
+            return None
+        return f"fbeta:{rest.get('beta', 1)}:{rest['zero_division']}"
     if set(rest) == {"beta", "average"} and rest["average"] in AVERAGES:
         return AVERAGES[rest["average"]].format(f"(fbeta:{rest['beta']})")
     if name == "cohen_kappa_score" and set(rest) == {"weights"}:

@@ -163,11 +163,12 @@ class SavedModel:
             raise TypeError(f"places must be None or an int64 array of shape (k,); got {shown(self.places)}.")
 
     def _check_answer(self, name: str) -> None:
-        """Raise Refusal unless it labels a row of numbers, as those of files are; ``name`` is the file."""
+        """Raise Refusal unless it labels rows of numbers, as those of files are; ``name`` is the file."""
         if bad := not_numbers(self.estimator):
             raise Refusal(f"{name} cannot be saved: {bad} is NaN; fit it to rows of numbers.", OWN_MODEL)
         width = len(self.columns) or self.n_features if self.places is None else len(self.places)
-        probe: Any = np.zeros((1, width))
+        # Some steps, as SparsePCA, fail at one row.
+        probe: Any = np.zeros((2, width))
         if self.fitted_to == "frame":
             probe = optional("pandas", "to read a table").DataFrame(probe, columns=[one.name for one in self.columns])
         try:
@@ -175,8 +176,9 @@ class SavedModel:
             with warnings.catch_warnings():
                 warnings.filterwarnings("error", "X does not have valid feature names")
                 # What is fitted to a table was tried on its rows, and may know no other words or categories.
-                if self.fitted_to == "codes" or self.training is None:
-                    replace(self, places=None).decide(probe, np.zeros(1))
+                numbers = all(isinstance(column, Number | Truth) for column in self.columns)
+                if self.fitted_to == "codes" or (numbers and self.training is None):
+                    replace(self, places=None).decide(probe, np.zeros(2))
         # The estimators of others raise almost any exception.
         except Exception as error:
             why, wanted = reason_of(error), "X of load_table" if self.columns else "an array"

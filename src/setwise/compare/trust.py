@@ -23,15 +23,13 @@ from setwise.compare.stored_booster import StoredBooster, fits_together, inside
 
 PLAIN = (
     "numpy.dtype",
-    "scipy.sparse._csr.csr_matrix",
-    "scipy.sparse._csr.csr_array",
-    "scipy.sparse._csc.csc_matrix",
-    "scipy.sparse._csc.csc_array",
+    "scipy.sparse._csr.csr_matrix", "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csc.csc_matrix", "scipy.sparse._csc.csc_array",
     # Nodes of trees are checked by this module.
     "sklearn.tree._tree.Tree",
     # Boosted trees keep their check of the categories so.
     "functools.partial",
-)
+)  # fmt: skip
 """The types beside the classes of setwise and scikit-learn that are written in Python."""
 
 FUNCTIONS = (
@@ -95,9 +93,8 @@ def _defined(module: str, attribute: str) -> Any:
 
 
 def _public(home: str, attribute: str) -> Any:
-    return (
-        None if attribute.startswith("_") else vars(sys.modules[home]).get(attribute) if home in sys.modules else None
-    )
+    known = home in sys.modules and not attribute.startswith("_")
+    return vars(sys.modules[home]).get(attribute) if known else None
 
 
 def check_content(root: object) -> None:

@@ -374,7 +374,8 @@ YEAR_LAST = re.compile(r" (\d{1,2}:\d\d.*) (\d{4})$")
 
 def plain_date(text: str) -> str:
     """A date of words without weekday, commas and the like, and with the time of day at its end; others as they are."""
-    if re.search(r"[^\W\d_]{3}", text) is None:
+    # Without a year the weekday tells more.
+    if re.search(r"[^\W\d_]{3}", text) is None or re.search(r"\b[12]\d{3}\b", text) is None:
         return text
     return YEAR_LAST.sub(r" \2 \1", " ".join(IN_DATE.sub(" ", text).split()))
 

@@ -18,6 +18,7 @@ from setwise.datasets.columns import (
     Category,
     Cells,
     Column,
+    Cost,
     Date,
     Number,
     Texts,
@@ -112,7 +113,8 @@ def doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
         # Of three digits behind each one nobody can tell.
         if parted and all(map(THOUSANDS.fullmatch, parted)):
             how = f"with a decimal {call}" if decimal else f"with {call}s between thousands"
-            aside = "a point" if mark == "," else f"--kind {quote(f'{column.name}=number')} or a fourth digit behind it"
+            option = "a fourth digit" if isinstance(column, Cost) else f"--kind {quote(f'{column.name}=number')}"
+            aside = "a point" if mark == "," else option
             aside = "parts thousands, take it out" if decimal else f"is a decimal one, write {aside}"
             notes.append(f"{begin} numbers {how}. If the {call} of {shown(parted[0])} {aside}.")
     return notes

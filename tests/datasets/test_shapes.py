@@ -344,6 +344,11 @@ def test_a_date_is_what_is_meant(tmp_path, first, last, cell):
     np.testing.assert_array_equal(load_rows(tmp_path / "t.csv", data.columns).X, data.X)
 
 
+def test_weekdays_without_a_date_stay_words(tmp_path):
+    cells = [f"{['Mon', 'Tue', 'Wed'][i % 3]} {i % 24:02}:30" for i in range(72)]
+    assert load_table(write(tmp_path / "t.csv", cells, [i % 2 for i in range(72)]), "y").columns[0].kind == "category"
+
+
 def test_characters_of_text_without_blanks_are_words(tmp_path):
     cells = [f"会议{'好' if i % 2 else '坏'}安排{i}, ab" for i in range(40)]
     data = load_table(write(tmp_path / "t.csv", cells, [i % 2 for i in range(40)]), "y", kinds={"x": "text"})

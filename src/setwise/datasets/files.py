@@ -31,15 +31,14 @@ from setwise.datasets.columns import (
     Word,
     as_texts,
     column_of,
-    doubts,
     is_prose,
     left_out,
-    maybe_times,
     refuse_missing,
     row_words,
     some,
     word,
 )  # fmt: skip
+from setwise.datasets.doubts import doubts, maybe_times
 from setwise.datasets.formats import features_and_groups, read_arrays, read_svmlight, target_of
 from setwise.datasets.tables import TEXTS, ParquetTable, ending, read_csv, read_parquet
 

@@ -608,6 +608,43 @@ def test_a_text_that_tells_the_label_is_left_out_with_all_its_words(wrong, says,
     assert len(kept.columns) > 10
 
 
+def test_a_text_of_which_several_phrases_tell_the_label_is_judged_as_a_whole(tmp_path):
+    rng = np.random.default_rng(0)
+    words = ["alpha", "beta", "gamma", "delta", "apple", "river", "stone", "cloud", "green", "table", "chair", "window"]
+    phrases, y = ["refund issued", "claim upheld", "chargeback done"], rng.integers(0, 2, 400)
+    for told, actions in ((1.0, ["left out"]), (0.95, ["none"]), (0.6, [])):
+        lines = ["x,note,y"]
+        for one in y:
+            phrase = rng.choice(phrases) if one and rng.random() < told else ""
+            lines.append(f"{rng.normal():.6f},{' '.join(rng.choice(words, 6))} {phrase},{one}")
+        path = tmp_path / "t.csv"
+        path.write_text("\n".join(lines) + "\n")
+        found = audited(read(str(path), {"target": "y"}))
+        assert [one.action for one in found.findings] == actions
+        assert {column.source for column in found.columns} == {"x", *(["note"] if told < 1.0 else [])}
+
+
+@pytest.mark.parametrize("kind", [Number, Date])
+def test_two_columns_of_which_the_larger_one_tells_the_label_are_said(kind):
+    rng, (X, columns) = np.random.default_rng(0), mixed(1000, 0)
+    y = (rng.random(1000) < 0.25).astype(int)
+    billed = rng.lognormal(4, 1, 1000) if kind is Number else rng.integers(19000, 19600, 1000)
+    more = np.where(y == 1, billed, 0) * rng.uniform(0.1, 0.9, 1000) if kind is Number else 14 + 16 * y
+    X = np.column_stack([X, billed, billed + more + (kind is Date) * rng.integers(0, 7, 1000)])
+    columns = [*columns, kind("billed"), kind("paid")]
+    (said,) = audited(table(X, y, columns)).findings
+    assert (said.kind, said.columns, said.action) == ("label", ("billed", "paid"), "none")
+    assert said.sentence.startswith("Columns 'billed' and 'paid' give the label away: ")
+    assert said.sentence.endswith("If one is known only after the label, leave it out: --drop paid.")
+    assert audited(table(X, rng.permutation(y), columns)).findings == ()
+    # Of more than 30 columns no pairs are compared, and two flags are features as others.
+    many = [*columns, *(Number(f"more {j}") for j in range(31))]
+    assert audited(table(np.column_stack([X, rng.normal(size=(1000, 31))]), y, many)).findings == ()
+    flags = rng.integers(0, 2, (1000, 2)) * 1.0
+    X[:, -2:] = flags
+    assert audited(table(X, (flags[:, 0] != flags[:, 1]).astype(int), columns)).findings == ()
+
+
 def test_a_column_without_a_name_is_an_index_only_if_it_counts_rows():
     rng = np.random.default_rng(0)
     counts = np.arange(60.0)

@@ -462,7 +462,12 @@ def test_warnings_say_what_matters_for_trust_in_short():
         "3 lines of t.csv that begin with # are left out.",
         "Left out to keep to the time: CatBoost.",
         "Column 'x' is larger.",
+        (few := "Copies with changes are not looked for below 200 rows, or 25 of a label."),
     ]
+    enough = replace(PROBLEM, X=np.tile(PROBLEM.X, (100, 1)), y=np.tile(PROBLEM.y, 100))
+    stays = {"reference": (0.5, 0.5, 0.9), "other": (0.5, 0.5, 0.1), "winner": STAYED}
+    for less in (stays, {"problem": replace(PROBLEM, groups=PROBLEM.y)}, {"problem": enough}):
+        assert few not in warnings(made_up(**less))
     more = replace(found, problem=replace(problem, findings=FINDINGS[:1] * 3))
     assert warnings(more)[0] == "Column 'x' is the label in other words (left out), and 2 more."
     times = tuple(f"Column {name!r} is read as numbers. If 9 is a time, write --kind {name}=date." for name in "ab")

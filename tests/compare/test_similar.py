@@ -19,6 +19,10 @@ def disguised(kind, rng):
         origin, y = np.repeat(np.arange(400), 6), rng.integers(0, 2, 400)
         traits = rng.integers(0, (70, 2, 40, 30, 12), (400, 5))[origin]
         return np.column_stack([traits, rng.normal(size=(2400, 8))]), y[origin], origin
+    if kind == "three traits":
+        origin, y = np.tile(np.arange(400), 10), (rng.random(400) < 0.3).astype(int)
+        traits = rng.lognormal(size=(400, 3))[origin] * rng.lognormal(0.0, 0.06, (4000, 3))
+        return np.column_stack([traits, rng.lognormal(size=(4000, 14))]), y[origin], origin
     n, times = (60, 12) if kind == "noise" else (150, 8)
     base = load_breast_cancer().data[rng.permutation(569)[:n]]
     origin, y = np.repeat(np.arange(n), times), rng.integers(0, 2, n)
@@ -34,7 +38,7 @@ def disguised(kind, rng):
     return X, y[origin], origin
 
 
-@pytest.mark.parametrize("kind", ["noise", "person", "two labels", "traits"])
+@pytest.mark.parametrize("kind", ["noise", "person", "two labels", "traits", "three traits"])
 @pytest.mark.parametrize("seed", range(3))
 def test_copies_in_disguise_are_kept_together(kind, seed):
     rng = np.random.default_rng(seed)
@@ -42,9 +46,10 @@ def test_copies_in_disguise_are_kept_together(kind, seed):
     found = similar(X, y)
     assert found is not None
     assert found.mixed > 0.8 > 0.7 > found.apart
-    # Where half of the columns are noise, clusters part some rows of a person.
+    # Where noise is in half of the columns, or large, clusters part some rows of a person.
     whole = [len(np.unique(found.blocks[origin == one])) == 1 for one in np.unique(origin)]
-    assert np.mean(whole) > (0.05 if kind == "person" else 0.5)
+    assert np.mean(whole) > (0.05 if kind in ("person", "three traits") else 0.5)
+    assert not found.run
     np.testing.assert_array_equal(similar_blocks(X, y), found.blocks)
 
 
@@ -65,6 +70,27 @@ def test_rows_that_tell_labels_by_their_features_are_left_alone(seed):
     ]
     for X, y in tables:
         assert similar(np.asarray(X, dtype=float), np.asarray(y, dtype=int)) is None
+
+
+@pytest.mark.parametrize("length", [25, 60])
+def test_windows_of_a_series_are_kept_together_in_runs(length):
+    rng = np.random.default_rng(length)
+    walk = np.cumsum(rng.normal(size=3007))
+    X = np.lib.stride_tricks.sliding_window_view(walk, 8).copy()
+    y = np.repeat(rng.random(3000 // length) < 0.35, length).astype(int)
+    found = similar(X, y)
+    assert found is not None
+    assert (found.run, found.blocks.tolist()) == (100, np.repeat(np.arange(30), 100).tolist())
+    assert found.mixed > 0.67 > 0.6 > found.apart
+    (said,) = audited(Problem("walk", "Windows.", X, y, features=tuple("abcdefgh"))).findings
+    assert said.sentence.startswith("Labels are known from neighboring rows of the file (write --group COLUMN or ")
+    assert "Folds keep runs of 100 rows together." in said.sentence
+    order = rng.permutation(3000)
+    assert similar(X[order], y[order]) is None
+    # A file is sorted by its label, or by a column that alone tells it.
+    assert similar(X[np.argsort(y)], np.sort(y)) is None
+    hours = np.column_stack([np.sort(24 * rng.random(3000)), rng.normal(size=(3000, 2))])
+    assert similar(hours, np.isin(hours[:, 0] // 1, [2, 5, 6, 9, 13, 14, 18, 21]).astype(int)) is None
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -5,22 +5,24 @@ sure is mended, and what is only suspicious is said.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import groupby, permutations
+from itertools import combinations, groupby, permutations
 from shlex import quote
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.tree import DecisionTreeClassifier
 
 from setwise.compare.problem import Finding, Problem
-from setwise.compare.similar import similar
+from setwise.compare.similar import ROWS, similar
 from setwise.compare.text import figure, percent
 from setwise.compare.twins import FEW, Twins, joined, twins
 from setwise.core.checks import Ints, Values
 from setwise.datasets.columns import Column, Cost, Date, Number, Word, some
 from setwise.estimators.sets import as_ids
-from setwise.estimators.splits import indicators, row_keys
+from setwise.estimators.splits import FOLDS, indicators, row_keys
 
 LIKE_NEXT = "rows with neighboring values nearly always have the same label, as in joined exports of one label each"
 """What is said of numbers, and of two numbers together, whose neighbors tell the label."""
@@ -58,6 +60,9 @@ FEWER, ALIKE_BY_VALUE, BY_RANGE, TURNS, FULL = 20, 0.1, 0.5, 0.15, 1.1
 So does one with few changes between neighbors, as a share of chance; in 13 published tables it is .55 or more if no
 range does. Two columns number the rows if all their pairs differ and have so many places at most.
 """
+
+LEAVES, PAIRED = 10, 30
+"""A text is judged by a tree of so many leaves for each label; pairs of columns are compared among at most so many."""
 
 KNOWN = 20
 """A column with fewer known cells may be empty in a training part; with so many it is so with probability 1e-4."""
@@ -297,12 +302,12 @@ def _telling(problem: Problem, blocks: Ints | None, costs: Sequence[str]) -> lis
     """
     n = len(problem.y)
     first = np.arange(n) if blocks is None else np.unique(blocks, return_index=True)[1]
-    labels = indicators(problem.y)[first].T
+    labels, drawn = indicators(problem.y)[first].T, np.sort(np.random.default_rng(0).permutation(len(first))[:ROWS])
     # A column may well tell one of several classes, but not each of them.
     worst, whole = (max, problem.y.ravel()[first]) if problem.several else (min, None)
-    labels = labels[np.minimum(labels.sum(axis=1), (1 - labels).sum(axis=1)) >= FEW]
-    found, shares, sizes = list[Finding](), dict[str, tuple[float, int]](), dict[int, int]()
-    # The words of a text stand together, and are one column, told by the best of them.
+    labels, asked = (held[_rarer(held) >= FEW] for held in (labels, labels[:, drawn]))
+    found, shares, sizes = list[Finding](), dict[str, tuple[float, float]](), dict[int, int]()
+    # The words of a text stand together, and are one column, told by the best of them, or by several.
     for name, held in groupby(_features(problem), lambda pair: pair[1].source):
         places, kinds = zip(*held, strict=True)
         column, each = kinds[0], [value_counts(problem.X[first, j], y) for j in places for y in labels]
@@ -318,6 +323,10 @@ def _telling(problem: Problem, blocks: Ints | None, costs: Sequence[str]) -> lis
             if isinstance(column, Number) and not each[0][:, -1].any():
                 sizes[places[0]] = each[0].shape[1] - 1
             shares[name] = worst((mistakes(one) / one.sum(axis=1).min(), mistakes(one)) for one in each)
+            if isinstance(column, Word) and len(asked):
+                many = _by_words(problem.X[np.ix_(first[drawn], places)], asked)
+                by_all = worst(zip(many / _rarer(asked), many * len(first) / len(drawn), strict=True))
+                shares[name] = min(shares[name], by_all) if by_all[0] <= SAID else shares[name]
     ranked = sorted(share for share, _ in shares.values())
     lone = [name for name, (share, _) in shares.items() if share <= LONE]
     alone = ranked[len(lone) : len(lone) + 1] >= [NOTHING]
@@ -334,7 +343,42 @@ def _telling(problem: Problem, blocks: Ints | None, costs: Sequence[str]) -> lis
             advice = "" if sure else f"If it is known only after the label, leave it out: --drop {quote(name)}."
             words = f"alone tells the label of {percent(right)} of rows."
             found.append(_of(name, "label", round(right * n), words, advice))
-    return [*found, *_in_two(problem, first, labels, sizes)]
+    told = {name for one in found for name in one.columns}
+    pairs = _by_difference(problem, first[drawn], asked, told)
+    return [*found, *pairs, *_in_two(problem, first, labels, sizes)]
+
+
+def _rarer(labels: Ints) -> Ints:
+    """The rows of the rarer value of each label (p, n), (p,)."""
+    ones = labels.sum(axis=1)
+    return np.asarray(np.minimum(ones, labels.shape[1] - ones))
+
+
+def _by_words(cells: Values, labels: Ints) -> Ints:
+    """The mistakes (p,) in labels (p, n) out of fold of a small tree that reads a text as counts of words (n, m)."""
+    tree = DecisionTreeClassifier(max_leaf_nodes=LEAVES * len(labels), random_state=0)
+    told = cross_val_predict(tree, cells, labels.T, cv=KFold(FOLDS, shuffle=True, random_state=0))
+    return np.asarray((told.reshape(labels.T.shape) != labels.T).sum(axis=0))
+
+
+def _by_difference(problem: Problem, rows: Ints, labels: Ints, told: Collection[str]) -> list[Finding]:
+    """Pairs of numbers of which the larger one tells the label, or of dates whose difference does.
+
+    Columns in ``told`` alone tell it, and which one of two flags is larger is a feature like others.
+    """
+    found, features = list[Finding](), [(j, one) for j, one in _features(problem) if isinstance(one, Number | Date)]
+    features = [(j, one) for j, one in features if one.name not in told and len(np.unique(problem.X[rows, j])) > 2]
+    for (i, one), (j, other) in combinations(features if len(labels) and len(features) <= PAIRED else [], 2):
+        dates = isinstance(one, Date)
+        gap = problem.X[rows, i] - problem.X[rows, j]
+        each = (value_counts(gap if dates else np.sign(gap), y) for y in labels)
+        alike = (mistakes(counts) <= SAID * counts.sum(axis=1).min() for counts in each)
+        if dates == isinstance(other, Date) and (all if problem.several else any)(alike):
+            what = "the days between them tell" if dates else "which one is larger tells"
+            words = f"Columns {one.name!r} and {other.name!r} give the label away: {what} it."
+            advice = f"If one is known only after the label, leave it out: --drop {quote(other.name)}."
+            found.append(Finding("label", (one.name, other.name), len(problem.y), "none", f"{words} {advice}"))
+    return found
 
 
 def _together(cells: Values, y: Ints) -> bool:
@@ -347,7 +391,7 @@ def _together(cells: Values, y: Ints) -> bool:
     return bool((told != rarer).sum() <= NEAR * rarer.sum())
 
 
-def _in_two(problem: Problem, first: Ints, labels: Sequence[Ints], sizes: dict[int, int]) -> list[Finding]:
+def _in_two(problem: Problem, first: Ints, labels: Ints, sizes: dict[int, int]) -> list[Finding]:
     """Pairs of columns that number some rows together, as page and line, where next rows have the same label.
 
     In ``sizes`` are the numbers of different values of columns.
@@ -412,12 +456,15 @@ def _with_similar(problem: Problem) -> Problem:
     if found is None:
         return problem
     areas = f"from {figure(found.mixed)} to {figure(found.apart)}"
-    done, action = "Folds keep such rows together.", "kept together"
+    rows = "neighboring rows of the file" if found.run else "similar rows"
+    such = "overlapping windows of a series" if found.run else "copies with changes, and rows of one customer"
+    kept = f"runs of {found.run} rows" if found.run else "such rows"
+    done, action = f"Folds keep {kept} together.", "kept together"
     if found.blocks is None:
         done, action = "They are too many to keep together.", "none"
     words = (
-        "Labels are known from similar rows (write --group COLUMN or --similar-apart): without them the AUC of trees "
-        f"falls {areas}. Such are copies with changes, and rows of one customer. Name what they share: --group COLUMN. "
+        f"Labels are known from {rows} (write --group COLUMN or --similar-apart): without them the AUC of trees "
+        f"falls {areas}. Such are {such}. Name what they share: --group COLUMN. "
         f"{done} If new rows are as similar to these, --similar-apart is right."
     )
     said = Finding("similar", (), len(problem.y), action, words)

@@ -12,6 +12,7 @@ from setwise.compare.fits import rows_of
 from setwise.compare.floor_sentences import expected, floor_gain, floor_warnings, price, shares_text
 from setwise.compare.plan import OF_CLASSES, PLAIN, REFERENCE, TRIED, Key, NamedLoss, base_model
 from setwise.compare.problem import Origin, Problem
+from setwise.compare.similar import FEWEST, FEWEST_OF_LABEL, are_few
 from setwise.compare.text import between, figure, grid, listed, percent, threshold_text
 from setwise.core.checks import Ints, Values
 from setwise.datasets.columns import Date
@@ -271,6 +272,9 @@ def warnings(found: Answer) -> list[str]:
     further = [] if found.repeated else [NOT_REPEATED.partition(",")[0]]
     further += [note for note in notes if "Left out to " in note or " lines of " in note]
     further += [*dates(found), *found.test_differs[:1]]
+    told = found.problem.many or found.problem.groups is not None or found.problem.times is not None
+    if found.changes and not told and are_few(found.problem.y.ravel()):
+        further.append(f"Copies with changes are not looked for below {FEWEST} rows, or {FEWEST_OF_LABEL} of a label")
     return [f"{one}." for one in (*said, *map(_begin, further))]
 
 

@@ -5,6 +5,7 @@ such rows are in training and in test, any model that remembers rows looks good.
 trees are judged twice: with random folds, and with folds that never split a cluster. On 15 published tables the second
 area under the ROC curve keeps .66 or more of what the first one has above .5; on tables of disguised copies with random
 labels mostly .2 or less. Customers share few of many columns, so rows are clustered by those that trees read, too.
+Overlapping windows of a series are next to each other in the file.
 """
 
 from collections.abc import Sequence
@@ -41,7 +42,13 @@ KEPT, GAP, ERRORS = 0.5, 0.1, 3.0
 """
 
 TRIED, FEW_COLUMNS = 2, 3
-"""Twice so many columns are tried; with more than so many columns rows may be near in all, and have the same length."""
+"""Twice so many columns are tried; with more than so many columns rows may be near in all, and have the same length.
+
+Of those that trees read in a larger table so many are enough.
+"""
+
+RUN, TURNS = 100, 0.5
+"""So many next rows of the file are a cluster, where labels of neighbors differ so seldom, as a share of chance."""
 
 READ = 0.1
 """Trees read a column if mixing its values loses so large a share of the most that mixing a column loses."""
@@ -57,11 +64,13 @@ class Similar(NamedTuple):
     ----------
     blocks : (n,) the numbers of the blocks that folds do not split; None where they would be too large
     mixed, apart : the areas under the ROC curve with random folds, and with folds that do not split a cluster
+    run : the number of next rows of the file that are a cluster; 0 for other clusters
     """
 
     blocks: Ints | None
     mixed: float
     apart: float
+    run: int = 0
 
 
 def similar_blocks(X: Any, y: Any, blocks: Ints | None = None, columns: Sequence[Column] = ()) -> Ints | None:
@@ -82,12 +91,11 @@ def similar(X: Values, y: Ints, blocks: Ints | None = None, columns: Sequence[Co
     """What is known of rows from similar ones; None where they are too few, or boosted trees know as much without.
 
     Similar are rows that are near in all columns, or in those that trees read, or next to each other in one of the four
-    with the most values.
-    Of more than 5,000 rows one part is judged, those next to each other in such a column.
+    with the most values, or in the file. Of more than 5,000 rows one part is judged, those next to each other in such a
+    column.
     """
-    # Of several classes the most frequent one is told from the others.
-    n, y = len(y), y if y.max() < 2 else (y == np.bincount(y).argmax()).astype(np.int64)
-    if n < FEWEST or min(y.sum(), n - y.sum()) < FEWEST_OF_LABEL or not X.shape[1]:
+    n, y = len(y), _two(y)
+    if are_few(y) or not X.shape[1]:
         return None
     own = np.arange(n) if blocks is None else np.unique(blocks, return_inverse=True)[1]
     told, small = None, n <= ROWS
@@ -95,15 +103,17 @@ def similar(X: Values, y: Ints, blocks: Ints | None = None, columns: Sequence[Co
     every = tuple(range(X.shape[1]))
     some = np.random.default_rng(0).permutation(n)[:ROWS]
     read = tuple(_read(X[some], y[some], columns))
-    near = [one for one in dict.fromkeys((every, read)) if len(one) > FEW_COLUMNS]
+    near = [one for one in dict.fromkeys((every, read)) if len(one) + (len(one) < X.shape[1]) > FEW_COLUMNS]
     # Near in all columns, or in those that trees read, or next to each other in one, as rows of one customer are.
-    tried = [(j, one) for one in near for j in (telling or [0])[: 1 if small else None]] + [(j, ()) for j in telling]
-    for j, chosen in tried:
-        order = np.arange(n) if small else np.argsort(X[:, j], kind="stable")
+    tried = [(X[:, j], one, 0) for one in near for j in (telling or [0])[: 1 if small else None]]
+    tried += [(X[:, j], (), 0) for j in telling]
+    tried += [(np.arange(float(n)), (), min(RUN, n // (2 * FOLDS)))] if _in_runs(X, y) else []
+    for along, chosen, run in tried:
+        order = np.arange(n) if small else np.argsort(along, kind="stable")
         parts = np.array_split(order, -(-n // ROWS))
         rows = max(parts, key=lambda part: min(y[part].sum(), len(part) - y[part].sum()))
         before = mixed if small else _area(X[rows], y[rows], own[rows], columns)
-        ids = np.zeros(n, np.int64) if chosen else _neighbors(X[:, j])
+        ids = np.zeros(n, np.int64) if chosen else _neighbors(along, run or CLUSTER)
         if chosen:
             ids[rows] = _clusters(X[rows], columns, chosen)
         after = _area(X[rows], y[rows], joined(own[rows], ids[rows], 1.0)[0], columns)
@@ -113,16 +123,40 @@ def similar(X: Values, y: Ints, blocks: Ints | None = None, columns: Sequence[Co
             ids[part] = k * ROWS + (ids[part] if part is rows else _clusters(X[part], columns, chosen))
         wider = joined(own, ids, 1.0)[0]
         if np.bincount(wider).max() <= LARGEST * n:
-            return Similar(wider, before, after)
-        told = told or Similar(None, before, after)
+            return Similar(wider, before, after, run)
+        told = told or Similar(None, before, after, run)
     return told
 
 
-def _neighbors(column: Values) -> Ints:
-    """The number of the cluster of each row, (n,): rows with the same value and the next ones, 20 to a cluster."""
+def are_few(y: Ints) -> bool:
+    """Whether the rows of labels (n,), or of one of them, are too few to look for similar ones."""
+    return len(y) < FEWEST or int(np.bincount(_two(y), minlength=2).min()) < FEWEST_OF_LABEL
+
+
+def _two(y: Ints) -> Ints:
+    """Labels (n,) of 0 and 1; of several classes the most frequent one is told from the others."""
+    return y if y.max() < 2 else (y == np.bincount(y).argmax()).astype(np.int64)
+
+
+def _in_runs(X: Values, y: Ints) -> bool:
+    """Whether next rows of the file mostly have the same label, though no column puts the rows in this order.
+
+    A column of few values may: each of them is in all folds then.
+    """
+    changes = np.count_nonzero(np.diff(y))
+    # In a file that is sorted by its labels each of them is in one run.
+    if not 2 * FOLDS <= changes <= TURNS * 2.0 * y.mean() * (1.0 - y.mean()) * len(y):
+        return False
+    steps = (np.diff(cells[~np.isnan(cells)]) for cells in X.T)
+    one_way = (np.count_nonzero(step) for step in steps if (step >= 0.0).all() or (step <= 0.0).all())
+    return all(values < max(1, len(y) / (FOLDS * RUN)) for values in one_way)
+
+
+def _neighbors(column: Values, size: int) -> Ints:
+    """The number of the cluster of each row, (n,): rows with the same value and the next ones, so many to a cluster."""
     places = np.unique(column, return_inverse=True, equal_nan=False)[1]
     sizes = np.bincount(places)
-    return (np.cumsum(sizes) - sizes)[places] // CLUSTER
+    return (np.cumsum(sizes) - sizes)[places] // size
 
 
 def _telling(X: Values, columns: Sequence[Column]) -> list[int]:

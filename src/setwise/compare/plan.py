@@ -37,6 +37,7 @@ from setwise.estimators.selection.strategies import Evidence, OwnLabelsRule, Rul
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
 from setwise.losses import LOSSES, MCC, CohenKappa, as_loss, parse_losses
 from setwise.losses.combinations import LossOfClasses, OneClass
+from setwise.losses.cost_matrix import CostMatrix
 from setwise.losses.functions import MetricLoss
 from setwise.losses.names import ONE_SIDED, OWN_LOSS, SYNONYMS, text_of
 from setwise.losses.overlap import FBeta
@@ -350,16 +351,19 @@ def measures_of(text: str, average: str) -> tuple[NamedLoss, ...]:
     return tuple(NamedLoss(name, loss, average) for losses in found for name, loss in losses.items())
 
 
-def named_loss(loss: Any, average: str) -> NamedLoss:
-    """What :func:`setwise.losses.as_loss` takes for a loss, under the name that the command line has for it."""
+def named_loss(loss: Any, average: str, classes: int = 0) -> NamedLoss:
+    """What :func:`setwise.losses.as_loss` takes for a loss, under the name that the command line has for it.
+
+    ``classes`` is the number of classes where there are more than two, else 0.
+    """
     if isinstance(loss, NamedLoss):
-        return replace(loss, average=average)
+        return replace(loss, average=average, classes=classes)
     asked = as_loss(loss)
-    if isinstance(asked, RowCosts):
-        return NamedLoss(COSTS, asked, average)
-    if isinstance(loss, str):
-        return NamedLoss(SYNONYMS.get(loss.lower(), loss.lower()), asked, average)
-    return NamedLoss(text_of(asked), asked, average)
+    if isinstance(asked, RowCosts | CostMatrix):
+        name = COSTS if isinstance(asked, RowCosts) else MEAN_COST
+    else:
+        name = SYNONYMS.get(loss.lower(), loss.lower()) if isinstance(loss, str) else text_of(asked)
+    return NamedLoss(name, asked, average, classes)
 
 
 def own_model(name: str) -> BaseModel:

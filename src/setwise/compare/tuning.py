@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from setwise.compare.command import cost_matrix, floor_of, given_costs, row_costs, usual_loss
-from setwise.compare.plan import MEAN_COST, NamedLoss, measures_of, named_loss
+from setwise.compare.plan import NamedLoss, measures_of, named_loss
 from setwise.compare.predict import decided, rows_for, table_in
 from setwise.compare.problem import targets_of
 from setwise.compare.saved_model import SavedModel, as_saved_path, load_model, save_model
@@ -29,7 +29,7 @@ from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
 from setwise.estimators.selection.problem import SelectionProblem, problem_of
 from setwise.estimators.selection.several_classes import ClassMultipliers, OffsetRule
 from setwise.estimators.selection.strategies import Evidence, SingleThreshold, Strategy, ThresholdPerLabel, Weight
-from setwise.losses.cost_matrix import CostMatrix
+from setwise.losses import as_loss
 from setwise.losses.row_costs import RowCosts
 
 FOLDS = 5
@@ -238,15 +238,12 @@ def _opened(model: Any) -> tuple[SavedModel, str]:
 
 def _measure(loss: Any, average: str, model: SavedModel) -> NamedLoss:
     """The measure; ValueError for one that no threshold changes, or that is for other labels."""
-    measured = named_loss(loss, average)
-    if measured.orders:
-        why = f"{measured.loss!r} judges an order, which no threshold changes"
-        raise Refusal(f"loss must judge labels, as 'f1'; {why}.", TUNE)
-    if isinstance(measured.loss, CostMatrix):
-        measured = replace(measured, name=MEAN_COST)
-    if not model.many:
-        labels = model.labels if not model.several else (0, 1)
-        measured = replace(measured, loss=measured.loss.for_labels(labels), classes=model.several)
+    asked = loss.loss if isinstance(loss, NamedLoss) else as_loss(loss)
+    if asked.reads == "scores":
+        raise Refusal(f"loss must judge labels, as 'f1'; {asked!r} judges an order, which no threshold changes.", TUNE)
+    measured = named_loss(loss, average, model.several)
+    if not model.many and not model.several:
+        measured = replace(measured, loss=measured.loss.for_labels(model.labels))
     if average != "samples" and not model.many:
         raise ValueError(f"average must be 'samples' for a model of one label; got {average!r}.")
     return measured

@@ -44,7 +44,7 @@ KEPT, GAP, ERRORS = 0.5, 0.1, 3.0
 TRIED, FEW_COLUMNS = 2, 3
 """Twice so many columns are tried; with more than so many columns rows may be near in all, and have the same length.
 
-Of those that trees read in a larger table so many are enough.
+Of those that trees read so many are enough, up to 5,000 rows.
 """
 
 RUN, TURNS = 100, 0.5
@@ -103,7 +103,7 @@ def similar(X: Values, y: Ints, blocks: Ints | None = None, columns: Sequence[Co
     every = tuple(range(X.shape[1]))
     some = np.random.default_rng(0).permutation(n)[:ROWS]
     read = tuple(_read(X[some], y[some], columns))
-    near = [one for one in dict.fromkeys((every, read)) if len(one) + (len(one) < X.shape[1]) > FEW_COLUMNS]
+    near = [one for one in dict.fromkeys((every, read)) if len(one) + (small and one != every) > FEW_COLUMNS]
     # Near in all columns, or in those that trees read, or next to each other in one, as rows of one customer are.
     tried = [(X[:, j], one, 0) for one in near for j in (telling or [0])[: 1 if small else None]]
     tried += [(X[:, j], (), 0) for j in telling]

@@ -5,15 +5,17 @@ import json
 import os
 import pickle
 import sys
+from functools import partial
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pytest
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, make_scorer
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import SplineTransformer
+from sklearn.preprocessing import FunctionTransformer, SplineTransformer
 
 from compare.saved_models import raw_rows, table_model, write_csv
 from setwise.compare.saved_model import SavedModel, load_model, save_model
@@ -454,6 +456,35 @@ def test_stored_trees_of_neighbors_and_splines_are_checked_as_they_are_built(tmp
         skops.dump(stored, path)
         refused(path)
         vars(part).update(before)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [make_scorer(f1_score), partial(make_scorer(f1_score), Y), partial(np.clip, a_min=np.max), SavedModel],
+    ids=["scorer", "partial scorer", "function as argument", "class"],
+)
+def test_only_functions_are_called_with_rows(tmp_path, function):
+    model = make_pipeline(FunctionTransformer(np.log1p), LogisticRegression()).fit(np.abs(X), Y)
+    held = SavedModel(model, ("no", "yes"), "f1", n_features=3)
+    assert load_model(save_model(held, tmp_path / "m.skops")).estimator[0].func is np.log1p
+    model[0].set_params(func=function)
+    with pytest.raises(ValueError, match="is damaged|a scorer stands"):
+        check_content(held)
+    model[0].set_params(func=None, kw_args={"more": [function]})
+    if "corer" in repr(function):
+        with pytest.raises(ValueError, match="a scorer stands"):
+            check_content(held)
+
+
+def test_boosted_trees_call_nothing_but_the_check_of_arrays_as_they_are_loaded():
+    words = np.column_stack([X, np.arange(len(X)) % 3])
+    model = HistGradientBoostingClassifier(max_iter=2, categorical_features=[3]).fit(words, Y)
+    check_content(model)
+    for part in reachable(model):
+        if isinstance(part, FunctionTransformer):
+            part.func = np.log1p
+    with pytest.raises(ValueError, match="is damaged"):
+        check_content(model)
 
 
 def test_sparse_weights_stay_inside(tmp_path):

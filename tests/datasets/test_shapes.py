@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from setwise.cli import options_parser
 from setwise.datasets import load, load_rows, load_table
-from setwise.datasets.columns import Category, Date, Number, Word, as_texts
+from setwise.datasets.columns import Category, Date, Number, Word, as_texts, column_of
 from setwise.datasets.tables import PACKED, TEXTS, read_csv
 from setwise.estimators import TableEncoder
 
@@ -627,3 +627,28 @@ def test_a_header_without_a_name_for_the_rows_as_r_writes_it_is_read_as_by_panda
         np.testing.assert_array_equal(data.y, frame["y"])
         new = load_rows(tmp_path / "r.csv", data.columns)
         np.testing.assert_array_equal(new.X, data.X)
+
+
+@pytest.mark.parametrize(
+    ("cells", "first"),
+    [
+        ([*(f"{20 + k / 1000:.3f}" for k in range(1, 90)), "-999"], 20.001),
+        ([*(f"{k / 7:.3f}" for k in range(60, 690)), "100"], 8.571),
+        ([f"1.{k}" for k in range(400, 600)], 1.4),
+        ([f"1.{k} €" for k in range(400, 600)], 1.4),
+        ([*(f"1.{k}" for k in range(401, 500)), *map(str, range(800, 990))], 1401.0),
+    ],
+    ids=["temperatures and a word for a gap", "percents", "decimals", "fuel", "thousands"],
+)
+def test_points_of_three_decimals_stay_decimal_ones(cells, first):
+    column = column_of("v", as_texts(np.array(cells, dtype=object)))
+    assert isinstance(column, Number)
+    assert column.of_texts(np.array(cells[:1], dtype=object))[0] == first
+
+
+def test_codes_of_four_and_two_digits_are_no_months():
+    codes = np.array([f"{2200 + 37 * k}-{k % 12 + 1:02d}" for k in range(150)], dtype=object)
+    assert not isinstance(column_of("v", as_texts(codes)), Date)
+    assert isinstance(
+        column_of("v", as_texts(np.array([f"{1950 + k}-{k % 12 + 1:02d}" for k in range(70)], object))), Date
+    )

@@ -168,7 +168,9 @@ def audited(
         blocks, same = _of_same_value(whole, found.blocks)
     told = _with_twins(told, found._replace(blocks=blocks))
     told = replace(told, findings=(*told.findings, *same))
-    return told if apart else _with_similar(told)
+    # Rows with the same difference of two columns are no copies.
+    pair = any(one.kind == "label" and len(one.columns) > 1 for one in told.findings)
+    return told if apart or pair else _with_similar(told)
 
 
 def _columns(problem: Problem) -> tuple[Column, ...]:

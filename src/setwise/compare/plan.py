@@ -149,7 +149,7 @@ class NamedLoss:
             return f"{'weighted' if getattr(self.loss, 'weights', '') == 'support' else 'macro'} {one.title}"
         if self.name in HEADINGS:
             return HEADINGS[self.name]
-        if isinstance(self.loss, FBeta) and self.loss == FBeta(self.loss.beta):
+        if isinstance(self.loss, FBeta):
             return f"F{self.loss.beta:g}"
         if isinstance(self.loss, MetricLoss):
             return self.name.rpartition(":")[2].replace("_", " ")
@@ -318,7 +318,9 @@ def refused_import(what: str, name: str, near: str = "") -> Iterator[None]:
     try:
         yield
     except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise ValueError(f"{what} {name!r} must be module:object; {str(error).rstrip('.')}.{near}") from None
+        is_held = isinstance(error, ValueError) and all(name.split(":"))
+        begin = f"{what} {name!r} {'cannot be used:' if is_held else 'must be module:object;'}"
+        raise ValueError(f"{begin} {str(error).rstrip('.')}.{near}") from None
 
 
 def import_of(name: str) -> Code:

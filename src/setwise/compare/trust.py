@@ -15,9 +15,11 @@ from sklearn.ensemble._forest import BaseForest
 from sklearn.ensemble._gb import BaseGradientBoosting
 from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import BaseHistGradientBoosting
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+from sklearn.metrics._scorer import _BaseScorer
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
+from sklearn.utils.validation import check_array
 
 from setwise.compare.stored_booster import StoredBooster, fits_together, inside
 
@@ -49,6 +51,9 @@ NAMED = frozenset({
 })  # fmt: skip
 """Further functions of this kind. The universal functions of NumPy and SciPy, as ``numpy.log1p``, are those of skops.
 """
+
+SCORING = frozenset({"scoring", "scorer_", "_scorer", "_curve_scorer"})
+"""The attributes that hold scorers, which no prediction calls. A scorer calls any method of what it is given."""
 
 ASIDE = frozenset({"tests", "externals", "conftest", "_testing", "cli"})
 """Parts of the names of modules whose content no model needs."""
@@ -100,8 +105,11 @@ def _public(home: str, attribute: str) -> Any:
 def check_content(root: object) -> None:
     """Raise ValueError if a tree or a sparse matrix inside an object points outside of its arrays.
 
-    scikit-learn follows the nodes of trees without a check of their bounds.
+    scikit-learn follows the nodes of trees without a check of their bounds. Nor may it call anything but the functions
+    that are data.
     """
+    if any(isinstance(found, _BaseScorer) for found in reachable(root, SCORING)):
+        raise ValueError("a scorer stands where a function may be called")
     for found in reachable(root):
         try:
             if issparse(found):
@@ -130,8 +138,8 @@ def not_numbers(root: object) -> str:
     return ""
 
 
-def reachable(root: object) -> Iterator[Any]:
-    """The object and everything inside its attributes, containers and arrays, each once."""
+def reachable(root: object, without: frozenset[str] = frozenset()) -> Iterator[Any]:
+    """The object and everything inside its attributes, but those ``without``, containers and arrays, each once."""
     stack: list[Any] = [root]
     seen: dict[int, Any] = {}
     while stack:
@@ -150,7 +158,7 @@ def reachable(root: object) -> Iterator[Any]:
         elif isinstance(found, partial):
             stack += [found.func, found.args, found.keywords]
         else:
-            stack += getattr(found, "__dict__", {}).values()
+            stack += [held for name, held in getattr(found, "__dict__", {}).items() if name not in without]
 
 
 def _goes_on(left: Any, right: Any, inner: Any, count: int) -> bool:
@@ -197,6 +205,19 @@ def _boosted(model: Any) -> bool:
     return trees and first.shape == (1, k) and first.dtype == np.float64
 
 
+def _function(held: Any) -> bool:
+    """Whether this is None, a function, or one with some of its arguments, which are no functions."""
+    if isinstance(held, partial):
+        given = (*held.args, *held.keywords.values())
+        return not isinstance(held.func, partial) and _function(held.func) and not any(map(callable, given))
+    return held is None or isinstance(held, FunctionType | np.ufunc | type(np.clip))
+
+
+def _checks_numbers(held: Any) -> bool:
+    """Whether this is None, or scikit-learn's check of an array, with arguments."""
+    return held is None or (isinstance(held, partial) and held.func is check_array and _function(held))
+
+
 def _hist_boosted(model: Any) -> bool:
     width, encoder = model.n_features_in_, model._preprocessor
     categorical = np.asarray(model._bin_mapper.is_categorical_) != 0
@@ -208,6 +229,9 @@ def _hist_boosted(model: Any) -> bool:
         if not all(type(part) in (OrdinalEncoder, FunctionTransformer, str) for _, part, _ in parts):
             return False
         for _, part, places in parts:
+            # Nothing else is called while a file is loaded.
+            if not _checks_numbers(getattr(part, "func", None)):
+                return False
             known = getattr(part, "categories_", [])
             # What was fitted to words refuses numbers.
             if any(words.dtype.kind not in "biuf" for words in known):
@@ -236,6 +260,8 @@ _CHECKS: dict[type, tuple[str, Callable[[Any], bool]]] = {
     BaseForest: ("estimators_", lambda model: _are_trees(model, model.estimators_)),
     BaseGradientBoosting: ("estimators_", _boosted),
     BaseHistGradientBoosting: ("_predictors", _hist_boosted),
+    FunctionTransformer: ("", lambda step: _function(step.func) and _function(step.inverse_func)),
+    partial: ("", _function),
     StoredBooster: ("", fits_together),
 }
 """For each kind of object an attribute that it has once it can predict, and whether its parts fit together."""

@@ -252,11 +252,14 @@ GROUPED = re.compile(r"(?:[^\d,]*[^\d,.])?(?:0|[1-9]\d{0,2}(?:\.\d{3})?)[^\d,.]*
 def points_part_thousands(words: Sequence[str]) -> bool:
     """Whether the points of numbers stand between thousands, where each has three digits behind it.
 
-    Where these are decimals, few numbers have three digits and no point, and no amount of money has a third decimal.
+    Where these are decimals, few numbers have three digits and no point, such as a word for a gap, and amounts of money
+    have no third decimal, but for prices below 3, as of fuel.
     """
-    grouped = all(map(GROUPED.fullmatch, words)) and any("." in text for text in words)
-    money = grouped and re.search(CURRENCY, words[0]) is not None
-    return money or (grouped and any("." not in text and len(DIGIT.findall(text)) == 3 for text in words))
+    if not all(map(GROUPED.fullmatch, words)) or not any("." in text for text in words):
+        return False
+    if re.search(CURRENCY, words[0]) is not None:
+        return not all(re.search(r"(?<!\d)[0-2]\.", text) for text in words)
+    return sum("." not in text and len(DIGIT.findall(text)) == 3 for text in words) > max(1, len(words) // 10)
 
 
 def written(text: str) -> tuple[str, str, str] | None:
@@ -391,6 +394,9 @@ UNIX = "Unix time"
 UNITS, PARTS = np.array([1e8, 1e11, 1e14, 1e17, 1e20]), np.array([np.nan, 1.0, 1e3, 1e6, 1e9, np.nan])
 """From which size on a Unix time has how many parts of a second; smaller and larger numbers are none."""
 
+FARTHEST = 84_006
+"""Most months are within so many days of 1970, from 1740 to 2200."""
+
 SURE, CENTURY = 20, 36_525
 """An order of day, month and year is wrong if it has so many years, twice as many as another one; and the days of the
 100 years before a date from 2000-03-01 to 2100-02-28."""
@@ -441,7 +447,9 @@ class Date(Column):
         days = ("",) if clock is not None and clock.start() == 0 else DAYS
         found = (cls(name, form) for form in ("", *(day + time for day in days if day + time), *STAMPS, UNIX))
         likely = (column for column in found if not np.isnan(column.of_texts(texts[:1])[0]))
-        first = next((column for column in likely if not np.isnan(column.of_texts(texts)).any()), None)
+        # Codes like 6043-12 are no months.
+        limit = FARTHEST if len(words[0]) == 7 else np.inf
+        first = next((one for one in likely if abs(float(np.median(one.of_texts(texts)))) < limit), None)
         if first is None or "%y" not in first.form:
             return first
         centuries = [replace(first.orders(texts)[0], until=until) for until in ("", str(np.datetime64("today", "Y")))]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from setwise.core.checks import shown
 from setwise.datasets.columns import (
+    CURRENCY,
     DIGIT,
     FEW,
     GROUPED,
@@ -108,7 +109,8 @@ def doubts(column: Column, cells: Cells, missing: Sequence[str]) -> list[str]:
         mark, call = (".", "point") if all(map(GROUPED.fullmatch, words)) else (",", "comma")
         decimal, marked = column.decimal == mark, sorted(text for text in words if mark in text)
         # If all numbers have a point, they are decimals.
-        marked = [] if call == "point" and decimal and len(marked) == len(words) else marked
+        sure = call == "point" and decimal and len(marked) == len(words) and re.search(CURRENCY, words[0]) is None
+        marked = [] if sure else marked
         parted = [found[1] for text in marked if (found := written(text)) is not None and mark in found[1]]
         # Of three digits behind each one nobody can tell.
         if parted and all(map(THOUSANDS.fullmatch, parted)):

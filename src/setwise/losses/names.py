@@ -330,18 +330,17 @@ OFTEN = "f1, jaccard, balanced_accuracy, mcc or another name that 'setwise list'
 """What is proposed for a name that is like none of a loss."""
 
 
+JUDGED = {
+    "clusters": "rand_|mutual_info|homogeneity|completeness|v_measure|fowlkes|silhouette|davies|calinski",
+    "predicted numbers": "^r2|max_error|explained_variance|absolute|squared|poisson|gamma|tweedie|pinball",
+    "probabilities": "log_loss|brier|top_k_acc|roc_auc_ov|det_curve",
+}
+"""What metrics of scikit-learn judge that no loss does, and what their names contain."""
+
+
 def _judged(name: str) -> str | None:
     """What a metric of scikit-learn judges that no loss does; None for other names."""
-    from sklearn import metrics
-
-    scorer = metrics.get_scorer(name) if name in metrics.get_scorer_names() else None
-    home = str(getattr(getattr(scorer, "_score_func", getattr(metrics, name, None)), "__module__", ""))
-    if "cluster" in home:
-        return "clusters"
-    if home.endswith("_regression"):
-        return "predicted numbers"
-    by_scores = getattr(scorer, "_response_method", "predict") != "predict"
-    return "probabilities" if by_scores or name in OF_PROBABILITIES else None
+    return next((what for what, form in JUDGED.items() if re.search(form, name)), None)
 
 
 def _refuse_missing(name: str, kind: type[Loss], given: list[str]) -> None:

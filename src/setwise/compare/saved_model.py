@@ -24,13 +24,12 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEnc
 from sklearn.utils.validation import check_is_fitted
 
 import setwise
-from setwise.compare.compiled_parts import build
 from setwise.compare.drift import TrainingRows
 from setwise.compare.frames import FreeText, columns_of, frame_of, table_of
 from setwise.compare.plan import BaseModel
 from setwise.compare.problem import Problem, labels_of
 from setwise.compare.source import PACKAGES
-from setwise.compare.stored_booster import with_stored_parts
+from setwise.compare.stored_booster import build, with_stored_parts
 from setwise.compare.trust import check_content, is_function, is_known, not_numbers, reachable
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_number, as_text, shown
 from setwise.core.exceptions import Refusal, reason_of

@@ -6,6 +6,7 @@ from shlex import quote
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
 from setwise.compare.answer import Answer, CandidateResult, PairedDifference
 from setwise.compare.fits import rows_of
@@ -16,7 +17,6 @@ from setwise.compare.similar import FEWEST, FEWEST_OF_LABEL, are_few
 from setwise.compare.text import between, figure, grid, listed, percent, threshold_text
 from setwise.core.checks import Ints, Values
 from setwise.datasets.columns import Date
-from setwise.decisions.confusion import confusion_of
 from setwise.estimators.selection import Strategy
 from setwise.estimators.selection.choice import BY_COSTS
 from setwise.estimators.selection.floors import FlooredThreshold, FloorShares
@@ -288,7 +288,10 @@ def confusion(found: Answer, weights: Values | None = None) -> Values | None:
     if found.winner.labels is None or found.measured.orders:
         return None
     called = np.ravel(found.winner.labels).astype(np.int64)
-    return confusion_of(found.problem.y.ravel(), called, found.problem.several or 2, weights)
+    classes = range(found.problem.several or 2)
+    return np.asarray(
+        confusion_matrix(found.problem.y.ravel(), called, labels=classes, sample_weight=weights), dtype=np.float64
+    )
 
 
 def thousand(table: Values) -> Ints:

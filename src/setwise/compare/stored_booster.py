@@ -1,4 +1,7 @@
-"""Boosted trees of LightGBM, XGBoost and CatBoost in a saved model: as the text in which their package writes them."""
+"""Boosted trees of LightGBM, XGBoost and CatBoost in a saved model: as the text in which their package writes them.
+
+Compiled parts of scikit-learn's estimators are what they are built from, and are built again by it.
+"""
 
 import json
 import re
@@ -12,10 +15,13 @@ from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import BSpline
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.neighbors._ball_tree import BallTree
+from sklearn.neighbors._base import NeighborsBase
+from sklearn.neighbors._kd_tree import KDTree
+from sklearn.preprocessing import SplineTransformer
 from sklearn.utils.validation import check_is_fitted
-
-from setwise.compare.compiled_parts import stored
 
 
 @final
@@ -88,6 +94,32 @@ def with_stored_parts(root: Any, inside: Iterable[Any]) -> Any:
     }
     changed = {place: one for place, one in found.items() if one is not None}
     return deepcopy(root, dict[int, Any](changed)) if changed else root
+
+
+TREES = {"KDTree": KDTree, "BallTree": BallTree}
+"""The trees of nearest neighbors, whose nodes are followed without a check of their bounds."""
+
+
+def stored(part: Any) -> Any:
+    """What a file holds in the place of a compiled part; None for another object.
+
+    A tree of neighbors is built again from the rows that its estimator holds.
+    """
+    if isinstance(part, BSpline):
+        return part.t, part.c, part.k, part.extrapolate, part.axis
+    return type(part).__name__ if type(part) in TREES.values() else None
+
+
+def build(holder: Any) -> None:
+    """Build the parts of an estimator that a file holds so; the constructors check what they are given."""
+    held = getattr(holder, "__dict__", {})
+    if isinstance(holder, NeighborsBase) and isinstance(kind := held.get("_tree"), str):
+        params = holder.effective_metric_params_
+        if not isinstance(holder.effective_metric_, str):
+            raise ValueError("a metric of neighbors must be a name, since no function is called while a file is loaded")
+        holder._tree = TREES[kind](holder._fit_X, holder.leaf_size, metric=holder.effective_metric_, **params)
+    if isinstance(holder, SplineTransformer) and "bsplines_" in held:
+        holder.bsplines_ = [BSpline(*one) if isinstance(one, tuple) else one for one in holder.bsplines_]
 
 
 def _package(held: Any) -> str:

@@ -53,7 +53,7 @@ def test_copies_in_disguise_are_kept_together(kind, seed):
     np.testing.assert_array_equal(similar_blocks(X, y), found.blocks)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
 def test_rows_that_tell_labels_by_their_features_are_left_alone(seed):
     rng = np.random.default_rng(seed)
     tables = [
@@ -72,7 +72,7 @@ def test_rows_that_tell_labels_by_their_features_are_left_alone(seed):
         assert similar(np.asarray(X, dtype=float), np.asarray(y, dtype=int)) is None
 
 
-@pytest.mark.parametrize("length", [25, 60])
+@pytest.mark.parametrize("length", [25, pytest.param(60, marks=pytest.mark.slow)])
 def test_windows_of_a_series_are_kept_together_in_runs(length):
     rng = np.random.default_rng(length)
     walk = np.cumsum(rng.normal(size=3007))

@@ -185,7 +185,7 @@ def _add_compare(commands: Any) -> None:
     )
     add.add_argument(
         "data", nargs="?", metavar="DATA",
-        help="file: .csv, .csv.gz, .tsv, .txt, .parquet, .svm or .npz (default: three bundled tables)",
+        help="file: .csv, .csv.gz, .tsv, .txt, .parquet, .svm or .npz (default: three bundled problems)",
     )  # fmt: skip
     add.add_argument(
         "--target", metavar="COLUMN[,COLUMN]",

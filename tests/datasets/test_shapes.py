@@ -652,3 +652,12 @@ def test_codes_of_four_and_two_digits_are_no_months():
     assert isinstance(
         column_of("v", as_texts(np.array([f"{1950 + k}-{k % 12 + 1:02d}" for k in range(70)], object))), Date
     )
+
+
+def test_ids_of_a_long_table_are_no_strays_among_numbers(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,v,y\n" + "".join(f"tx-{k:09d},{k % 7},{k % 2}\n" for k in range(12_000)))
+    (note,) = load_table(path, "y").notes
+    assert note == (
+        "Column 'id' is left out: it is text of which no value occurs twice, as an id is; its words count as kind text."
+    )

@@ -146,14 +146,15 @@ def _stray_words(name: str, begin: str, words: Sequence[str]) -> list[str]:
         return [text for text, is_odd in zip(texts, np.isnan(days), strict=True) if is_odd]
 
     strays = odd_ones(words)
-    strays = odd_ones(every) if len(strays) <= FEW * len(words) else strays
+    few = len(strays) <= FEW * len(words)
+    strays = odd_ones(every) if few else strays
     if date is None:
         units = [found[2] for text in words if (found := written(text)) is not None]
         if not strays and not any(unit[:1].isalpha() for unit in units):
             text = next((text for text in words if not is_number(text)), words[0])
             aside = "with nothing between thousands, and with the same unit as the others."
             return [f"{begin} {shown(text)}. If that is a number, write it with a decimal point, {aside}"]
-    if 0 < len(strays) <= FEW * len(every):
+    if few and 0 < len(strays) <= FEW * len(every):
         what = "number" if date is None else "time" if date.clock else "date"
         be, a, s, it = ("that is a", "a ", "", "it") if len(strays) == 1 else ("these are", "", "s", "them")
         begin, options = f"{begin} {some(strays)} among its {what}s. If {be}", as_options(strays)
